@@ -1,0 +1,5 @@
+"""`python -m transduce`."""
+
+from transduce.cli.main import main
+
+main()

@@ -1,0 +1,258 @@
+"""The model folder: all that inference needs, written, read and verified; nothing in it can run code."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from transduce.config import Settings, convert, read_toml, to_toml
+from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.errors import CheckpointError, ConfigError
+from transduce.files import new_folder
+from transduce.models.families import ModelConfig, build_model
+from transduce.models.interface import score_tokens
+from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+
+FORMAT = 1
+PROBES = 4
+TOLERANCE = 1e-3  # nats a sentence; another processor's float32 stays far below, a broken weight far above
+
+
+class BundleConfig(Settings, frozen=True):
+    """What a bundle is: enough to build its model again, nothing of how it was trained."""
+
+    format: int
+    """Version of the folder's layout."""
+    source: str
+    """Language that is read."""
+    target: str
+    """Language that is written."""
+    model: ModelConfig
+    """Family and sizes."""
+    tokenizer: TokenizerConfig
+    """How the tokenizers were made."""
+    longest_source: int
+    """Most tokens of a source sentence in training; longer text is translated in pieces."""
+
+
+class Probe(Settings, frozen=True):
+    """Inputs, and what the model made of them when it was saved."""
+
+    source: list[list[int]]
+    """Token ids."""
+    target: list[list[int]]
+    """Token ids."""
+    text: list[str]
+    """The source texts, which the tokenizer must turn into `source`."""
+    scores: list[float]
+    """Log-probability of each target, in nats, float32."""
+    sha256: dict[str, str]
+    """Of the bundle's other files."""
+
+
+@dataclass(frozen=True)
+class ModelBundle:
+    """A model with its tokenizers and settings."""
+
+    config: BundleConfig
+    model: nn.Module
+    tokenizers: Tokenizers
+    history: dict[str, Any] = field(default_factory=dict)
+    """What is told of the model: its data, how long it trained, what it scored."""
+
+    @property
+    def special(self) -> SpecialIds:
+        """The ids that batches need."""
+        return special_ids(self.tokenizers)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+    def save(self, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
+        """Write the bundle; a few sentence pairs become its probe."""
+        with new_folder(folder) as new:
+            (new / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
+            save_file(_unshared(self.model), new / "weights.safetensors")
+            self.tokenizers.source.save(new / _tokenizer_file(self, "source"))
+            self.tokenizers.target.save(new / _tokenizer_file(self, "target"))
+            (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
+            (new / "README.md").write_text(_card(self), encoding="utf-8")
+            probe = _make_probe(self, probe_texts, {file.name: _sha256(file) for file in sorted(new.iterdir())})
+            (new / "probe.json").write_bytes(msgspec.json.encode(probe))
+
+    def with_history(self, **facts: Any) -> "ModelBundle":
+        """The same bundle that tells more of itself."""
+        return replace(self, history=self.history | facts)
+
+    @staticmethod
+    def load(path: Path, device: str | torch.device = "cpu") -> "ModelBundle":
+        """Read and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32."""
+        folder = find_bundle(path)
+        probe = _read_probe(folder)
+        config = _read_config(folder)
+        for name, expected in probe.sha256.items():
+            if name != "README.md" and _sha256(folder / name) != expected:
+                raise CheckpointError(f"{folder / name} is not as it was saved (SHA-256 differs); copy the model again")
+        source = Tokenizer.load(folder / ("tokenizer.json" if config.tokenizer.is_shared else "source.json"))
+        target = source if config.tokenizer.is_shared else Tokenizer.load(folder / "target.json")
+        tokenizers = Tokenizers(source, target)
+        model = build_model(config.model, len(source), len(target))
+        try:
+            load_weights(model, load_file(folder / "weights.safetensors"))
+        except (safetensors.SafetensorError, RuntimeError, OSError) as error:
+            raise CheckpointError(f"{folder}/weights.safetensors does not fit its config.toml: {error}") from None
+        history = msgspec.json.decode((folder / "history.json").read_bytes())
+        bundle = ModelBundle(config, model.eval().to(device), tokenizers, history)
+        _check_probe(bundle, probe, folder)
+        return bundle
+
+
+def find_bundle(path: Path) -> Path:
+    """The bundle that a path stands for: itself, a run's finished model, or its best or last checkpoint so far."""
+    if not path.is_dir():
+        raise CheckpointError(f"{path}: no such model; expected the folder of a model or of a run")
+    if (path / "config.toml").exists() or (path / "weights.safetensors").exists():
+        return path
+    if (path / "model").is_dir():
+        return path / "model"
+    try:
+        best = msgspec.json.decode((path / "best.json").read_bytes())["checkpoint"]
+        return path / "checkpoints" / best / "bundle"
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{path} is not a model: it has neither config.toml nor a run's model or best.json"
+        ) from None
+    except (msgspec.DecodeError, KeyError, TypeError):
+        raise CheckpointError(f"{path}/best.json is damaged") from None
+
+
+def special_ids(tokenizers: Tokenizers) -> SpecialIds:
+    """The ids that batches need."""
+    source, target = tokenizers.source, tokenizers.target
+    return SpecialIds(source.pad, source.eos, target.pad, target.bos, target.eos)
+
+
+def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
+    """Fill a model from the tensors that `_unshared` wrote; RuntimeError where they do not fit."""
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    tied = model.state_dict().keys() - _unshared(model).keys()
+    if unexpected or set(missing) - tied:
+        raise RuntimeError(f"missing {sorted(set(missing) - tied)}, unexpected {unexpected}")
+
+
+def _unshared(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Each tensor once: a tied matrix goes by the first of its names."""
+    seen: set[int] = set()
+    weights = {}
+    for name, tensor in model.state_dict().items():
+        if tensor.data_ptr() not in seen or not tensor.numel():
+            seen.add(tensor.data_ptr())
+            weights[name] = tensor.detach().cpu().contiguous()
+    return weights
+
+
+def _tokenizer_file(bundle: ModelBundle, side: str) -> str:
+    return "tokenizer.json" if bundle.config.tokenizer.is_shared else f"{side}.json"
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing; copy the model again") from None
+
+
+def _read_config(folder: Path) -> BundleConfig:
+    path = folder / "config.toml"
+    try:
+        tree = read_toml(path)
+        found = tree.get("format")
+        if isinstance(found, int) and found > FORMAT:
+            raise CheckpointError(
+                f"{folder} has format {found}, but this Transduce reads up to {FORMAT}; install a newer Transduce"
+            )
+        return convert(tree, BundleConfig, str(path))
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from None
+
+
+def _read_probe(folder: Path) -> Probe:
+    path = folder / "probe.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Probe)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing: {folder} is not a whole model") from None
+    except msgspec.DecodeError as error:
+        raise CheckpointError(f"{path} is damaged ({error})") from None
+
+
+def _make_probe(bundle: ModelBundle, texts: Sequence[tuple[str, str]], sha256: dict[str, str]) -> Probe:
+    chosen = texts[:PROBES]
+    source = bundle.tokenizers.source.encode_batch([source for source, _ in chosen])
+    target = bundle.tokenizers.target.encode_batch([target for _, target in chosen])
+    scores = _score(bundle, make_batch(source, target, bundle.special))
+    return Probe(source=source, target=target, text=[source for source, _ in chosen], scores=scores, sha256=sha256)
+
+
+def _check_probe(bundle: ModelBundle, probe: Probe, folder: Path) -> None:
+    if bundle.tokenizers.source.encode_batch(probe.text) != probe.source:
+        raise CheckpointError(f"{folder}: its tokenizer splits text otherwise than when it was saved")
+    scores = _score(bundle, make_batch(probe.source[:1], probe.target[:1], bundle.special))
+    if abs(scores[0] - probe.scores[0]) > TOLERANCE * max(1.0, abs(probe.scores[0])):
+        raise CheckpointError(
+            f"{folder}: the model scores its probe {scores[0]:.4f}, but {probe.scores[0]:.4f} when it was saved; "
+            "its weights or the libraries' arithmetic have changed"
+        )
+
+
+@torch.no_grad()
+def _score(bundle: ModelBundle, batch: Batch) -> list[float]:
+    training = bundle.model.training
+    bundle.model.eval()
+    batch = batch.to(bundle.device)
+    scores = score_tokens(
+        bundle.model,  # type: ignore[arg-type]
+        batch.source,
+        batch.source_is_real,
+        batch.target_in,
+        batch.target_out,
+        batch.target_is_real,
+    )
+    bundle.model.train(training)
+    return [float(score) for score in scores.sum(1)]
+
+
+def _card(bundle: ModelBundle) -> str:
+    config, history = bundle.config, bundle.history
+    parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
+    told = "\n".join(f"- {name.replace('_', ' ')}: {_told(value)}" for name, value in history.items())
+    return f"""# {config.source} to {config.target}
+
+A translation model made with [Transduce](https://pypi.org/project/transduce/): {config.model.__struct_config__.tag},
+{parameters:,} parameters, {len(bundle.tokenizers.source):,} source and {len(bundle.tokenizers.target):,} target tokens
+({config.tokenizer.kind}{", shared" if config.tokenizer.is_shared else ""}).
+
+    transduce translate . input.txt -o output.txt
+
+Trained on one kind of text, it is at its best on that kind; have a person read what matters.
+
+## How it was made
+
+{told or "Nothing is recorded."}
+"""
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_told(item)}" for key, item in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,42 @@
+"""Opens the model that a verb was given."""
+
+from pathlib import Path
+
+import torch
+
+from transduce.bundle import ModelBundle
+from transduce.errors import ConfigError, InputError
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+
+
+def set_threads(threads: int | None) -> None:
+    """Use that many processor threads."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
+def find_device(name: str) -> torch.device:
+    """A device that is there; raises ConfigError for another."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"--device {name}: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def open_translator(model: str, device: str, precision: str) -> Translator:
+    """A translator ready to use."""
+    bundle = ModelBundle.load(Path(model), find_device(device))
+    if precision == "bfloat16":
+        bundle.model.to(torch.bfloat16)
+    return Translator(bundle)
+
+
+def make_beam(**options: object) -> Beam:
+    """Search settings from command-line options; raises InputError for a combination that makes no sense."""
+    try:
+        return Beam(**options)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InputError(str(error)) from None

@@ -1,0 +1,17 @@
+"""Options that several verbs share."""
+
+from typing import Annotated, Literal
+
+import typer
+
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1 ...")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Processor threads; as many as there are cores unless given.")]
+InferencePrecision = Annotated[
+    Literal["float32", "bfloat16"], typer.Option(help="bfloat16 is faster on some machines, and less exact.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print figures as one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+BeamSize = Annotated[int, typer.Option(min=1, help="Hypotheses followed at once; 1 is greedy search.")]
+LengthPenalty = Annotated[float, typer.Option(help="Exponent of length normalisation; 0 for none.")]
+Normalization = Annotated[Literal["wu", "power"], typer.Option(help="((5 + n) / 6)^alpha, or n^alpha.")]
+Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]

@@ -1,0 +1,60 @@
+"""`transduce quickstart`: a translator trained in front of the reader, without any data."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transduce.cli.options import Json, Quiet, Threads
+
+SHOWN = 5
+
+
+def quickstart(
+    out: Annotated[Path, typer.Option(help="The run's folder.")] = Path("runs/quickstart"),
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train, evaluate and try a small English-German model; needs no data and no network.
+
+    Example: `transduce quickstart`
+    """
+    import msgspec
+
+    from transduce import experiment
+    from transduce.bundle import ModelBundle
+    from transduce.cli.evaluate import describe
+    from transduce.cli.model import set_threads
+    from transduce.evaluation.evaluate import evaluate
+    from transduce.inference.translator import Translator
+    from transduce.text.datasets import open_split
+    from transduce.training.observers import console_observer
+
+    set_threads(threads)
+
+    def tell(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr)
+
+    tell("A grammar that ships with Transduce writes English sentences and their German translations.")
+    recipe = experiment.load_recipe("quickstart")
+    run = experiment.train(recipe, out, observers=[] if quiet else [console_observer()], tell=tell)
+    test = list(open_split("grammar", "test", "en", "de"))
+    translator = Translator(ModelBundle.load(run.model))
+    tell("Translating sentences it has not seen ...")
+    result = evaluate(translator, [pair.source for pair in test], [pair.target for pair in test])
+    if json:
+        print(msgspec.json.encode({"training": run.to_dict(), "evaluation": result.to_dict()}).decode())
+        return
+    print()
+    for pair, translation in list(zip(test, result.translations, strict=True))[:SHOWN]:
+        mark = "" if translation.text == pair.target else f"   (expected: {pair.target})"
+        print(f"  {pair.source}\n    -> {translation.text}{mark}")
+    print(f"\n{describe(result)}\n")
+    print(f"The model is in {run.model}. Try next:")
+    print(f"  echo '{test[-1].source}' | transduce translate {out}")
+    print(f"  transduce info {out}")
+    print("  transduce train multi30k        (real captions, German to English)")
+    print("  transduce train --help          (your own two files)")

@@ -1,0 +1,64 @@
+"""`transduce train`: from a recipe to a model."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transduce.cli.options import Device, Json, Quiet, Threads
+
+
+def train(
+    recipe: Annotated[str, typer.Argument(help="A built-in recipe's name, or a .toml file.", show_default=False)],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings to change.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; runs/RECIPE unless given.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
+    ] = False,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model.
+
+    Example: `transduce train multi30k data.source=en data.target=de --out runs/en-de`
+    """
+    import msgspec
+
+    from transduce import experiment
+    from transduce.cli.model import find_device, set_threads
+    from transduce.training.observers import console_observer
+    from transduce.training.trainer import Interrupted
+
+    set_threads(threads)
+    loaded = experiment.load_recipe(recipe, overrides or [])
+    run = out or Path("runs") / loaded.name
+
+    def tell(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr)
+
+    try:
+        result = experiment.train(
+            loaded,
+            run,
+            resume,
+            observers=[] if quiet else [console_observer()],
+            tell=tell,
+            device=str(find_device(device)),
+        )
+    except Interrupted:
+        print(f"transduce: interrupted; everything is saved, add --resume to go on with {run}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if json:
+        print(msgspec.json.encode(result.to_dict()).decode())
+        return
+    scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
+    print(f"{result.updates:,} updates in {result.seconds / 60:.1f} minutes; validation {scores}")
+    if result.test:
+        print(f"test BLEU {result.test['bleu']:.1f} ({result.test['signature']})")
+    print(f"the model is in {result.model}; try it:\n  echo 'a sentence' | transduce translate {result.run}")

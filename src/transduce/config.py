@@ -1,0 +1,180 @@
+"""TOML text into frozen settings, strictly: an unknown key or a wrong type is one line that names its place."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import msgspec
+import tomli_w
+
+from transduce.errors import ConfigError
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every table of settings: immutable, named arguments only, unknown keys refused."""
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file; ConfigError names the file and the line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def override(tree: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """A copy of the tree with `a.b=value` assignments applied; a value is TOML, or else a string."""
+    result = _copy(tree)
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        parts = key.strip().split(".")
+        if not equals or not all(parts):
+            raise ConfigError(f"'{assignment}' is not a setting; expected key=value, such as training.updates=300")
+        table = result
+        for part in parts[:-1]:
+            inner = table.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise ConfigError(f"{key}: '{part}' is a value, not a table of settings")
+            table = inner
+        table[parts[-1]] = _parse_value(text.strip())
+    return result
+
+
+def convert(tree: Mapping[str, Any], type_: type[S], origin: str) -> S:
+    """Build settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error."""
+    try:
+        return msgspec.convert(tree, type_)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{origin}: {_explain(str(error), tree, type_)}") from None
+
+
+def to_tree(settings: Settings) -> dict[str, Any]:
+    """Plain nested dicts, without the fields that are None (TOML has no null)."""
+    tree: dict[str, Any] = _without_none(msgspec.to_builtins(settings))
+    return tree
+
+
+def to_toml(settings: Settings) -> str:
+    """The settings as TOML text that `convert` reads back to an equal value."""
+    return tomli_w.dumps(to_tree(settings))
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as one level of dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _copy(tree: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tree.items()}
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_none(item) for item in value]
+    return value
+
+
+def _explain(message: str, tree: Any, type_: Any) -> str:
+    """msgspec's message, rewritten as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
+    problem, _, path = message.partition(" - at `$")
+    keys = [part for part in path.rstrip("`").replace("[", ".[").split(".") if part]
+    if path.startswith("key` in `$"):  # msgspec names the container of a bad key
+        keys = []
+    found, expected = tree, type_
+    for key in keys:
+        found = _child(found, key)
+        expected = _field_type(expected, key, found)
+    where = ".".join(keys).replace(".[", "[")
+    if problem.startswith("Object contains unknown field"):
+        return _join(where, _unknown_key(problem.split("`")[1], expected, found))
+    if problem.startswith("Object missing required field"):
+        return _join(where, f"'{problem.split('`')[1]}' is missing and has no default")
+    if problem.startswith("Invalid value"):
+        choices = _tags(expected)
+        return _join(where, f"{found!r} is not one of the choices" + (f": {', '.join(choices)}" if choices else ""))
+    if problem.startswith("Invalid enum value"):
+        choices = [str(choice) for choice in _literals(expected)]
+        return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
+    shown = problem[:1].lower() + problem[1:].replace("`", "")
+    return _join(where, shown if isinstance(found, Mapping) or not keys else f"{shown}, found {found!r}")
+
+
+def _join(where: str, problem: str) -> str:
+    return f"{where}: {problem}" if where else problem
+
+
+def _child(found: Any, key: str) -> Any:
+    if isinstance(found, Mapping):
+        return found.get(key)
+    if isinstance(found, list) and key.startswith("[") and key.strip("[]").isdigit():
+        return found[int(key.strip("[]"))]
+    return None
+
+
+def _members(type_: Any) -> list[Any]:
+    return list(get_args(type_)) if get_origin(type_) in (Union, UnionType) else [type_]
+
+
+def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
+    """The tables that `type_` allows here; of a tagged union only the one that `kind` names, if it names one."""
+    structs = [m for m in _members(type_) if isinstance(m, type) and issubclass(m, msgspec.Struct)]
+    kind = found.get("kind") if isinstance(found, Mapping) else None
+    named = [s for s in structs if s.__struct_config__.tag == kind]
+    return named or structs
+
+
+def _field_type(type_: Any, key: str, found: Any) -> Any:
+    if key.startswith("["):
+        for member in _members(type_):
+            if get_origin(member) in (list, tuple):
+                return get_args(member)[0]
+    for struct in _structs(type_, None):
+        for field in msgspec.structs.fields(struct):
+            if field.encode_name == key:
+                return field.type
+    return Any
+
+
+def _unknown_key(key: str, type_: Any, found: Any) -> str:
+    known = [field.encode_name for struct in _structs(type_, found) for field in msgspec.structs.fields(struct)]
+    return f"unknown key '{key}'" + (_suggest(key, known) or f"; known are {', '.join(known)}")
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def _tags(type_: Any) -> list[str]:
+    return [str(s.__struct_config__.tag) for s in _structs(type_, None) if s.__struct_config__.tag is not None]
+
+
+def _literals(type_: Any) -> list[Any]:
+    return [value for member in _members(type_) for value in get_args(member)]

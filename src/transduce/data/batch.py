@@ -1,0 +1,69 @@
+"""Token ids of several sentence pairs, padded to rectangles."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.shapes import Mask, Tokens
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded sentence pairs: a decoder reads `target_in`, begun by <bos>, and learns `target_out`, ended by <eos>."""
+
+    source: Tokens
+    source_is_real: Mask
+    target_in: Tokens
+    target_out: Tokens
+    target_is_real: Mask
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on a device."""
+        return Batch(
+            self.source.to(device),
+            self.source_is_real.to(device),
+            self.target_in.to(device),
+            self.target_out.to(device),
+            self.target_is_real.to(device),
+        )
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """The ids that padding and sentence ends need."""
+
+    source_pad: int
+    source_eos: int
+    target_pad: int
+    target_bos: int
+    target_eos: int
+
+
+def make_batch(
+    sources: Sequence[Sequence[int] | NDArray[np.integer]],
+    targets: Sequence[Sequence[int] | NDArray[np.integer]],
+    special: SpecialIds,
+) -> Batch:
+    """Pad pairs of id sequences, which hold no special tokens yet."""
+    source, source_is_real = pad(sources, special.source_pad, end=special.source_eos)
+    target_out, target_is_real = pad(targets, special.target_pad, end=special.target_eos)
+    begin = target_out.new_full((len(target_out), 1), special.target_bos)
+    target_in = torch.cat([begin, target_out[:, :-1]], 1)
+    return Batch(source, source_is_real, target_in, target_out, target_is_real)
+
+
+def pad(rows: Sequence[Sequence[int] | NDArray[np.integer]], padding: int, end: int) -> tuple[Tokens, Mask]:
+    """A rectangle of ids, each row ended by `end`, and where it is real."""
+    lengths = np.array([len(row) + 1 for row in rows])
+    ids = np.full((len(rows), lengths.max()), padding, dtype=np.int64)
+    for row, values in enumerate(rows):
+        ids[row, : len(values)] = values
+        ids[row, len(values)] = end
+    is_real = np.arange(ids.shape[1]) < lengths[:, None]
+    return torch.from_numpy(ids), torch.from_numpy(is_real)

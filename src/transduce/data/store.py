@@ -1,0 +1,176 @@
+"""Token ids of a corpus on disk, mapped into memory: built once, streaming, and found again by its contents."""
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.errors import DataError
+from transduce.text.corpus import ParallelCorpus, SentencePair
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+
+FORMAT = 1
+PAIRS_AT_ONCE = 4096
+MOST_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Pairs left out of a store for one reason: how many, and the first few."""
+
+    count: int
+    examples: list[str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The ids of one language: sentence i is `ids[offsets[i]:offsets[i + 1]]`."""
+
+    ids: NDArray[np.integer]
+    offsets: NDArray[np.int64]
+
+    def __getitem__(self, index: int) -> NDArray[np.integer]:
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each sentence."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class TokenStore:
+    """A corpus as ids without special tokens, source and target aligned."""
+
+    source: Side
+    target: Side
+    dropped: dict[str, Dropped]
+    """By reason."""
+
+    def __len__(self) -> int:
+        return len(self.source.offsets) - 1
+
+
+def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> TokenStore:
+    """The store of a corpus, built if the cache has none of these contents, tokenizers and limit.
+
+    Pairs with a blank side or, where max_tokens is given, with more tokens on a side are left out whole. Raises
+    DataError for a corpus that has nothing else, or whose tokens are mostly unknown.
+    """
+    made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
+    folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
+    if not (folder / "store.json").exists():
+        _build(corpus, tokenizers, max_tokens, folder)
+    facts = json.loads((folder / "store.json").read_text())
+    source, target = (
+        Side(
+            np.memmap(folder / f"{side}.ids", dtype=facts["dtype"], mode="r"),
+            np.fromfile(folder / f"{side}.offsets", dtype=np.int64),
+        )
+        for side in ("source", "target")
+    )
+    dropped = {reason: Dropped(**found) for reason, found in facts["dropped"].items()}
+    return TokenStore(source, target, dropped)
+
+
+def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path) -> None:
+    """Write beside the folder, then rename, so that a half-built store is never found."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
+    try:
+        writer = _Writer(building, np.dtype(np.uint16 if max(map(len, _both(tokenizers))) <= 2**16 else np.uint32))
+        with writer:
+            for pairs in _chunks(iter(corpus)):
+                _write_chunk(pairs, tokenizers, max_tokens, writer)
+        if not writer.kept:
+            reasons = ", ".join(f"{d.count:,} {reason}" for reason, d in writer.dropped.items())
+            raise DataError(f"{corpus.name}: no sentence pairs" + (f" are left ({reasons})" if reasons else ""))
+        _check_unknown(corpus.name, writer.unknown, writer.tokens)
+        facts = {
+            "dtype": writer.dtype.name,
+            "dropped": {r: {"count": d.count, "examples": d.examples} for r, d in writer.dropped.items()},
+        }
+        (building / "store.json").write_text(json.dumps(facts))
+        try:
+            building.rename(folder)
+        except OSError:
+            if not (folder / "store.json").exists():  # else another process built the same meanwhile
+                raise
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _write_chunk(pairs: list[SentencePair], tokenizers: Tokenizers, max_tokens: int | None, writer: "_Writer") -> None:
+    sources = tokenizers.source.encode_batch([pair.source for pair in pairs])
+    targets = tokenizers.target.encode_batch([pair.target for pair in pairs])
+    for pair, source, target in zip(pairs, sources, targets, strict=True):
+        if not source or not target:
+            writer.drop("with a blank side", pair)
+        elif max_tokens is not None and max(len(source), len(target)) > max_tokens:
+            writer.drop(f"longer than {max_tokens} tokens", pair)
+        else:
+            writer.add(source, target, source.count(tokenizers.source.unknown), target.count(tokenizers.target.unknown))
+
+
+class _Writer:
+    """Appends sentences to the four files of a store."""
+
+    def __init__(self, folder: Path, dtype: np.dtype[np.unsignedinteger]) -> None:
+        self.dtype = dtype
+        self.kept = 0
+        self.tokens = [0, 0]
+        self.unknown = [0, 0]
+        self.dropped: dict[str, Dropped] = {}
+        self._ids = [(folder / f"{side}.ids").open("wb") for side in ("source", "target")]
+        self._offsets = [(folder / f"{side}.offsets").open("wb") for side in ("source", "target")]
+
+    def __enter__(self) -> "_Writer":
+        for offsets in self._offsets:
+            offsets.write(np.int64(0).tobytes())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (*self._ids, *self._offsets):
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+
+    def add(self, source: list[int], target: list[int], *unknown: int) -> None:
+        self.kept += 1
+        for side, ids in enumerate((source, target)):
+            self.tokens[side] += len(ids)
+            self.unknown[side] += unknown[side]
+            self._ids[side].write(np.array(ids, dtype=self.dtype).tobytes())
+            self._offsets[side].write(np.int64(self.tokens[side]).tobytes())
+
+    def drop(self, reason: str, pair: SentencePair) -> None:
+        before = self.dropped.get(reason, Dropped(0, []))
+        example = [f"{pair.source[:80]} | {pair.target[:80]}"] if before.count < SHOWN else []
+        self.dropped[reason] = Dropped(before.count + 1, before.examples + example)
+
+
+def _chunks(pairs: Iterator[SentencePair]) -> Iterator[list[SentencePair]]:
+    while chunk := list(itertools.islice(pairs, PAIRS_AT_ONCE)):
+        yield chunk
+
+
+def _both(tokenizers: Tokenizers) -> tuple[Tokenizer, Tokenizer]:
+    return tokenizers.source, tokenizers.target
+
+
+def _check_unknown(name: str, unknown: list[int], tokens: list[int]) -> None:
+    for side, unknown_count, count in zip(("source", "target"), unknown, tokens, strict=True):
+        if unknown_count > MOST_UNKNOWN * count:
+            raise DataError(
+                f"{name}: {unknown_count / count:.0%} of the {side} tokens are unknown to the tokenizer; "
+                "is it the tokenizer of that language?"
+            )

@@ -1,0 +1,21 @@
+"""The four mistakes a user can meet; each message says where, what was found, what was expected and what to do."""
+
+
+class TransduceError(Exception):
+    """Base of every error that the command line prints as one line, without a traceback."""
+
+
+class ConfigError(TransduceError):
+    """A setting is unknown, of the wrong type, or does not fit another."""
+
+
+class DataError(TransduceError):
+    """Training or test data cannot be read, or does not fit together."""
+
+
+class CheckpointError(TransduceError):
+    """A model's or run's folder is missing, damaged, too new, or not what it claims to be."""
+
+
+class InputError(TransduceError):
+    """What was asked of a finished model cannot be done."""

@@ -1,0 +1,358 @@
+"""Nests all settings into one, and wires a run together: text to tokens to batches to a trained model."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from transduce.bundle import PROBES, BundleConfig, ModelBundle
+from transduce.config import Settings, convert, flatten, override, read_toml, to_toml, to_tree
+from transduce.data.batch import Batch, make_batch
+from transduce.data.batching import BatchingConfig, TrainingData, plan_batches
+from transduce.data.store import TokenStore, open_store
+from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.evaluation.evaluate import measure_loss
+from transduce.evaluation.metrics import score_bleu
+from transduce.files import write_text
+from transduce.inference.translator import Translator
+from transduce.models.families import ModelConfig, build_model
+from transduce.objectives.translation import Translation
+from transduce.search.beam import Beam
+from transduce.text.datasets import DataConfig, Splits, cache_folder, open_splits
+from transduce.text.tokenizer import TokenizerConfig, Tokenizers, train_tokenizers
+from transduce.training.checkpoint import CheckpointConfig, Checkpoints
+from transduce.training.observers import JsonLog, Observer
+from transduce.training.optimizer import OptimizerConfig
+from transduce.training.trainer import Trainer, TrainingConfig, ValidationConfig
+
+VALIDATION_TOKENS = 4096
+PROBE_CHARACTERS = 200  # longer validation pairs are not made part of a probe
+
+
+class ExperimentConfig(Settings, frozen=True):
+    """All settings of a run."""
+
+    data: DataConfig
+    """What is learned from."""
+    model: ModelConfig
+    """What learns."""
+    training: TrainingConfig
+    """How long and how."""
+    seed: int = 1
+    """Decides initial weights, order of data, and dropout."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """How text becomes tokens."""
+    batching: BatchingConfig = BatchingConfig()
+    """How large a batch is."""
+    optimizer: OptimizerConfig = OptimizerConfig()
+    """How weights move."""
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    """What is kept, and when."""
+    validation: ValidationConfig = ValidationConfig()
+    """When the model is validated."""
+    search: Beam = Beam()
+    """How the test set is translated when training ends."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An experiment's settings and where they come from."""
+
+    name: str
+    config: ExperimentConfig
+    folder: Path
+    """Relative paths in the settings start here."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a finished run leaves."""
+
+    run: Path
+    model: Path
+    updates: int
+    seconds: float
+    """Over all resumes, validation counted."""
+    validation: dict[str, float]
+    """Of the kept model: loss in nats per real target token, perplexity, and BLEU if it was asked for."""
+    test: dict[str, Any] | None
+    """BLEU on the test set, its signature and the search, if the data have one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `transduce train --json` prints."""
+        facts = {
+            "run": str(self.run),
+            "model": str(self.model),
+            "updates": self.updates,
+            "seconds": self.seconds,
+            "validation": self.validation,
+        }
+        return facts | ({"test": self.test} if self.test else {})
+
+
+def recipes() -> list[str]:
+    """Names of the built-in recipes."""
+    folder = resources.files("transduce.recipes")
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def describe_recipe(name: str) -> str:
+    """The comment that a built-in recipe begins with, on one line."""
+    text = (resources.files("transduce.recipes") / f"{name}.toml").read_text(encoding="utf-8")
+    return " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines()))
+
+
+def load_recipe(name_or_file: str, overrides: Sequence[str] = ()) -> Recipe:
+    """A built-in recipe by its name, or a TOML file, with `key=value` changes."""
+    if name_or_file.endswith(".toml"):
+        path = Path(name_or_file)
+    elif name_or_file in recipes():
+        path = Path(str(resources.files("transduce.recipes") / f"{name_or_file}.toml"))
+    else:
+        raise ConfigError(
+            f"no recipe '{name_or_file}'; there are {', '.join(recipes())}; a file of your own must end in .toml"
+        )
+    tree = override(read_toml(path), overrides)
+    origin = str(path) if name_or_file.endswith(".toml") else name_or_file
+    return Recipe(path.stem, convert(tree, ExperimentConfig, origin), path.parent)
+
+
+def train(
+    recipe: Recipe | ExperimentConfig | str,
+    out: Path | None = None,
+    resume: bool = False,
+    observers: Sequence[Observer] = (),
+    tell: Callable[[str], None] = lambda line: None,
+    device: str = "cpu",
+) -> RunResult:
+    """Train a model as a recipe says, and keep the best in `out/model`.
+
+    Args:
+        recipe: a recipe, its name or file, or settings (whose relative paths start from the working folder).
+        out: the run's folder, `runs/NAME` unless given; it must be new unless the run is resumed.
+        resume: go on from the newest checkpoint, if there is one.
+        observers: hear of every report and validation, beside the log file.
+        tell: is given a line for what happens before training.
+        device: where the model trains, as torch names it.
+
+    Raises ConfigError, DataError or CheckpointError for what does not fit, FloatingPointError for a loss that is not
+    finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
+    """
+    if isinstance(recipe, str):
+        recipe = load_recipe(recipe)
+    elif isinstance(recipe, ExperimentConfig):
+        recipe = Recipe("experiment", recipe, Path())
+    config = recipe.config
+    run = out or Path("runs") / recipe.name
+    _check_folder(run, config, resume)
+    torch.manual_seed(config.seed)
+    splits = open_splits(config.data, recipe.folder)
+    prepared = _prepare(recipe, splits, tell)
+    run.mkdir(parents=True, exist_ok=True)
+    write_text(run / "experiment.toml", to_toml(config))
+    return _train_prepared(run, config, splits, prepared, resume, observers, tell, device)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A model before its first update, and its data as numbers."""
+
+    bundle: ModelBundle
+    stores: list[TokenStore]
+    validation: TokenStore
+
+
+def _prepare(recipe: Recipe, splits: Splits, tell: Callable[[str], None]) -> _Prepared:
+    config = recipe.config
+    start = None
+    if config.training.start_from is not None:
+        start = ModelBundle.load(recipe.folder / config.training.start_from)
+        if start.config.model != config.model:
+            raise ConfigError(
+                f"training.start_from: {_first_difference(start.config.model, config.model, 'model.')}; "
+                "the model's settings must be those of the bundle"
+            )
+    if start is not None:
+        tokenizers, tokenizer_config = start.tokenizers, start.config.tokenizer
+    else:
+        tokenizer_config = config.tokenizer
+        tokenizers = _make_tokenizers(recipe, splits)
+    tell(f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens")
+    cache = cache_folder()
+    stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
+    validation = open_store(splits.validation, tokenizers, None, cache)
+    for entry, store in zip(splits.train, stores, strict=True):
+        tell(f"training data: {len(store):,} pairs from {entry.corpus.name}")
+        for reason, dropped in store.dropped.items():
+            tell(f"  left out: {dropped.count:,} {reason}, such as: {dropped.examples[0]}")
+    if start is not None:
+        model = start.model
+    else:
+        model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
+    for entry, store in zip(splits.train, stores, strict=True):
+        _check_lengths(entry.corpus.name, store, model)
+    _check_lengths(splits.validation.name, validation, model)
+    bundle = ModelBundle(
+        BundleConfig(
+            format=1,
+            source=config.data.source,
+            target=config.data.target,
+            model=config.model,
+            tokenizer=tokenizer_config,
+            longest_source=max(int(store.source.lengths.max()) for store in stores),
+        ),
+        model,
+        tokenizers,
+    )
+    return _Prepared(bundle, stores, validation)
+
+
+def _make_tokenizers(recipe: Recipe, splits: Splits) -> Tokenizers:
+    def side(name: str) -> Iterator[str]:
+        return (getattr(pair, name) for entry in splits.train for pair in entry.corpus)
+
+    return train_tokenizers(recipe.config.tokenizer, side("source"), side("target"), recipe.folder)
+
+
+def _check_lengths(name: str, store: TokenStore, model: nn.Module) -> None:
+    """A learned table of positions ends somewhere, and no pair may reach beyond it."""
+    for side, limit in (("source", model.source_limit), ("target", model.target_limit)):
+        lengths = getattr(store, side).lengths + 1
+        if limit is not None and lengths.max() > limit:
+            number = int(lengths.argmax()) + 1
+            raise DataError(
+                f"{name}: the {side} of pair {number:,} has {lengths.max()} tokens with its end, but "
+                f"model.max_positions = {limit}; raise it, or leave long training pairs out with data.max_tokens"
+            )
+
+
+def _train_prepared(
+    run: Path,
+    config: ExperimentConfig,
+    splits: Splits,
+    prepared: _Prepared,
+    resume: bool,
+    observers: Sequence[Observer],
+    tell: Callable[[str], None],
+    device: str,
+) -> RunResult:
+    bundle = prepared.bundle
+    model = bundle.model.to(device)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    probe_texts = _probe_texts(splits)
+    facts = {"data": _describe_data(config.data), "parameters": parameters, "seed": config.seed}
+
+    def write_bundle(folder: Path) -> None:
+        position = trainer.position
+        history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
+        bundle.with_history(**facts, **history, validation=position.scores).save(folder, probe_texts)
+
+    log = run / "log.jsonl"
+    checkpoints = Checkpoints(run, config.checkpoint, write_bundle)
+    data = TrainingData(
+        prepared.stores, [entry.weight for entry in splits.train], bundle.special, config.batching, config.seed
+    )
+    validate = _validator(config, splits, prepared)
+    trainer = Trainer(
+        model,
+        Translation(config.training.label_smoothing),
+        data,
+        validate,
+        checkpoints,
+        [],
+        config.training,
+        config.optimizer,
+        config.validation,
+    )
+    if resume and trainer.resume():
+        tell(f"resuming after update {trainer.position.update:,}")
+    JsonLog.cut_after(log, trainer.position.update)
+    tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}")
+    trainer.observers = [JsonLog(log), *observers]
+    try:
+        trainer.run(config.checkpoint.every_updates)
+    finally:
+        for observer in trainer.observers:
+            observer.close()
+    return _finish(run, trainer, splits, config)
+
+
+def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfig) -> RunResult:
+    """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
+    position = trainer.position
+    best = ModelBundle.load(run, trainer.device)
+    scores: dict[str, Any] = {}
+    if splits.test is not None:
+        test = list(splits.test)
+        lowercase = (config.tokenizer.target or config.tokenizer).lowercase
+        translations = Translator(best).translate([pair.source for pair in test], config.search)
+        bleu = score_bleu([t.text for t in translations], [pair.target for pair in test], lowercase)
+        scores = {"test": {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(config.search)}}
+    best.with_history(**scores).save(run / "model", _probe_texts(splits))
+    return RunResult(run, run / "model", position.update, position.seconds, position.scores, scores.get("test"))
+
+
+def _validator(
+    config: ExperimentConfig, splits: Splits, prepared: _Prepared
+) -> Callable[[nn.Module], dict[str, float]]:
+    bundle, store = prepared.bundle, prepared.validation
+    plan = plan_batches(
+        store.source.lengths + 1, store.target.lengths + 1, BatchingConfig(target_tokens=VALIDATION_TOKENS)
+    )
+
+    def batch(pairs: NDArray[np.int64]) -> Batch:
+        return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], bundle.special)
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        scores = measure_loss(model, (batch(pairs) for pairs in plan))
+        if config.validation.bleu:
+            pairs = list(splits.validation)
+            outputs = Translator(replace(bundle, model=model)).translate([p.source for p in pairs], Beam(size=1))
+            lowercase = (config.tokenizer.target or config.tokenizer).lowercase
+            scores["bleu"] = score_bleu([o.text for o in outputs], [p.target for p in pairs], lowercase).score
+        return scores
+
+    return validate
+
+
+def _probe_texts(splits: Splits) -> list[tuple[str, str]]:
+    pairs = ((pair.source, pair.target) for pair in splits.validation)
+    short = (pair for pair in pairs if all(0 < len(side.strip()) <= PROBE_CHARACTERS for side in pair))
+    return list(islice(short, PROBES))
+
+
+def _describe_data(config: DataConfig) -> str:
+    if config.dataset is not None:
+        return config.dataset
+    entries = [config.train] if isinstance(config.train, str) else config.train or []
+    return ", ".join(entry if isinstance(entry, str) else str(entry.files) for entry in entries)
+
+
+def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
+    """A run never writes over another; a resumed one keeps its settings, but for its length."""
+    kept = run / "experiment.toml"
+    if not run.exists() or not any(run.iterdir()):
+        return
+    if not resume:
+        raise ConfigError(f"{run} exists; add --resume to go on with it, or choose another folder with --out")
+    if not kept.exists():
+        raise CheckpointError(f"{run} is not the folder of a run: it has no experiment.toml")
+    before = convert(read_toml(kept), ExperimentConfig, str(kept))
+    lengths = {"updates": config.training.updates, "epochs": config.training.epochs}
+    before = msgspec.structs.replace(before, training=msgspec.structs.replace(before.training, **lengths))
+    if before != config:
+        raise ConfigError(f"{run} was begun with other settings: {_first_difference(before, config)}")
+
+
+def _first_difference(before: Settings, now: Settings, prefix: str = "") -> str:
+    old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
+    key = next(key for key in old | new if old.get(key) != new.get(key))
+    return f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"

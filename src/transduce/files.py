@@ -1,0 +1,47 @@
+"""Writing so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which is synced and becomes `path` when the block ends well, replacing an older one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield building
+        building.chmod(0o755)
+        for file in building.rglob("*"):
+            sync(file)
+        sync(building)
+        if path.exists():
+            shutil.rmtree(path)
+        building.rename(path)
+        sync(path.parent)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        sync(beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,15 @@
+"""The one table of model families: what `model.kind` may say, and who builds it."""
+
+from torch import nn
+
+from transduce.models.transformer import TransformerConfig, build_transformer
+
+ModelConfig = TransformerConfig
+"""The union of all families' settings, told apart by `kind`."""
+
+
+def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> nn.Module:
+    """A model with fresh weights from torch's global generator; vocabularies are counts of tokens."""
+    match config:
+        case TransformerConfig():
+            return build_transformer(config, source_vocabulary, target_vocabulary)

@@ -1,0 +1,74 @@
+"""What search, objectives and tools may expect of a model; nothing else about a family is known outside its file."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.nn.state import DecoderState
+from transduce.shapes import Hidden, Logits, Mask, Tokens
+
+State = TypeVar("State", bound=DecoderState)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """An encoder's output, one row a source sentence: [sentences, time, dim], and which positions are real."""
+
+    hidden: Hidden
+    is_real: Mask
+
+
+class Decoder(Protocol[State]):
+    """Reads one or more tokens a row and predicts the token after each."""
+
+    def __call__(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
+        """Logits for the token that follows each of `tokens`, and the state after the last of them.
+
+        All tokens at once, in chunks or one by one give the same logits. The state passed is consumed.
+        """
+        ...
+
+
+class EncoderDecoder(Protocol[State]):
+    """A model of a target sequence given a source sequence."""
+
+    @property
+    def decoder(self) -> Decoder[State]:
+        """The half that predicts."""
+        ...
+
+    @property
+    def source_limit(self) -> int | None:
+        """The most tokens a source may have, its end token included; None where any length will do."""
+        ...
+
+    @property
+    def target_limit(self) -> int | None:
+        """The most tokens a target may have, its end token included; None where any length will do."""
+        ...
+
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """Read the source sentences."""
+        ...
+
+    def start(self, memory: Memory) -> State:
+        """The decoder's state before the first target token, one row a sentence."""
+        ...
+
+
+def score_tokens(
+    model: EncoderDecoder[State],
+    source: Tokens,
+    source_is_real: Mask,
+    target_in: Tokens,
+    target_out: Tokens,
+    target_is_real: Mask,
+) -> Float[Tensor, "rows time"]:
+    """Log-probability (natural) of each given target token, in float32; zero where the target is padding."""
+    state = model.start(model.encode(source, source_is_real))
+    logits, _ = model.decoder(target_in, state)
+    chosen = logits.float().log_softmax(-1).gather(-1, target_out[..., None])[..., 0]
+    return torch.where(target_is_real, chosen, 0.0)

@@ -1,0 +1,111 @@
+"""Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2.2)."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.nn.initialization import Initialization
+from transduce.nn.layers import Dropout
+from transduce.nn.masks import AttentionMask
+from transduce.shapes import Hidden
+
+Heads = Float[Tensor, "rows heads time head_dim"]
+
+
+@dataclass(frozen=True)
+class KeysValues:
+    """Projected keys and values of one attention, [rows, heads, time, key_dim] and [rows, heads, time, value_dim]."""
+
+    keys: Tensor
+    values: Tensor
+
+    def append(self, other: "KeysValues") -> "KeysValues":
+        """These, followed in time by the other."""
+        return KeysValues(torch.cat([self.keys, other.keys], 2), torch.cat([self.values, other.values], 2))
+
+    def select(self, rows: Tensor) -> "KeysValues":
+        """The given rows, in the given order."""
+        return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
+
+
+class AttentionKernel(Protocol):
+    """Weighs values by the match of queries and keys; `dropout` is applied to the weights while training."""
+
+    def __call__(
+        self, query: Heads, keys: Heads, values: Heads, may_attend: AttentionMask | None, dropout: Dropout
+    ) -> Heads:
+        """One value a head and query."""
+        ...
+
+
+def fast_attention(
+    query: Heads, keys: Heads, values: Heads, may_attend: AttentionMask | None, dropout: Dropout
+) -> Heads:
+    """PyTorch's fused kernel; written out where weights are dropped, since the fused one is slow there on a CPU."""
+    if dropout.is_active:
+        weights = attention_weights(query, keys, may_attend)
+        return dropout(weights) @ values
+    return functional.scaled_dot_product_attention(query, keys, values, attn_mask=may_attend)
+
+
+def attention_weights(
+    query: Heads, keys: Heads, may_attend: AttentionMask | None
+) -> Float[Tensor, "rows heads queries keys"]:
+    """softmax(Q K^T / sqrt(key_dim)); a query that may attend to nothing has weights of zero."""
+    scores = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1)  # [rows, heads, queries, keys]
+    if may_attend is None:
+        return scores.softmax(-1)
+    weights = scores.masked_fill(~may_attend, -torch.inf).softmax(-1)
+    return weights.masked_fill(~may_attend.any(-1, keepdim=True), 0.0)
+
+
+class MultiHeadAttention(nn.Module):
+    """Projects to heads, attends, and projects back; keys and values are projected apart so that they can be kept.
+
+    Args:
+        dim: width of what asks and of what comes out.
+        heads: number of heads.
+        key_dim: size of a query and of a key in each head.
+        value_dim: size of a value in each head.
+        dropout: share of the attention weights dropped in training, 0 to 1.
+        initialization: how the weights begin; biases begin at zero.
+    """
+
+    def __init__(
+        self, dim: int, heads: int, key_dim: int, value_dim: int, dropout: float, initialization: Initialization
+    ) -> None:
+        super().__init__()
+        self.heads, self.key_dim, self.value_dim = heads, key_dim, value_dim
+        self.query = nn.Linear(dim, heads * key_dim)
+        self.key_value = nn.Linear(dim, heads * (key_dim + value_dim))
+        self.output = nn.Linear(heads * value_dim, dim)
+        self.dropout = Dropout(dropout)
+        self.kernel: AttentionKernel = fast_attention
+        initialization.matrix(self.query.weight)
+        for matrix in self.key_value.weight.split([heads * key_dim, heads * value_dim]):
+            initialization.matrix(matrix)
+        initialization.residual(self.output.weight)
+        for layer in (self.query, self.key_value, self.output):
+            nn.init.zeros_(layer.bias)
+
+    def queries(self, hidden: Hidden) -> Heads:
+        """One query a head and position."""
+        return self._split(self.query(hidden))
+
+    def project(self, hidden: Hidden) -> KeysValues:
+        """Keys and values of what is attended to."""
+        keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
+        return KeysValues(self._split(keys), self._split(values))
+
+    def forward(self, query: Heads, memory: KeysValues, may_attend: AttentionMask | None) -> Hidden:
+        """Attend with projected queries to projected keys and values; [rows, queries, dim]."""
+        context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
+        return self.output(context.transpose(1, 2).flatten(-2))  # [rows, queries, dim]
+
+    def _split(self, projected: Hidden) -> Heads:
+        return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [rows, heads, time, head_dim]

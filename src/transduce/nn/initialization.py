@@ -1,0 +1,41 @@
+"""How weights begin; each module asks for the beginning of its own."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+InitializationKind = Literal["xavier", "scaled", "small"]
+
+
+@dataclass(frozen=True)
+class Initialization:
+    """`xavier` treats every matrix alike, embeddings too (Glorot and Bengio 2010); `scaled` draws embeddings from
+    N(0, 1/dim), as the successors of the paper's code do; `small` is GPT-2's: N(0, 0.02), and what is added to the
+    residual path is divided by sqrt(2 * layers), so that depth does not swell it (Radford et al. 2019)."""
+
+    kind: InitializationKind
+    layers: int
+
+    def matrix(self, weight: Tensor) -> None:
+        """A projection, [out, in], in place."""
+        if self.kind == "small":
+            nn.init.normal_(weight, std=0.02)
+        else:
+            nn.init.xavier_uniform_(weight)
+
+    def residual(self, weight: Tensor) -> None:
+        """The last projection of a sublayer, in place."""
+        self.matrix(weight)
+        if self.kind == "small":
+            with torch.no_grad():
+                weight.div_(math.sqrt(2 * self.layers))
+
+    def embedding(self, weight: Tensor) -> None:
+        """A table of vectors, [entries, dim], in place."""
+        if self.kind == "xavier":
+            nn.init.xavier_uniform_(weight)
+        else:
+            nn.init.normal_(weight, std=0.02 if self.kind == "small" else weight.shape[1] ** -0.5)

@@ -1,0 +1,90 @@
+"""Small parts that several model families share: dropout, feed-forward networks, residual connections."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.nn.initialization import Initialization
+from transduce.shapes import Hidden
+
+Activation = Literal["relu", "gelu", "gated"]
+NormPlace = Literal["before", "after"]
+
+
+class Dropout(nn.Module):
+    """Zeroes elements at random while training and scales up the rest (Srivastava et al. 2014).
+
+    Eight masks come from one 64-bit draw of torch's global generator, since drawing a number for each element costs
+    a fifth of a training step on a CPU. So a rate is a multiple of 1/256 (0.1 becomes 26/256), and the scale is
+    that of the rate in effect.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+        self.threshold = round(rate * 256)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a call would drop anything."""
+        return self.training and self.threshold > 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of the same shape as x."""
+        if not self.is_active:
+            return x
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+        keep = (words.view(torch.uint8)[: x.numel()] >= self.threshold).view(x.shape)
+        return x * keep.to(x.dtype).mul_(256 / (256 - self.threshold))
+
+
+class FeedForward(nn.Module):
+    """Two layers at each position (Vaswani et al. 2017, eq. 2), or a gated one (GEGLU, Shazeer 2020)."""
+
+    def __init__(
+        self, dim: int, inner_dim: int, activation: Activation, dropout: float, initialization: Initialization
+    ) -> None:
+        super().__init__()
+        self.activation = activation
+        self.inner = nn.Linear(dim, inner_dim * (2 if activation == "gated" else 1))
+        self.output = nn.Linear(inner_dim, dim)
+        self.dropout = Dropout(dropout)
+        for matrix in self.inner.weight.split(inner_dim):
+            initialization.matrix(matrix)
+        initialization.residual(self.output.weight)
+        nn.init.zeros_(self.inner.bias)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, hidden: Hidden) -> Hidden:
+        """[rows, time, dim] to the same shape."""
+        inner = self.inner(hidden)
+        if self.activation == "gated":
+            gate, inner = inner.chunk(2, -1)
+            inner = functional.gelu(gate) * inner
+        elif self.activation == "gelu":
+            inner = functional.gelu(inner)
+        else:
+            inner = functional.relu(inner)
+        return self.output(self.dropout(inner))
+
+
+class Residual(nn.Module):
+    """Adds a sublayer's output to its input, with layer normalisation of the input or of the sum.
+
+    Normalising before (Wang et al. 2019) leaves a clear path from top to bottom; after is the original form.
+    """
+
+    def __init__(self, dim: int, place: NormPlace, dropout: float) -> None:
+        super().__init__()
+        self.place = place
+        self.norm = nn.LayerNorm(dim)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, hidden: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:
+        """[rows, time, dim] to the same shape."""
+        if self.place == "before":
+            return hidden + self.dropout(sublayer(self.norm(hidden)))
+        return self.norm(hidden + self.dropout(sublayer(hidden)))

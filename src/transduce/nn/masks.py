@@ -1,0 +1,25 @@
+"""The one place where masks are made and combined: bool, True means "may attend"; they broadcast to
+[rows, heads, queries, keys]."""
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from transduce.shapes import Mask
+
+AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
+
+
+def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:
+    """Every query may attend to every real key."""
+    return is_real[:, None, None, :]
+
+
+def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 queries keys"] | None:
+    """Query i may attend to keys up to its own position, the last query standing at the last key.
+
+    With cached keys there are more keys than queries. None when there is nothing to hide (a single query).
+    """
+    if queries == 1:
+        return None
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)[None, None]

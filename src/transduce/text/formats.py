@@ -1,0 +1,157 @@
+"""Readers of text: lines and pairs from plain or compressed files, one segment a line."""
+
+import csv
+import gzip
+import hashlib
+import io
+import itertools
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import zstandard
+
+from transduce.errors import DataError
+from transduce.text.corpus import ParallelCorpus, SentencePair
+
+Columns = Sequence[int | str]
+"""Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
+
+
+def open_bytes(path: str | Path) -> BinaryIO:
+    """The decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
+    if str(path) == "-":
+        return sys.stdin.buffer
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder; expected a text file")
+        raw = path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be opened ({error.strerror})") from None
+    match path.suffix:
+        case ".gz":
+            return gzip.open(raw)
+        case ".xz":
+            return lzma.open(raw)  # type: ignore[return-value]
+        case ".zst":
+            return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw))  # type: ignore[arg-type]
+        case _:
+            return raw
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends: only \\n ends a line, a \\r before it goes, as does a mark at the
+    file's beginning. Raises DataError with file and line for bytes that are not UTF-8."""
+    number = 0
+    try:
+        with open_bytes(path) as stream:
+            for number, line in enumerate(stream, 1):
+                text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                yield text.removeprefix("\ufeff") if number == 1 else text
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: line {number} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})"
+            "; convert the file, for example with iconv"
+        ) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
+
+
+def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
+    """A corpus in two line-aligned files, or in one file of pairs whose ending names its format."""
+    name = " and ".join(str(path) for path in paths)
+    if "-" in map(str, paths):
+        raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
+    for path in paths:
+        open_bytes(path).close()
+    if len(paths) == 2:
+        if columns is not None:
+            raise DataError(f"{name}: columns are for one file of pairs, but there are two files")
+        source, target = paths
+        return ParallelCorpus(name, lambda: _two_files(source, target), lambda: _hash_files(paths))
+    if len(paths) != 1:
+        raise DataError(f"{name or 'no files'}: expected two line-aligned files or one file of pairs")
+    (path,) = paths
+    reader = _reader(path)
+    return ParallelCorpus(name, lambda: reader(path, columns), lambda: _hash_files(paths, str(columns)))
+
+
+def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz", ".zst")]
+    ending = suffixes[-1] if suffixes else ""
+    if ending not in PAIR_FORMATS:
+        known = ", ".join(PAIR_FORMATS)
+        raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
+    return PAIR_FORMATS[ending]
+
+
+def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
+    counts = [0, 0]
+    for source_line, target_line in itertools.zip_longest(read_lines(source), read_lines(target)):
+        counts[0] += source_line is not None
+        counts[1] += target_line is not None
+        if counts[0] == counts[1]:
+            yield SentencePair(source_line, target_line)
+    if counts[0] != counts[1]:
+        raise DataError(
+            f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; they must be aligned line by line"
+        )
+
+
+def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+    numbers: list[int] | None = None
+    for number, line in enumerate(read_lines(path), 1):
+        cells = next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE), [])
+        if numbers is None:
+            numbers = _column_numbers(path, columns or (1, 2), cells)
+            if columns is not None and any(isinstance(column, str) for column in columns):
+                continue  # the header
+        if len(cells) < max(numbers):
+            raise DataError(f"{path}: line {number} has {len(cells)} columns, expected at least {max(numbers)}")
+        yield SentencePair(*(cells[column - 1] for column in numbers))
+
+
+def _column_numbers(path: str | Path, columns: Columns, header: list[str]) -> list[int]:
+    numbers = []
+    for column in columns:
+        if isinstance(column, str) and column not in header:
+            raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(header)}")
+        numbers.append(header.index(column) + 1 if isinstance(column, str) else column)
+    if len(numbers) != 2 or min(numbers) < 1:
+        raise DataError(f"{path}: expected two columns, counted from 1, found {list(columns)}")
+    return numbers
+
+
+def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+    keys = [str(column) for column in columns or ("source", "target")]
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            row: Any = msgspec.json.decode(line)
+        except msgspec.DecodeError as error:
+            raise DataError(f"{path}: line {number} is not JSON ({error})") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{path}: line {number} is not a JSON object")
+        for key in keys:
+            if not isinstance(row.get(key), str):
+                found = ", ".join(row)
+                raise DataError(f"{path}: line {number} has no text under '{key}'; it has {found} (set data.columns)")
+        yield SentencePair(row[keys[0]], row[keys[1]])
+
+
+PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[SentencePair]]] = {
+    ".tsv": _tsv,
+    ".jsonl": _jsonl,
+}
+
+
+def _hash_files(paths: Sequence[str | Path], also: str = "") -> str:
+    digest = hashlib.sha256(also.encode())
+    for path in paths:
+        with Path(path).open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,275 @@
+"""Text into token ids and back, by a Hugging Face tokenizer that is trained here or brought along."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tokenizers import Encoding, Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Backend
+
+from transduce.config import Settings
+from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.text.words import WORD_PATTERN, detokenize
+
+TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "characters", "bytes", "file"]
+
+PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
+OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"), EOS: ("</s>", "[EOS]", "[SEP]")}
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SUBWORDS = ("bpe", "wordpiece", "unigram")
+NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
+
+
+class SideConfig(Settings, frozen=True):
+    """How text of one language becomes tokens."""
+
+    kind: TokenizerKind = "bpe"
+    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes), words, characters, bytes, or a file."""
+    size: int | None = None
+    """Tokens in the vocabulary, the four special ones and 256 bytes included; 8,000 for subwords unless given, all
+    for words and characters."""
+    min_frequency: int = 2
+    """How often a word, character or merge must occur in the training text to be kept."""
+    lowercase: bool = False
+    """Lower-case the text."""
+    normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD"] = "NFC"
+    """Unicode normalisation of the text."""
+    file: str | None = None
+    """A Hugging Face tokenizer JSON of your own, for kind = "file"."""
+
+    def __post_init__(self) -> None:
+        if (self.kind == "file") != (self.file is not None):
+            raise ValueError('kind = "file" and file = "..." go together')
+        if self.size is not None and self.size < 5:
+            raise ValueError("size must leave room for more than the 4 special tokens")
+
+
+class TokenizerConfig(SideConfig, frozen=True):
+    """One tokenizer for both sides, or `[tokenizer.source]` and `[tokenizer.target]`."""
+
+    shared: bool = True
+    """One vocabulary for both languages; otherwise one each, made alike."""
+    source: SideConfig | None = None
+    """The source side, where it differs from the target's."""
+    target: SideConfig | None = None
+    """The target side, where it differs from the source's."""
+
+    def __post_init__(self) -> None:
+        SideConfig.__post_init__(self)
+        if (self.source is None) != (self.target is None):
+            raise ValueError("tokenizer.source and tokenizer.target go together")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether both sides use the same tokenizer."""
+        return self.shared and self.source is None
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The two sides' tokenizers, the same object where they share a vocabulary."""
+
+    source: "Tokenizer"
+    target: "Tokenizer"
+
+    @property
+    def are_shared(self) -> bool:
+        """Whether there is only one."""
+        return self.source is self.target
+
+
+class Tokenizer:
+    """Encodes text to ids without special tokens, and decodes ids to normally spaced text."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in SPECIALS)
+        self._specials = {self.pad, self.bos, self.eos}
+        byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
+        self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
+        self._joins_words = isinstance(backend.model, models.WordLevel)
+
+    def __len__(self) -> int:
+        return int(self.backend.get_vocab_size())
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the text's tokens; none for a blank text."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each text's tokens."""
+        encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """The tokens as they stand in the vocabulary."""
+        return [self.backend.id_to_token(token) or "" for token in ids]
+
+    def decode(self, ids: Iterable[int], keep_unknown: bool = False) -> str:
+        """Normal text; special tokens go, and so do unknown ones unless they are to be kept as <unk>."""
+        kept = [i for i in ids if i not in self._specials and (keep_unknown or i != self.unknown)]
+        if self._joins_words:
+            return detokenize(self.pieces(kept))
+        return str(self.backend.decode(kept, skip_special_tokens=False))
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer's JSON."""
+        path.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path) -> "Tokenizer":
+        """Read a tokenizer's JSON; special tokens that it lacks are added."""
+        try:
+            return Tokenizer(Backend.from_str(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise CheckpointError(f"{path}: no such file") from None
+        except Exception as error:  # the library raises bare Exception
+            raise CheckpointError(f"{path}: not a tokenizer of the Hugging Face tokenizers library ({error})") from None
+
+    @property
+    def content(self) -> str:
+        """A hash that changes when the tokenizer does."""
+        return hashlib.sha256(self.backend.to_str().encode()).hexdigest()
+
+    def _ids(self, encoding: Encoding, text: str) -> list[int]:
+        ids: list[int] = encoding.ids
+        if self._bytes is None or not (self.unknown in ids or self._specials.intersection(ids)):
+            return ids
+        result = []
+        for token, (start, stop) in zip(ids, encoding.offsets, strict=True):
+            if token == self.unknown or token in self._specials:  # the latter where a text spells "<pad>" and the like
+                result += [self._bytes[byte] for byte in text[start:stop].encode()]
+            else:
+                result.append(token)
+        return result
+
+
+def train_tokenizers(
+    config: TokenizerConfig, source: Iterable[str], target: Iterable[str], folder: Path = Path()
+) -> Tokenizers:
+    """Train on the training text of each side; tokenizer files are sought from the given folder."""
+    if config.is_shared:
+        both = train_tokenizer(config, (text for side in (source, target) for text in side), folder)
+        return Tokenizers(both, both)
+    return Tokenizers(
+        train_tokenizer(config.source or config, source, folder),
+        train_tokenizer(config.target or config, target, folder),
+    )
+
+
+def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Path()) -> Tokenizer:
+    """Train a tokenizer of the kind asked for, or read the file that is named."""
+    if config.file is not None:
+        return _bring(folder / config.file)
+    size = config.size or (8000 if config.kind in SUBWORDS else None)
+    match config.kind:
+        case "bpe" | "wordpiece" | "unigram":
+            backend = _train_subwords(config, texts, size or 0)
+        case "words":
+            backend = Backend(models.WordLevel(unk_token=UNK))
+            backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)
+            backend.normalizer = _normalizer(config)
+            trainer = trainers.WordLevelTrainer(
+                vocab_size=size or 2**31,
+                min_frequency=config.min_frequency,
+                show_progress=False,
+                special_tokens=list(SPECIALS),
+            )
+            backend.train_from_iterator(texts, trainer)
+            backend = _without_added_tokens(backend)
+        case _:
+            backend = _characters(config, texts, size)
+    found = backend.get_vocab_size()
+    if found <= len(SPECIALS):
+        raise DataError("the training text is empty: there is nothing to make a vocabulary of")
+    if size is not None and found < size:
+        raise DataError(
+            f"tokenizer.size = {size:,}, but the training text yields only {found:,} tokens "
+            f"(min_frequency = {config.min_frequency}); set tokenizer.size to at most {found}"
+        )
+    return Tokenizer(backend)
+
+
+def _train_subwords(config: SideConfig, texts: Iterable[str], size: int) -> Backend:
+    if size <= len(SPECIALS) + len(BYTES):
+        raise ConfigError(f"tokenizer.size = {size} leaves nothing beside 4 special tokens and 256 bytes")
+    first = [*SPECIALS, *BYTES]
+    trainer: trainers.Trainer
+    common: dict[str, Any] = {"vocab_size": size, "special_tokens": first, "show_progress": False}
+    if config.kind == "bpe":
+        backend = Backend(models.BPE(unk_token=UNK, byte_fallback=True))
+        trainer = trainers.BpeTrainer(min_frequency=config.min_frequency, **common)
+    elif config.kind == "wordpiece":
+        backend = Backend(models.WordPiece(unk_token=UNK, max_input_chars_per_word=100))
+        trainer = trainers.WordPieceTrainer(min_frequency=config.min_frequency, **common)
+    else:
+        backend = Backend(models.Unigram())
+        trainer = trainers.UnigramTrainer(unk_token=UNK, **common)
+    backend.normalizer = _normalizer(config)
+    # A mark for each space makes decoding exact; punctuation never joins a word.
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    without_prefix = [decoders.Replace(Regex("^##"), "")] if config.kind == "wordpiece" else []
+    spaces = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    backend.decoder = decoders.Sequence([*without_prefix, *spaces])
+    backend.train_from_iterator(texts, trainer)
+    return _without_added_tokens(backend)
+
+
+def _without_added_tokens(backend: Backend) -> Backend:
+    """Special tokens and bytes stay in the vocabulary but are not sought in texts, nor dropped when decoding."""
+    tree = json.loads(backend.to_str())
+    tree["added_tokens"] = []
+    model = tree["model"]
+    if model["type"] == "Unigram":
+        model["byte_fallback"] = True
+        model["vocab"] = [
+            [p, NEVER if i < len(SPECIALS) + len(BYTES) else s] for i, (p, s) in enumerate(model["vocab"])
+        ]
+    return Backend.from_str(json.dumps(tree))
+
+
+def _characters(config: SideConfig, texts: Iterable[str], size: int | None) -> Backend:
+    """Characters, or bytes alone: BPE without merges."""
+    normalizer = _normalizer(config)
+    vocabulary = [*SPECIALS, *BYTES]
+    if config.kind == "characters":
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(normalizer.normalize_str(text))
+        kept = sorted((c for c in counts if counts[c] >= config.min_frequency), key=lambda c: (-counts[c], c))
+        vocabulary += kept[: None if size is None else max(size - len(vocabulary), 0)]
+    ids = {piece: i for i, piece in enumerate(vocabulary)}
+    backend = Backend(models.BPE(vocab=ids, merges=[], unk_token=UNK, byte_fallback=True))
+    backend.normalizer = normalizer
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    return backend
+
+
+def _normalizer(config: SideConfig) -> normalizers.Normalizer:
+    """Any white space or control character is one space, so that tabs and line marks never enter a vocabulary."""
+    steps = [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
+    if config.normalize != "none":
+        steps.insert(0, getattr(normalizers, config.normalize)())
+    if config.lowercase:
+        steps.append(normalizers.Lowercase())
+    return normalizers.Sequence(steps)
+
+
+def _bring(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.load(path)
+    except CheckpointError as error:
+        raise ConfigError(f"tokenizer.file: {error}") from None
+
+
+def _special_id(backend: Backend, name: str) -> int:
+    for candidate in (name, *OTHER_NAMES[name]):
+        token = backend.token_to_id(candidate)
+        if token is not None:
+            return token
+    backend.add_special_tokens([name])
+    return _special_id(backend, name)

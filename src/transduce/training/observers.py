@@ -1,0 +1,152 @@
+"""Those who watch a run: its log file, and its lines or progress bar on a terminal."""
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+@dataclass(frozen=True)
+class Report:
+    """What happened since the last report."""
+
+    update: int
+    """Updates made."""
+    updates: int
+    """Updates that the run is to make."""
+    epoch: float
+    """Passes over the training data."""
+    loss: float
+    """Nats per real target token, without smoothing, dropout on."""
+    learning_rate: float
+    gradient_norm: float
+    """Before clipping, of the mean over tokens; the last update's."""
+    target_tokens_per_second: float
+    """Real target tokens, validation and saving not counted."""
+    seconds: float
+    """Since the run began, over all its resumes."""
+
+
+class Observer(Protocol):
+    """Hears of every report and validation of a run."""
+
+    def report(self, report: Report) -> None:
+        """Training went on."""
+        ...
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """The model was validated."""
+        ...
+
+    def close(self) -> None:
+        """The run ends, for whatever reason."""
+        ...
+
+
+class JsonLog:
+    """One JSON object a line in a file, appended."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("ab")
+
+    def report(self, report: Report) -> None:
+        """A line with the report's fields."""
+        self._write(msgspec.to_builtins(report))
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """A line with the scores."""
+        self._write({"update": update, "validation": scores, "best": is_best})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(msgspec.json.encode(line) + b"\n")
+        self._file.flush()
+
+    @staticmethod
+    def cut_after(path: Path, update: int) -> None:
+        """Drop the lines of later updates, which a resumed run will write again, and one that was half written."""
+        if not path.exists():
+            return
+        kept = []
+        for line in path.read_bytes().splitlines():
+            try:
+                if msgspec.json.decode(line)["update"] <= update:
+                    kept.append(line + b"\n")
+            except (msgspec.DecodeError, KeyError, TypeError):
+                continue
+        cut = path.with_suffix(".cut")
+        cut.write_bytes(b"".join(kept))
+        cut.replace(path)
+
+
+class Lines:
+    """A plain line a report, for logs and pipes."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+
+    def report(self, report: Report) -> None:
+        """One line."""
+        print(_describe(report), file=self._stream, flush=True)
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """One line."""
+        print(_describe_validation(update, scores, is_best), file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ProgressBar:
+    """A bar that fills up to the last update, on a terminal."""
+
+    def __init__(self) -> None:
+        columns = (
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[status]}"),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(*columns, console=Console(stderr=True))
+        self._task = self._progress.add_task("training", total=None, status="")
+        self._progress.start()
+
+    def report(self, report: Report) -> None:
+        """Move the bar."""
+        status = f"loss {report.loss:.3f}  {report.target_tokens_per_second:,.0f} target tokens/s"
+        self._progress.update(self._task, completed=report.update, total=report.updates, status=status)
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """A line above the bar."""
+        self._progress.console.print(_describe_validation(update, scores, is_best), highlight=False)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self._progress.stop()
+
+
+def console_observer() -> Observer:
+    """A bar on a terminal, plain lines elsewhere."""
+    return ProgressBar() if sys.stderr.isatty() else Lines()
+
+
+def _describe(report: Report) -> str:
+    return (
+        f"update {report.update:>6}/{report.updates}  epoch {report.epoch:6.2f}  loss {report.loss:.4f}  "
+        f"rate {report.learning_rate:.2e}  {report.target_tokens_per_second:6,.0f} target tokens/s  "
+        f"{time.strftime('%H:%M:%S', time.gmtime(report.seconds))}"
+    )
+
+
+def _describe_validation(update: int, scores: dict[str, float], is_best: bool) -> str:
+    shown = "  ".join(f"{name} {score:.4g}" for name, score in scores.items())
+    return f"validation at update {update}: {shown}{'  (best so far)' if is_best else ''}"
