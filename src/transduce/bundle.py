@@ -82,8 +82,8 @@ class ModelBundle:
         with new_folder(folder) as new:
             (new / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
             save_file(_unshared(self.model), new / "weights.safetensors")
-            self.tokenizers.source.save(new / _tokenizer_file(self, "source"))
-            self.tokenizers.target.save(new / _tokenizer_file(self, "target"))
+            self.tokenizers.source.save(new / _tokenizer_file(self.config.tokenizer, "source"))
+            self.tokenizers.target.save(new / _tokenizer_file(self.config.tokenizer, "target"))
             (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
             (new / "README.md").write_text(_card(self), encoding="utf-8")
             probe = _make_probe(self, probe_texts, {file.name: _sha256(file) for file in sorted(new.iterdir())})
@@ -102,10 +102,8 @@ class ModelBundle:
         for name, expected in probe.sha256.items():
             if name != "README.md" and _sha256(folder / name) != expected:
                 raise CheckpointError(f"{folder / name} is not as it was saved (SHA-256 differs); copy the model again")
-        source = Tokenizer.load(folder / ("tokenizer.json" if config.tokenizer.is_shared else "source.json"))
-        target = source if config.tokenizer.is_shared else Tokenizer.load(folder / "target.json")
-        tokenizers = Tokenizers(source, target)
-        model = build_model(config.model, len(source), len(target))
+        tokenizers = read_tokenizers(folder, config.tokenizer)
+        model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
         try:
             load_weights(model, load_file(folder / "weights.safetensors"))
         except (safetensors.SafetensorError, RuntimeError, OSError) as error:
@@ -117,28 +115,41 @@ class ModelBundle:
 
 
 def find_bundle(path: Path) -> Path:
-    """The bundle that a path stands for: itself, a run's finished model, or its best or last checkpoint so far."""
+    """The bundle that a path stands for: itself, a run's finished model, or its best checkpoint so far."""
     if not path.is_dir():
         raise CheckpointError(f"{path}: no such model; expected the folder of a model or of a run")
     if (path / "config.toml").exists() or (path / "weights.safetensors").exists():
         return path
     if (path / "model").is_dir():
         return path / "model"
+    return best_bundle(path)
+
+
+def best_bundle(run: Path) -> Path:
+    """The bundle of the checkpoint that a run's best.json names."""
     try:
-        best = msgspec.json.decode((path / "best.json").read_bytes())["checkpoint"]
-        return path / "checkpoints" / best / "bundle"
+        best = msgspec.json.decode((run / "best.json").read_bytes())["checkpoint"]
+        return run / "checkpoints" / best / "bundle"
     except FileNotFoundError:
         raise CheckpointError(
-            f"{path} is not a model: it has neither config.toml nor a run's model or best.json"
+            f"{run} is not a model: it has neither config.toml nor a run's model or best.json"
         ) from None
     except (msgspec.DecodeError, KeyError, TypeError):
-        raise CheckpointError(f"{path}/best.json is damaged") from None
+        raise CheckpointError(f"{run}/best.json is damaged") from None
 
 
 def special_ids(tokenizers: Tokenizers) -> SpecialIds:
     """The ids that batches need."""
     source, target = tokenizers.source, tokenizers.target
     return SpecialIds(source.pad, source.eos, target.pad, target.bos, target.eos)
+
+
+def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
+    """The tokenizers of a bundle's folder."""
+    source = Tokenizer.load(folder / _tokenizer_file(config, "source"))
+    return Tokenizers(
+        source, source if config.is_shared else Tokenizer.load(folder / _tokenizer_file(config, "target"))
+    )
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
@@ -160,8 +171,8 @@ def _unshared(model: nn.Module) -> dict[str, torch.Tensor]:
     return weights
 
 
-def _tokenizer_file(bundle: ModelBundle, side: str) -> str:
-    return "tokenizer.json" if bundle.config.tokenizer.is_shared else f"{side}.json"
+def _tokenizer_file(config: TokenizerConfig, side: str) -> str:
+    return "tokenizer.json" if config.is_shared else f"{side}.json"
 
 
 def _sha256(path: Path) -> str:

@@ -1,6 +1,7 @@
 """TOML text into frozen settings, strictly: an unknown key or a wrong type is one line that names its place."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 S = TypeVar("S", bound=Settings)
+WORDS = {r"\bobject\b": "table", r"\bbool\b": "true or false", r" \| null\b": "", r" \| ": " or "}
+"""msgspec's words for what TOML calls otherwise."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -105,24 +108,25 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
     """msgspec's message, rewritten as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
     problem, _, path = message.partition(" - at `$")
     keys = [part for part in path.rstrip("`").replace("[", ".[").split(".") if part]
-    if path.startswith("key` in `$"):  # msgspec names the container of a bad key
-        keys = []
-    found, expected = tree, type_
+    found, expected, within = tree, type_, type_
     for key in keys:
-        found = _child(found, key)
-        expected = _field_type(expected, key, found)
+        found, expected, within = _child(found, key), _field_type(expected, key, found), expected
     where = ".".join(keys).replace(".[", "[")
     if problem.startswith("Object contains unknown field"):
         return _join(where, _unknown_key(problem.split("`")[1], expected, found))
     if problem.startswith("Object missing required field"):
-        return _join(where, f"'{problem.split('`')[1]}' is missing and has no default")
+        key = problem.split("`")[1]
+        kinds = ", ".join(_tags(expected)) if key == "kind" else ""
+        return _join(where, f"'{key}' is missing and has no default" + (f"; choose from {kinds}" if kinds else ""))
     if problem.startswith("Invalid value"):
-        choices = _tags(expected)
-        return _join(where, f"{found!r} is not one of the choices" + (f": {', '.join(choices)}" if choices else ""))
+        choices = _tags(within)  # the only values that msgspec checks so are tags, which are no fields
+        return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
     if problem.startswith("Invalid enum value"):
         choices = [str(choice) for choice in _literals(expected)]
         return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
     shown = problem[:1].lower() + problem[1:].replace("`", "")
+    for theirs, ours in WORDS.items():
+        shown = re.sub(theirs, ours, shown)
     return _join(where, shown if isinstance(found, Mapping) or not keys else f"{shown}, found {found!r}")
 
 
@@ -151,11 +155,12 @@ def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
 
 
 def _field_type(type_: Any, key: str, found: Any) -> Any:
+    """The type under a key of `found`, which is of `type_`."""
     if key.startswith("["):
         for member in _members(type_):
             if get_origin(member) in (list, tuple):
                 return get_args(member)[0]
-    for struct in _structs(type_, None):
+    for struct in _structs(type_, found):
         for field in msgspec.structs.fields(struct):
             if field.encode_name == key:
                 return field.type

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import PROBES, BundleConfig, ModelBundle
+from transduce.bundle import PROBES, BundleConfig, ModelBundle, best_bundle, read_tokenizers
 from transduce.config import Settings, convert, flatten, override, read_toml, to_toml, to_tree
 from transduce.data.batch import Batch, make_batch
 from transduce.data.batching import BatchingConfig, TrainingData, plan_batches
@@ -28,7 +28,7 @@ from transduce.objectives.translation import Translation
 from transduce.search.beam import Beam
 from transduce.text.datasets import DataConfig, Splits, cache_folder, open_splits
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers, train_tokenizers
-from transduce.training.checkpoint import CheckpointConfig, Checkpoints
+from transduce.training.checkpoint import CheckpointConfig, Checkpoints, latest_checkpoint
 from transduce.training.observers import JsonLog, Observer
 from transduce.training.optimizer import OptimizerConfig
 from transduce.training.trainer import Trainer, TrainingConfig, ValidationConfig
@@ -60,6 +60,10 @@ class ExperimentConfig(Settings, frozen=True):
     """When the model is validated."""
     search: Beam = Beam()
     """How the test set is translated when training ends."""
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError("seed must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -155,10 +159,11 @@ def train(
     _check_folder(run, config, resume)
     torch.manual_seed(config.seed)
     splits = open_splits(config.data, recipe.folder)
-    prepared = _prepare(recipe, splits, tell)
+    checkpoint = latest_checkpoint(run) if resume else None
+    prepared = _prepare(recipe, splits, checkpoint, tell)
     run.mkdir(parents=True, exist_ok=True)
     write_text(run / "experiment.toml", to_toml(config))
-    return _train_prepared(run, config, splits, prepared, resume, observers, tell, device)
+    return _train_prepared(run, config, splits, prepared, checkpoint, observers, tell, device)
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,7 @@ class _Prepared:
     validation: TokenStore
 
 
-def _prepare(recipe: Recipe, splits: Splits, tell: Callable[[str], None]) -> _Prepared:
+def _prepare(recipe: Recipe, splits: Splits, checkpoint: Path | None, tell: Callable[[str], None]) -> _Prepared:
     config = recipe.config
     start = None
     if config.training.start_from is not None:
@@ -184,7 +189,10 @@ def _prepare(recipe: Recipe, splits: Splits, tell: Callable[[str], None]) -> _Pr
         tokenizers, tokenizer_config = start.tokenizers, start.config.tokenizer
     else:
         tokenizer_config = config.tokenizer
-        tokenizers = _make_tokenizers(recipe, splits)
+        if checkpoint is not None:
+            tokenizers = read_tokenizers(checkpoint / "bundle", tokenizer_config)
+        else:
+            tokenizers = _make_tokenizers(recipe, splits)
     tell(f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens")
     cache = cache_folder()
     stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
@@ -239,7 +247,7 @@ def _train_prepared(
     config: ExperimentConfig,
     splits: Splits,
     prepared: _Prepared,
-    resume: bool,
+    checkpoint: Path | None,
     observers: Sequence[Observer],
     tell: Callable[[str], None],
     device: str,
@@ -272,7 +280,8 @@ def _train_prepared(
         config.optimizer,
         config.validation,
     )
-    if resume and trainer.resume():
+    if checkpoint is not None:
+        trainer.resume(checkpoint)
         tell(f"resuming after update {trainer.position.update:,}")
     JsonLog.cut_after(log, trainer.position.update)
     tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}")
@@ -288,7 +297,7 @@ def _train_prepared(
 def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfig) -> RunResult:
     """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
     position = trainer.position
-    best = ModelBundle.load(run, trainer.device)
+    best = ModelBundle.load(best_bundle(run), trainer.device)
     scores: dict[str, Any] = {}
     if splits.test is not None:
         test = list(splits.test)

@@ -13,6 +13,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which is synced and becomes `path` when the block ends well, replacing an older one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    old = building.with_name(f"{building.name}.old")
     try:
         yield building
         building.chmod(0o755)
@@ -20,9 +21,10 @@ def new_folder(path: Path) -> Iterator[Path]:
             sync(file)
         sync(building)
         if path.exists():
-            shutil.rmtree(path)
+            path.rename(old)  # removing it in place would leave half a folder there for a while
         building.rename(path)
         sync(path.parent)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
@@ -34,6 +36,7 @@ def write_text(path: Path, text: str) -> None:
         beside.write_text(text, encoding="utf-8")
         sync(beside)
         beside.replace(path)
+        sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Int
 from numpy.typing import NDArray
+from torch import Tensor
 
 from transduce.shapes import Mask, Tokens
 
@@ -14,8 +16,8 @@ from transduce.shapes import Mask, Tokens
 class Batch:
     """Padded sentence pairs: a decoder reads `target_in`, begun by <bos>, and learns `target_out`, ended by <eos>."""
 
-    source: Tokens
-    source_is_real: Mask
+    source: Int[Tensor, "rows source_time"]
+    source_is_real: Bool[Tensor, "rows source_time"]
     target_in: Tokens
     target_out: Tokens
     target_is_real: Mask

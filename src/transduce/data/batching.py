@@ -9,21 +9,32 @@ from numpy.typing import NDArray
 from transduce.config import Settings
 from transduce.data.batch import Batch, SpecialIds, make_batch
 from transduce.data.store import TokenStore
+from transduce.errors import DataError
 
 
 class BatchingConfig(Settings, frozen=True):
     """How large a batch is: by target tokens, or by sentences."""
 
     target_tokens: int | None = None
-    """Most target tokens of a batch, padding counted; 4,096 unless sentences are given."""
+    """Most target tokens of a batch, padding of each group counted; 4,096 unless sentences are given."""
     sentences: int | None = None
     """Sentence pairs of a batch."""
+    groups: int = 1
+    """Groups that a batch is made of, each of similar lengths: several teach more in an update than one, and
+    training.accumulate works through them one by one with little padding. As many as sentences make it random."""
 
     def __post_init__(self) -> None:
         if self.target_tokens is not None and self.sentences is not None:
             raise ValueError("give either target_tokens or sentences")
-        if min(self.target_tokens or 1, self.sentences or 1) < 1:
+        if any(size is not None and size < 1 for size in (self.target_tokens, self.sentences, self.groups)):
             raise ValueError("a batch must hold something")
+
+    @property
+    def of_a_group(self) -> "BatchingConfig":
+        """The size of one group."""
+        if self.sentences is not None:
+            return BatchingConfig(sentences=max(self.sentences // self.groups, 1))
+        return BatchingConfig(target_tokens=max((self.target_tokens or 4096) // self.groups, 1))
 
 
 Plan = list[NDArray[np.int64]]
@@ -44,8 +55,20 @@ class TrainingData:
         """Batches of pairs of similar length, in random order; the same for the same seed and epoch."""
         random = np.random.default_rng([self.seed, epoch])
         pairs = random.permutation(self._draw(random))
-        batches = plan_batches(*self._lengths(pairs), self.config)
-        return [pairs[batches[i]] for i in random.permutation(len(batches))]
+        if not len(pairs):
+            raise DataError("data.train: with these weights an epoch has no pairs; raise a corpus's weight")
+        source, target = self._lengths(pairs)
+        groups = plan_batches(source, target, self.config.of_a_group)
+        shuffled = random.permutation(len(groups))
+        batches = []
+        for start in range(0, len(groups), self.config.groups):
+            batch = np.concatenate([groups[i] for i in shuffled[start : start + self.config.groups]])
+            batches.append(pairs[batch[np.lexsort((source[batch], target[batch]))]])
+        return batches
+
+    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
+        """A batch of a plan, cut into at most so many parts where that saves the most padding."""
+        return [pairs[start:stop] for start, stop in least_padding(*self._lengths(pairs), parts)]
 
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
         """The padded ids of some pairs of a plan."""
@@ -91,4 +114,28 @@ def plan_batches(source: NDArray[np.int64], target: NDArray[np.int64], config: B
         if (stop + 1 - start) * length > budget and stop > start:  # sorted: this is the longest of the batch
             batches.append(order[start:stop])
             start = stop
-    return [*batches, order[start:]]
+    return [*batches, order[start:]] if len(order) else []
+
+
+def least_padding(source: NDArray[np.int64], target: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
+    """Runs (start, stop) of pairs sorted by target length, at most so many, that need the fewest padded tokens."""
+    if parts == 1:
+        return [(0, len(target))]
+    edges = [0, *(np.flatnonzero(np.diff(target)) + 1).tolist(), len(target)]  # only cut where the length changes
+    cost = np.full((parts + 1, len(edges)), np.inf)  # [parts used, edge reached]
+    cost[:, 0] = 0
+    origin = np.zeros((parts + 1, len(edges)), dtype=np.int64)
+    for stop in range(1, len(edges)):
+        longest_source = np.maximum.accumulate(source[: edges[stop]][::-1])[::-1]  # from each pair to the last
+        starts = np.array(edges[:stop])
+        padded = (edges[stop] - starts) * (target[edges[stop] - 1] + longest_source[starts])
+        for used in range(1, parts + 1):
+            total = cost[used - 1, :stop] + padded
+            origin[used, stop] = total.argmin()
+            cost[used, stop] = total.min()
+    runs, stop, used = [], len(edges) - 1, parts
+    while stop:
+        start = int(origin[used, stop])
+        runs.append((edges[start], edges[stop]))
+        stop, used = start, used - 1
+    return runs[::-1]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.errors import DataError
+from transduce.files import write_text
 from transduce.text.corpus import ParallelCorpus, SentencePair
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
@@ -99,7 +100,7 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
             "dtype": writer.dtype.name,
             "dropped": {r: {"count": d.count, "examples": d.examples} for r, d in writer.dropped.items()},
         }
-        (building / "store.json").write_text(json.dumps(facts))
+        write_text(building / "store.json", json.dumps(facts))
         try:
             building.rename(folder)
         except OSError:

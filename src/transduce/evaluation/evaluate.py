@@ -62,7 +62,7 @@ def evaluate(
         bleu=score_bleu(outputs, references, lowercase, tokenize),
         chrf=score_chrf(outputs, references, lowercase),
         ter=score_ter(outputs, references, lowercase),
-        exact_match=exact_match(outputs, references),
+        exact_match=exact_match(outputs, references, lowercase),
         sentences=len(outputs),
         seconds=seconds,
         translations=translations,

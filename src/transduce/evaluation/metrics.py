@@ -42,14 +42,16 @@ def score_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
     return _score(TER(case_sensitive=not lowercase), outputs, references)
 
 
-def exact_match(outputs: Sequence[str], references: Sequence[str]) -> float:
+def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
     """Share of outputs that equal their reference, 0 to 1."""
     pairs = list(zip(outputs, references, strict=True))
+    if lowercase:
+        pairs = [(output.lower(), reference.lower()) for output, reference in pairs]
     return sum(output == reference for output, reference in pairs) / len(pairs)
 
 
 def _score(metric: BLEU | CHRF | TER, outputs: Sequence[str], references: Sequence[str]) -> Score:
     os.environ.setdefault("SACREBLEU_SEED", "12345")  # so that the interval is the same each time
     result = metric.corpus_score(list(outputs), [list(references)], n_bootstrap=RESAMPLES)
-    low, high = result._mean - result._ci, result._mean + result._ci
-    return Score(result.score, str(metric.get_signature()), (low, high))
+    low, high = float(result._mean - result._ci), float(result._mean + result._ci)
+    return Score(float(result.score), str(metric.get_signature()), (low, high))

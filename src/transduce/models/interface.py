@@ -1,10 +1,10 @@
 """What search, objectives and tools may expect of a model; nothing else about a family is known outside its file."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transduce.nn.state import DecoderState
@@ -21,6 +21,7 @@ class Memory:
     is_real: Mask
 
 
+@runtime_checkable
 class Decoder(Protocol[State]):
     """Reads one or more tokens a row and predicts the token after each."""
 
@@ -32,6 +33,7 @@ class Decoder(Protocol[State]):
         ...
 
 
+@runtime_checkable
 class EncoderDecoder(Protocol[State]):
     """A model of a target sequence given a source sequence."""
 
@@ -61,8 +63,8 @@ class EncoderDecoder(Protocol[State]):
 
 def score_tokens(
     model: EncoderDecoder[State],
-    source: Tokens,
-    source_is_real: Mask,
+    source: Int[Tensor, "rows source_time"],
+    source_is_real: Bool[Tensor, "rows source_time"],
     target_in: Tokens,
     target_out: Tokens,
     target_is_real: Mask,

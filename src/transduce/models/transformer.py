@@ -12,7 +12,7 @@ from transduce.models.interface import Memory
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
-from transduce.nn.masks import AttentionMask, causal_mask, padding_mask
+from transduce.nn.masks import AttentionMask, SourceMask, causal_mask, padding_mask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
 from transduce.nn.state import AttentionState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
@@ -61,8 +61,9 @@ class TransformerConfig(Settings, frozen=True, tag_field="kind", tag="transforme
     """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's (small)."""
 
     def __post_init__(self) -> None:
-        for name in ("encoder_layers", "decoder_layers", "dim", "heads", "inner_dim", "max_positions"):
-            if getattr(self, name) < 1:
+        sizes = ["dim", "heads", "key_dim", "value_dim", "inner_dim", "max_positions"]
+        for name in ["encoder_layers", "decoder_layers", *sizes]:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
         for name in ("dropout", "embedding_dropout", "attention_dropout", "activation_dropout", "residual_dropout"):
             if not 0 <= (getattr(self, name) or 0) < 1:
@@ -226,7 +227,7 @@ class DecoderLayer(nn.Module):
         may_attend: AttentionMask | None,
         cache: KeysValues,
         source: KeysValues,
-        source_may_attend: AttentionMask,
+        source_may_attend: SourceMask,
     ) -> tuple[Hidden, KeysValues]:
         """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -15,14 +15,18 @@ from transduce.nn.masks import AttentionMask
 from transduce.shapes import Hidden
 
 Heads = Float[Tensor, "rows heads time head_dim"]
+Queries = Float[Tensor, "rows heads queries key_dim"]
+Keys = Float[Tensor, "rows heads keys key_dim"]
+Values = Float[Tensor, "rows heads keys value_dim"]
+Context = Float[Tensor, "rows heads queries value_dim"]
 
 
 @dataclass(frozen=True)
 class KeysValues:
-    """Projected keys and values of one attention, [rows, heads, time, key_dim] and [rows, heads, time, value_dim]."""
+    """Projected keys and values of one attention."""
 
-    keys: Tensor
-    values: Tensor
+    keys: Keys
+    values: Values
 
     def append(self, other: "KeysValues") -> "KeysValues":
         """These, followed in time by the other."""
@@ -33,19 +37,20 @@ class KeysValues:
         return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
 
+@runtime_checkable
 class AttentionKernel(Protocol):
     """Weighs values by the match of queries and keys; `dropout` is applied to the weights while training."""
 
     def __call__(
-        self, query: Heads, keys: Heads, values: Heads, may_attend: AttentionMask | None, dropout: Dropout
-    ) -> Heads:
+        self, query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+    ) -> Context:
         """One value a head and query."""
         ...
 
 
 def fast_attention(
-    query: Heads, keys: Heads, values: Heads, may_attend: AttentionMask | None, dropout: Dropout
-) -> Heads:
+    query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+) -> Context:
     """PyTorch's fused kernel; written out where weights are dropped, since the fused one is slow there on a CPU."""
     if dropout.is_active:
         weights = attention_weights(query, keys, may_attend)
@@ -54,7 +59,7 @@ def fast_attention(
 
 
 def attention_weights(
-    query: Heads, keys: Heads, may_attend: AttentionMask | None
+    query: Queries, keys: Keys, may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
     """softmax(Q K^T / sqrt(key_dim)); a query that may attend to nothing has weights of zero."""
     scores = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1)  # [rows, heads, queries, keys]
@@ -102,7 +107,9 @@ class MultiHeadAttention(nn.Module):
         keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
         return KeysValues(self._split(keys), self._split(values))
 
-    def forward(self, query: Heads, memory: KeysValues, may_attend: AttentionMask | None) -> Hidden:
+    def forward(
+        self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
+    ) -> Float[Tensor, "rows queries dim"]:
         """Attend with projected queries to projected keys and values; [rows, queries, dim]."""
         context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
         return self.output(context.transpose(1, 2).flatten(-2))  # [rows, queries, dim]

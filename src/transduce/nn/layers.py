@@ -25,7 +25,7 @@ class Dropout(nn.Module):
     def __init__(self, rate: float) -> None:
         super().__init__()
         self.rate = rate
-        self.threshold = round(rate * 256)
+        self.threshold = min(round(rate * 256), 255)  # something is always left to scale up
 
     @property
     def is_active(self) -> bool:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-ROWS_AT_ONCE = 512  # bounds the float32 copies of [rows, vocabulary] logits, and keeps them near the cache
+ROWS_AT_ONCE = 128  # bounds the float32 copies of [rows, vocabulary] logits, and keeps them near the cache
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,18 @@ class _CrossEntropy(torch.autograd.Function):
         for start in range(0, logits.shape[0], ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             real = is_real[part, None]
-            chunk = logits[part].float()
-            log_total = chunk.logsumexp(-1, keepdim=True)  # [rows, 1]
+            chunk = logits[part].to(torch.float32, copy=True)
             chosen = target[part, None]
-            plain += ((log_total - chunk.gather(1, chosen)) * real).sum()
-            if smoothing:
-                uniform += ((log_total - chunk.mean(-1, keepdim=True)) * real).sum()
+            largest = chunk.amax(-1, keepdim=True)  # [rows, 1]
+            at_target = chunk.gather(1, chosen)
+            mean = chunk.mean(-1, keepdim=True) if smoothing else at_target
+            exponential = chunk.sub_(largest).exp_()
+            total = exponential.sum(-1, keepdim=True)
+            log_total = total.log() + largest
+            plain += ((log_total - at_target) * real).sum()
+            uniform += ((log_total - mean) * real).sum()
             if gradient is not None:
-                probability = chunk.sub_(log_total).exp_().sub_(smoothing / vocabulary)
+                probability = exponential.div_(total).sub_(smoothing / vocabulary)
                 probability.scatter_add_(1, chosen, probability.new_full((1, 1), smoothing - 1).expand_as(chosen))
                 gradient[part] = probability.mul_(real)
         ctx.save_for_backward(gradient)

@@ -8,6 +8,7 @@ from torch import Tensor
 from transduce.shapes import Mask
 
 AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
+SourceMask = Bool[Tensor, "sentences 1 1 source_time"]
 
 
 def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:

@@ -5,7 +5,15 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
-from transduce.nn.attention import AttentionKernel, MultiHeadAttention, attention_weights
+from transduce.nn.attention import (
+    AttentionKernel,
+    Context,
+    Keys,
+    MultiHeadAttention,
+    Queries,
+    Values,
+    attention_weights,
+)
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import AttentionMask
 
@@ -30,8 +38,8 @@ def record_attention(model: nn.Module) -> Iterator[Tape]:
 
 def _recording_kernel(weights_of_calls: list[Tensor]) -> AttentionKernel:
     def attend(
-        query: Tensor, keys: Tensor, values: Tensor, may_attend: AttentionMask | None, dropout: Dropout
-    ) -> Tensor:
+        query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+    ) -> Context:
         weights = attention_weights(query, keys, may_attend)
         weights_of_calls.append(weights.detach())
         return dropout(weights) @ values

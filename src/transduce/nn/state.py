@@ -1,27 +1,30 @@
 """What a decoder remembers between calls: one part a source sentence, one part a hypothesis."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from transduce.nn.attention import KeysValues
-from transduce.nn.masks import AttentionMask
+from transduce.nn.masks import SourceMask
+
+Same = TypeVar("Same", bound="DecoderState")  # typing.Self cannot be checked while tests run
 
 
+@runtime_checkable
 class DecoderState(Protocol):
     """A started decoder's memory; a state that was passed to a call is consumed and must not be used again."""
 
-    def expand(self, rows_per_sentence: int) -> Self:
+    def expand(self: Same, rows_per_sentence: int) -> Same:
         """As many rows for each sentence, all alike, those of one sentence side by side."""
         ...
 
-    def reorder(self, rows: Tensor) -> Self:
+    def reorder(self: Same, rows: Tensor) -> Same:
         """The hypotheses of the given rows, in that order; each must stay with its own sentence."""
         ...
 
-    def select(self, sentences: Tensor) -> Self:
+    def select(self: Same, sentences: Tensor) -> Same:
         """The given sentences with all their rows, in that order."""
         ...
 
@@ -35,8 +38,8 @@ class AttentionState:
 
     source: tuple[KeysValues, ...]
     """One a layer, rows are sentences."""
-    source_may_attend: AttentionMask
-    """[sentences, 1, 1, keys]."""
+    source_may_attend: SourceMask
+    """Which tokens of each source are real."""
     cache: tuple[KeysValues, ...]
     """One a layer, rows are hypotheses."""
     rows_per_sentence: int = 1
@@ -49,6 +52,7 @@ class AttentionState:
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
         sentences = torch.arange(len(self.source_may_attend), device=self.source_may_attend.device)
+        assert self.rows_per_sentence == 1, "a state is expanded once"
         rows = sentences.repeat_interleave(rows_per_sentence)
         cache = tuple(layer.select(rows) for layer in self.cache)
         return replace(self, cache=cache, rows_per_sentence=rows_per_sentence)

@@ -3,14 +3,16 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pooch
 
 from transduce.config import Settings
 from transduce.errors import ConfigError, DataError
-from transduce.text.corpus import ParallelCorpus
+from transduce.text.corpus import ParallelCorpus, SentencePair
 from transduce.text.formats import parallel_files
+from transduce.text.grammar import derive_pairs, split_pairs
 
 
 class CorpusConfig(Settings, frozen=True):
@@ -176,18 +178,20 @@ def _open_multi30k(split: str, source: str, target: str) -> ParallelCorpus:
     return parallel_files([fetch("multi30k", f, f"{MULTI30K_HOME}/{f}", MULTI30K_SHA256[f]) for f in files])
 
 
-GRAMMAR_SIZES = {"train": 24_000, "validation": 500, "test": 1_000}
+GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
 
 
 def _open_grammar(split: str, source: str, target: str) -> ParallelCorpus:
-    from transduce.text.grammar import derive_pairs, split_pairs  # TEMP
-
-    pairs = derive_pairs(sum(GRAMMAR_SIZES.values()), seed=1)
-    parts = split_pairs(pairs, GRAMMAR_SIZES["validation"], GRAMMAR_SIZES["test"])
-    part = parts[list(GRAMMAR_SIZES).index(split)]
     if source == "de":
         raise ConfigError("grammar translates from en to de only: several English sentences share a German one")
+    part = _grammar_parts()[list(GRAMMAR_SIZES).index(split)]
     return ParallelCorpus.of_pairs(f"grammar {split}", part)
+
+
+@lru_cache(maxsize=1)
+def _grammar_parts() -> tuple[list[SentencePair], list[SentencePair], list[SentencePair]]:
+    pairs = derive_pairs(sum(GRAMMAR_SIZES.values()), seed=1)
+    return split_pairs(pairs, GRAMMAR_SIZES["validation"], GRAMMAR_SIZES["test"])
 
 
 DATASETS = {

@@ -1,6 +1,5 @@
 """Readers of text: lines and pairs from plain or compressed files, one segment a line."""
 
-import csv
 import gzip
 import hashlib
 import io
@@ -10,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 import msgspec
 import zstandard
@@ -22,26 +21,25 @@ Columns = Sequence[int | str]
 """Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
 
 
-def open_bytes(path: str | Path) -> BinaryIO:
+def open_bytes(path: str | Path) -> IO[bytes]:
     """The decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
     if str(path) == "-":
         return sys.stdin.buffer
     path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; expected a text file")
     try:
-        if path.is_dir():
-            raise DataError(f"{path} is a folder; expected a text file")
-        raw = path.open("rb")
+        match path.suffix:
+            case ".gz":
+                return cast(IO[bytes], gzip.open(path))
+            case ".xz":
+                return lzma.open(path)
+            case ".zst":
+                return io.BufferedReader(_Zstandard(path.open("rb")))
+            case _:
+                return path.open("rb")
     except OSError as error:
         raise DataError(f"{path}: cannot be opened ({error.strerror})") from None
-    match path.suffix:
-        case ".gz":
-            return gzip.open(raw)
-        case ".xz":
-            return lzma.open(raw)  # type: ignore[return-value]
-        case ".zst":
-            return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw))  # type: ignore[arg-type]
-        case _:
-            return raw
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -65,7 +63,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
     """A corpus in two line-aligned files, or in one file of pairs whose ending names its format."""
     name = " and ".join(str(path) for path in paths)
-    if "-" in map(str, paths):
+    if any(Path(path).name == "-" for path in paths):
         raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
     for path in paths:
         open_bytes(path).close()
@@ -106,13 +104,15 @@ def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]
 def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     numbers: list[int] | None = None
     for number, line in enumerate(read_lines(path), 1):
-        cells = next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE), [])
+        cells = line.split("\t")
         if numbers is None:
             numbers = _column_numbers(path, columns or (1, 2), cells)
             if columns is not None and any(isinstance(column, str) for column in columns):
                 continue  # the header
         if len(cells) < max(numbers):
-            raise DataError(f"{path}: line {number} has {len(cells)} columns, expected at least {max(numbers)}")
+            raise DataError(
+                f"{path}: line {number} has {len(cells)} of the {max(numbers)} columns expected (tabs separate them)"
+            )
         yield SentencePair(*(cells[column - 1] for column in numbers))
 
 
@@ -135,12 +135,47 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
         except msgspec.DecodeError as error:
             raise DataError(f"{path}: line {number} is not JSON ({error})") from None
         if not isinstance(row, dict):
-            raise DataError(f"{path}: line {number} is not a JSON object")
+            raise DataError(
+                f"{path}: line {number} is not a JSON object such as {{{keys[0]!r}: ..., {keys[1]!r}: ...}}"
+            )
         for key in keys:
             if not isinstance(row.get(key), str):
                 found = ", ".join(row)
                 raise DataError(f"{path}: line {number} has no text under '{key}'; it has {found} (set data.columns)")
         yield SentencePair(row[keys[0]], row[keys[1]])
+
+
+class _Zstandard(io.RawIOBase):
+    """Decompressed bytes; the library's own reader takes a file that was cut off for a whole one."""
+
+    def __init__(self, compressed: BinaryIO) -> None:
+        self._compressed = compressed
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._is_within = False
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._is_within = zstandard.ZstdDecompressor().decompressobj(), False
+            data = data or self._compressed.read(io.DEFAULT_BUFFER_SIZE)
+            if not data:
+                if self._is_within:
+                    raise EOFError("it ends within a frame")
+                return 0
+            self._is_within = True
+            self._ready = memoryview(self._frame.decompress(data))
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        self._compressed.close()
+        super().close()
 
 
 PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[SentencePair]]] = {

@@ -1,7 +1,7 @@
 """A small synchronous grammar that derives English sentences together with their German translations.
 
 Every rule builds both sides at once, so agreement, case, word order and commas are right by construction. The
-words, their forms and the order in which a clause puts them are in lexicon.py.
+words are in lexicon.py, their forms in inflection.py, and the order in which a clause puts them in phrases.py.
 """
 
 from collections.abc import Sequence
@@ -11,25 +11,20 @@ from random import Random
 from transduce.errors import DataError
 from transduce.text import lexicon
 from transduce.text.corpus import SentencePair
-from transduce.text.lexicon import (
-    BE,
+from transduce.text.inflection import (
     CASES,
-    NAMES,
     PLURAL,
-    PRONOUNS,
     THIRD,
-    WHO,
-    Clause,
-    Constituent,
+    Adjective,
     Modal,
     Noun,
-    NounPhrase,
-    Phrases,
     Verb,
-    both,
+    english_comparative,
     join,
     with_preposition,
 )
+from transduce.text.lexicon import BE
+from transduce.text.phrases import NAMES, PRONOUNS, WHO, Clause, Constituent, NounPhrase, Phrases, both
 
 SHORTEST, LONGEST = 3, 16  # words of an English sentence
 DRAWS_PER_PAIR = 50  # when so many draws bring nothing new, the grammar is taken to be exhausted
@@ -69,7 +64,13 @@ def is_acceptable(pair: SentencePair) -> bool:
     lemmas = [lexicon.LEMMAS[word] for word in (word.removesuffix("'s") for word in words) if word in lexicon.LEMMAS]
     if len(lemmas) != len(set(lemmas)):
         return False
-    if pair.source.endswith("?") and "no" in words:  # "Does no child sleep?"
+    if "I" in words and ("we" in words or "We" in words):  # "We hope that I sleep."
+        return False
+    if "her her" in pair.source or len(COLORS.intersection(words)) > 1:  # "The red hat is blue."
+        return False
+    if not NOW.isdisjoint(words) and not CONDITIONS.isdisjoint(words):  # "when he is sad now"
+        return False
+    if "no" in words and (pair.source.endswith("?") or "whether" in words):  # "Does no child sleep?"
         return False
     # "Das Mädchen liest ihr Buch": German speakers disagree on the pronoun, so the grammar does not say it.
     return NEUTER_PERSONS.isdisjoint(words) or GENDERED_PRONOUNS.isdisjoint(words)
@@ -77,6 +78,9 @@ def is_acceptable(pair: SentencePair) -> bool:
 
 NEUTER_PERSONS = frozenset({"child", "girl"})
 GENDERED_PRONOUNS = frozenset({"he", "him", "his", "she", "her"})
+COLORS = frozenset(word.english for word in lexicon.ADJECTIVES if "color" in word.kinds)
+NOW = frozenset({"now", "today"})
+CONDITIONS = frozenset({"when", "When", "if", "If"})
 
 
 class _Derivation(Phrases):
@@ -101,7 +105,8 @@ class _Derivation(Phrases):
         is_fronted = self.chance(0.35)
         main = self.personal_clause(verbs, tense=tense)
         # English has no "will" after "if" and "when".
-        sub = self.personal_clause(verbs, tense=tense, timed=not is_fronted, modals=english not in ("if", "when"))
+        is_timed, has_modals = not is_fronted and german != "als", english not in ("if", "when")
+        sub = self.personal_clause(verbs, tense=tense, timed=is_timed, modals=has_modals)
         sub_english, sub_german = join(english, sub.english_statement()), sub.german_verb_last(german)
         if is_fronted:
             return finish(f"{sub_english}, {main.english_statement()}", main.german_statement(f"{sub_german},"), ".")
@@ -134,7 +139,8 @@ class _Derivation(Phrases):
         subject = self.subject(verb.subjects)
         may_vary = verb.english in ("say", "know", "believe")
         is_question = may_vary and self.chance(0.25)
-        is_negated = may_vary and not is_question and subject.kind != "quantified" and self.chance(0.4)
+        is_free = may_vary and not is_question and subject.kind not in ("indefinite", "quantified")
+        is_negated = is_free and self.chance(0.4)
         clause = Clause(subject, verb, tense, None, "nicht" if is_negated else "", is_negated, tail=tail)
         if is_question:
             return finish(clause.english_question(), clause.german_question(), "?")
@@ -142,25 +148,21 @@ class _Derivation(Phrases):
 
     def purpose(self) -> SentencePair:
         """Infinitives with "zu"."""
-        action = self.clause(self.pick(lexicon.PURPOSES), tense="present", negatable=False, gap="time")
-        english = action.english_end(action.verb.english)
-        german = join(*action.german_middle(), action.verb.zu_infinitive)
-        if self.chance(0.5):
-            comma = "," if any(action.german_middle()) else ""  # a bare infinitive needs none
-            tail = f"to {english}", f"{comma} {german}"
-            clause = Clause(action.subject, lexicon.TRY, self.pick(lexicon.TENSES), tail=tail)
-        else:
+        is_errand = self.chance(0.5)
+        verb = self.pick(lexicon.ERRANDS if is_errand else lexicon.PURPOSES)
+        action = self.clause(verb, self.subject(("person",)), tense="present", negatable=False, gap="time")
+        if is_errand:
             clause = self.clause(self.pick(lexicon.GOAL_VERBS), action.subject, negatable=False, with_company=False)
-            clause = replace(clause, tail=(f"in order to {english}", f", um {german}"))
+            clause = in_order_to(clause, action)
+        else:
+            clause = trying_to(action, self.pick(lexicon.TENSES))
         return finish(clause.english_statement(), clause.german_statement(), ".")
 
     def comparison(self) -> SentencePair:
         kind = self.pick(("person", "person", "animal", "vehicle", "clothing", "furniture", "reading", "site"))
         subject, other = self.noun_phrase(self.noun((kind,)), "compared"), self.noun_phrase(self.noun((kind,)), "the")
         adjective = self.pick([word for word in self.describing(subject) if word.degree])
-        english = f"{lexicon.english_comparative(adjective.english)} than {other.english}"
-        predicate = Constituent(english, f"{adjective.degree} als {other.german[0]}", "predicate")
-        clause = Clause(subject, BE, self.pick(lexicon.TENSES), rest=(predicate,))
+        clause = comparing(subject, adjective, other, self.pick(lexicon.TENSES))
         return finish(clause.english_statement(), clause.german_statement(), ".")
 
     def yes_no_question(self) -> SentencePair:
@@ -182,7 +184,9 @@ class _Derivation(Phrases):
             phrases = [self.noun_phrase(noun, "which")]
             if noun.english_plural and verb.traits.isdisjoint(("definite", "generic", "plain")):
                 phrases.append(self.noun_phrase(noun, "how many"))
-            words = [("what", "was"), *((phrase.english, phrase.case(verb.case)) for phrase in phrases)]
+            words = [(phrase.english, phrase.case(verb.case)) for phrase in phrases]
+            if verb.english != "know":  # "What does she know?" asks for facts: "wissen", not "kennen"
+                words.append(("what", "was"))
         english, german = self.pick(words)
         return finish(clause.english_question(english), clause.german_question(german), "?")
 
@@ -208,33 +212,37 @@ class _Derivation(Phrases):
         with_company: bool = True,
     ) -> Clause:
         verb = verb or self.pick(lexicon.DRAWN_VERBS)
-        subject = subject or self.subject(verb.subjects, with_relative and self.chance(0.15))
         tense = tense or self.pick(lexicon.TENSES)
+        subject = subject or self.subject(verb.subjects, tense if with_relative and self.chance(0.15) else "")
         has_modal = modals and verb.traits.isdisjoint(("stative", "unwilled")) and self.chance(0.25)
-        is_negated = negatable and subject.kind != "quantified" and self.chance(0.15)
+        is_negated = negatable and subject.kind not in ("indefinite", "quantified") and self.chance(0.15)
         if verb.has_ambiguous_past and not is_negated and (tense == "past" or subject.agreement != THIRD):
             has_modal = True  # "they read" would be present or past
-        modal = self.modal(tense, is_negated) if has_modal else None
+        modal = self.modal(tense, is_negated or subject.english.startswith("no ")) if has_modal else None
         clause = Clause(subject, verb, tense, modal, "nicht" if is_negated else "", is_negated)
         if gap != "object" and not (verb is BE and gap == "place"):
-            clause = self.with_objects(clause, with_relative and not subject.relative[0] and self.chance(0.2))
+            has_relative = with_relative and not subject.relative[0] and self.chance(0.2)
+            clause = self.with_objects(clause, tense if has_relative else "")
         return self.with_time(self.with_adjuncts(clause, gap, with_company), timed, adverbial)
 
     def personal_clause(self, verbs: Sequence[Verb], tense: str, timed: bool = False, modals: bool = True) -> Clause:
-        return self.clause(self.pick(verbs), self.subject(("person",)), tense, timed=timed, modals=modals)
+        clause = self.clause(self.pick(verbs), self.subject(("person",)), tense, timed=timed, modals=modals)
+        if (clause.verb is BE or verbs is lexicon.EPISODES) and not takes_time(clause):  # "If he comes, she is young."
+            return self.personal_clause(verbs, tense, timed, modals)
+        return clause
 
     def modal(self, tense: str, is_negated: bool) -> Modal:
         modals = lexicon.PAST_MODALS if tense == "past" else lexicon.MODALS
         return self.pick([modal for modal in modals if not (is_negated and modal.english == "must")])
 
-    def with_objects(self, clause: Clause, with_relative: bool) -> Clause:
+    def with_objects(self, clause: Clause, relative_tense: str) -> Clause:
         verb, subject = clause.verb, clause.subject
         if verb is BE:
             return replace(clause, rest=(self.predicate(subject),))
         if not verb.case:
             return clause
         preposition, _, case = verb.case.rpartition("+")
-        phrase = self.object(clause, with_relative)
+        phrase = self.object(clause, relative_tense)
         german, slot = phrase.case(case), phrase.kind
         if preposition:
             german, slot = with_preposition(preposition, german), "prepositional"
@@ -266,26 +274,16 @@ class _Derivation(Phrases):
         if timed and not clause.tail[0] and takes_time(clause) and self.chance(0.35):
             return replace(clause, rest=(*clause.rest, Constituent(*self.time(clause), "time")))
         # After a relative clause the adverb might be taken for a part of it.
-        is_free = subject.kind not in ("indefinite", "quantified") and not subject.relative[0] and not clause.is_negated
-        if adverbial and is_free and "unwilled" not in clause.verb.traits and self.chance(0.2):
-            return replace(clause, adverb=self.pick(lexicon.FREQUENCIES))
+        has_relative = subject.relative[0] or clause.tail[0]
+        is_free = subject.kind not in ("indefinite", "quantified") and not has_relative and not clause.is_negated
+        if adverbial and is_free and takes_time(clause) and self.chance(0.2):
+            return replace(clause, adverb=self.frequency(clause))
         return clause
-
-    def predicate(self, subject: NounPhrase) -> Constituent:
-        if subject.noun and subject.noun.kind in ("thing", "reading") and self.chance(0.5):
-            return self.spot()
-        adjective = self.pick(self.describing(subject))
-        very = ("very", "sehr") if adjective.degree and self.chance(0.2) else ("", "")
-        return Constituent(join(very[0], adjective.english), join(very[1], adjective.german), "predicate")
-
-    def describing(self, subject: NounPhrase) -> Sequence[lexicon.Adjective]:
-        """The adjectives that may be said of the subject."""
-        return lexicon.ADJECTIVES_OF[subject.noun or lexicon.NOUN_BY_ENGLISH["man"]]
 
     # Noun phrases that are more than a noun with what precedes it
 
-    def subject(self, kinds: Sequence[str], with_relative: bool = False) -> NounPhrase:
-        if "person" in kinds and not with_relative:
+    def subject(self, kinds: Sequence[str], relative_tense: str = "") -> NounPhrase:
+        if "person" in kinds and not relative_tense:
             draw = self.random()
             if draw < 0.3:
                 return self.pick(PRONOUNS)
@@ -296,36 +294,42 @@ class _Derivation(Phrases):
         noun = self.noun(kinds)
         if not noun.english_plural:
             return self.noun_phrase(noun, "the")
-        group = "kin" if noun.kind == "kin" else "head" if with_relative else "subject"
-        return self.perhaps_with_relative(self.noun_phrase(noun, group, is_head=with_relative), with_relative)
+        group = "head" if relative_tense else "kin" if noun.kind == "kin" else "subject"
+        return self.perhaps_with_relative(self.noun_phrase(noun, group, is_head=bool(relative_tense)), relative_tense)
 
-    def object(self, clause: Clause, with_relative: bool) -> NounPhrase:
+    def object(self, clause: Clause, relative_tense: str) -> NounPhrase:
         verb = clause.verb
-        if "person" in verb.objects and not with_relative and self.chance(0.35):
+        if "person" in verb.objects and not relative_tense and self.chance(0.35):
             return self.person(clause.subject)
         noun = self.noun(verb.objects)
-        group = self.determiners_of_object(noun, verb, clause.is_negated)
-        phrase = self.noun_phrase(noun, group, clause.subject, clause.is_negated, is_head=with_relative)
-        return self.perhaps_with_relative(phrase, with_relative)
+        relative_tense = relative_tense if noun.english_plural else ""
+        group = "head" if relative_tense else self.determiners_of_object(noun, clause)
+        phrase = self.noun_phrase(noun, group, clause.subject, clause.is_negated, is_head=bool(relative_tense))
+        return self.perhaps_with_relative(phrase, relative_tense)
 
-    def determiners_of_object(self, noun: Noun, verb: Verb, is_negated: bool) -> str:
+    def determiners_of_object(self, noun: Noun, clause: Clause) -> str:
+        traits = clause.verb.traits
         if not noun.english_plural:
             return "mass"
         if noun.kind == "kin":
             return "kin"
-        is_definite = "definite" in verb.traits
+        is_definite = "definite" in traits
         if noun.kind in ("person", "site", "event"):
-            return "the" if is_definite or "generic" in verb.traits else "unowned"
-        if is_definite or "generic" in verb.traits:
+            return "the" if is_definite or "generic" in traits else "unowned"
+        if is_definite or "generic" in traits:
             return "definite" if is_definite else "generic"
-        return "plain" if is_negated or "plain" in verb.traits else "object"
+        if "plain" in traits and clause.subject.agreement == PLURAL:  # "they wear their hats", not "their hat"
+            return "plain for many"
+        return "plain" if clause.is_negated or "plain" in traits else "object"
 
-    def perhaps_with_relative(self, phrase: NounPhrase, with_relative: bool) -> NounPhrase:
-        if with_relative and phrase.noun:
-            return replace(phrase, relative=self.relative(phrase.noun, phrase.agreement))
-        return phrase
+    def perhaps_with_relative(self, phrase: NounPhrase, tense: str) -> NounPhrase:
+        return (
+            replace(phrase, relative=self.relative(phrase.noun, phrase.agreement, tense))
+            if tense and phrase.noun
+            else phrase
+        )
 
-    def relative(self, noun: Noun, agreement: int) -> tuple[str, str]:
+    def relative(self, noun: Noun, agreement: int, tense: str) -> tuple[str, str]:
         """A relative clause about the noun, which is its subject or its object."""
         is_person = noun.kind in lexicon.PEOPLE
         forms = lexicon.RELATIVE_PRONOUNS["p" if agreement == PLURAL else noun.gender]
@@ -333,19 +337,45 @@ class _Derivation(Phrases):
         if subject_verbs and (self.chance(0.6) or not object_verbs):
             pronoun = "who" if is_person else "that"
             head = NounPhrase(pronoun, pronoun, forms, agreement, "pronoun", noun=noun)
-            clause = self.clause(self.pick(subject_verbs), head, modals=False, negatable=self.chance(0.5))
+            clause = self.clause(self.pick(subject_verbs), head, tense, modals=False, negatable=self.chance(0.5))
             return clause.english_statement(), f", {clause.german_verb_last()},"
         verb = self.pick(object_verbs)
-        clause = self.clause(verb, self.subject(("person",)), gap="object", negatable=False)
+        clause = self.clause(verb, self.subject(("person",)), tense, gap="object", negatable=False)
         english = join("whom" if is_person else "that", clause.english_statement())
         return english, f", {clause.german_verb_last(forms[CASES.index(verb.case)])},"
+
+
+def infinitive(action: Clause) -> tuple[str, str]:
+    """The clause without its subject, as English and German say it after "to" and with "zu"."""
+    english = action.english_end(action.verb.english)
+    return f"to {english}", join(*action.german_middle(), action.verb.zu_infinitive)
+
+
+def in_order_to(clause: Clause, action: Clause) -> Clause:
+    """The clause with the purpose of what it says."""
+    english, german = infinitive(action)
+    return replace(clause, tail=(f"in order {english}", f", um {german}"))
+
+
+def trying_to(action: Clause, tense: str) -> Clause:
+    """A clause saying that the subject tries to act; German sets a bare infinitive off by no comma."""
+    english, german = infinitive(action)
+    comma = "," if any(action.german_middle()) else ""
+    return Clause(action.subject, lexicon.TRY, tense, tail=(english, f"{comma} {german}"))
+
+
+def comparing(subject: NounPhrase, adjective: Adjective, other: NounPhrase, tense: str) -> Clause:
+    """A clause saying that the subject is more so than the other."""
+    english = f"{english_comparative(adjective.english)} than {other.english}"
+    predicate = Constituent(english, f"{adjective.degree} als {other.german[0]}", "predicate")
+    return Clause(subject, BE, tense, rest=(predicate,))
 
 
 def takes_time(clause: Clause) -> bool:
     """Whether it makes sense to say when: not with "is tall" or "knows"."""
     if clause.verb is BE and clause.rest and clause.rest[0].slot == "predicate":
         return clause.rest[0].english.split()[-1] in lexicon.TEMPORARY
-    return clause.tense == "past" or "stative" not in clause.verb.traits
+    return "stative" not in clause.verb.traits
 
 
 def finish(english: str, german: str, mark: str) -> SentencePair:

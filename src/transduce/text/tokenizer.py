@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,11 @@ TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "characters", "b
 PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"), EOS: ("</s>", "[EOS]", "[SEP]")}
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+FIRST = len(SPECIALS) + len(BYTES)
 SUBWORDS = ("bpe", "wordpiece", "unigram")
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
+SPACE = "▁"  # how subwords write a space
+SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
 
 class SideConfig(Settings, frozen=True):
@@ -33,7 +37,8 @@ class SideConfig(Settings, frozen=True):
     """Tokens in the vocabulary, the four special ones and 256 bytes included; 8,000 for subwords unless given, all
     for words and characters."""
     min_frequency: int = 2
-    """How often a word, character or merge must occur in the training text to be kept."""
+    """How often a word, a merge (bpe, wordpiece) or a character (characters) must occur in the training text to be
+    kept."""
     lowercase: bool = False
     """Lower-case the text."""
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD"] = "NFC"
@@ -87,6 +92,9 @@ class Tokenizer:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        backend.no_truncation()  # a file that is brought may cut and pad in silence,
+        backend.no_padding()
+        backend.encode_special_tokens = True  # and take a text that spells "[CLS]" for the token
         self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in SPECIALS)
         self._specials = {self.pad, self.bos, self.eos}
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
@@ -139,8 +147,11 @@ class Tokenizer:
         ids: list[int] = encoding.ids
         if self._bytes is None or not (self.unknown in ids or self._specials.intersection(ids)):
             return ids
+        if self.backend.normalizer is not None:  # offsets are those of the text as it was, but normal text is wanted
+            text = self.backend.normalizer.normalize_str(text)
+            encoding = self.backend.encode(text, add_special_tokens=False)
         result = []
-        for token, (start, stop) in zip(ids, encoding.offsets, strict=True):
+        for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
             if token == self.unknown or token in self._specials:  # the latter where a text spells "<pad>" and the like
                 result += [self._bytes[byte] for byte in text[start:stop].encode()]
             else:
@@ -166,6 +177,12 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
     if config.file is not None:
         return _bring(folder / config.file)
     size = config.size or (8000 if config.kind in SUBWORDS else None)
+    least = {"words": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
+    if size is not None and size < least:
+        raise ConfigError(
+            f"tokenizer.size = {size} is too small for {config.kind}: beside {len(SPECIALS)} special tokens and "
+            f"{len(BYTES)} bytes there must be room for text; set it to at least {least}"
+        )
     match config.kind:
         case "bpe" | "wordpiece" | "unigram":
             backend = _train_subwords(config, texts, size or 0)
@@ -184,7 +201,7 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
         case _:
             backend = _characters(config, texts, size)
     found = backend.get_vocab_size()
-    if found <= len(SPECIALS):
+    if found <= (len(SPECIALS) if config.kind == "words" else FIRST) and config.kind != "bytes":
         raise DataError("the training text is empty: there is nothing to make a vocabulary of")
     if size is not None and found < size:
         raise DataError(
@@ -195,28 +212,48 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
 
 
 def _train_subwords(config: SideConfig, texts: Iterable[str], size: int) -> Backend:
-    if size <= len(SPECIALS) + len(BYTES):
-        raise ConfigError(f"tokenizer.size = {size} leaves nothing beside 4 special tokens and 256 bytes")
-    first = [*SPECIALS, *BYTES]
-    trainer: trainers.Trainer
-    common: dict[str, Any] = {"vocab_size": size, "special_tokens": first, "show_progress": False}
     if config.kind == "bpe":
         backend = Backend(models.BPE(unk_token=UNK, byte_fallback=True))
-        trainer = trainers.BpeTrainer(min_frequency=config.min_frequency, **common)
     elif config.kind == "wordpiece":
         backend = Backend(models.WordPiece(unk_token=UNK, max_input_chars_per_word=100))
-        trainer = trainers.WordPieceTrainer(min_frequency=config.min_frequency, **common)
     else:
         backend = Backend(models.Unigram())
-        trainer = trainers.UnigramTrainer(unk_token=UNK, **common)
-    backend.normalizer = _normalizer(config)
+    backend.normalizer = normalizers.Sequence([_normalizer(config), normalizers.Replace(SPACE, SPACE_IN_TEXT)])
     # A mark for each space makes decoding exact; punctuation never joins a word.
-    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(SPACE), pre_tokenizers.Punctuation()])
     without_prefix = [decoders.Replace(Regex("^##"), "")] if config.kind == "wordpiece" else []
-    spaces = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    backend.decoder = decoders.Sequence([*without_prefix, *spaces])
-    backend.train_from_iterator(texts, trainer)
+    spaces = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    backend.decoder = decoders.Sequence([*without_prefix, *spaces, decoders.Replace(SPACE_IN_TEXT, SPACE)])
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as normal:  # texts may be read only once
+        counts: Counter[str] = Counter()
+        for text in texts:
+            line = backend.normalizer.normalize_str(text)
+            counts.update(line)
+            normal.write(f"{line}\n")
+        del counts[" "]
+        forms = 2 if config.kind == "wordpiece" else 1  # at the beginning of a word and within it
+        alphabet = _by_frequency(counts)[: (size - FIRST - 2) // forms]  # beside the mark for a space, and one more
+        normal.seek(0)
+        lines: Iterable[str] = normal
+        if len(alphabet) < len(counts):
+            others = dict.fromkeys(map(ord, counts.keys() - set(alphabet)), " ")
+            lines = (line.translate(others) for line in normal)
+        backend.train_from_iterator(lines, _subword_trainer(config, alphabet, size))
     return _without_added_tokens(backend)
+
+
+def _subword_trainer(config: SideConfig, alphabet: Sequence[str], size: int) -> trainers.Trainer:
+    first = [*SPECIALS, *BYTES]
+    common: dict[str, Any] = {"vocab_size": size, "show_progress": False}
+    match config.kind:
+        case "bpe":
+            return trainers.BpeTrainer(min_frequency=config.min_frequency, special_tokens=first, **common)
+        case "wordpiece":
+            # The library would number these as it meets them, which differs from run to run.
+            first += [f"##{character}" for character in sorted(alphabet)]
+            return trainers.WordPieceTrainer(min_frequency=config.min_frequency, special_tokens=first, **common)
+        case _:
+            return trainers.UnigramTrainer(unk_token=UNK, special_tokens=first, **common)
 
 
 def _without_added_tokens(backend: Backend) -> Backend:
@@ -226,9 +263,7 @@ def _without_added_tokens(backend: Backend) -> Backend:
     model = tree["model"]
     if model["type"] == "Unigram":
         model["byte_fallback"] = True
-        model["vocab"] = [
-            [p, NEVER if i < len(SPECIALS) + len(BYTES) else s] for i, (p, s) in enumerate(model["vocab"])
-        ]
+        model["vocab"] = [[p, NEVER if i < FIRST else s] for i, (p, s) in enumerate(model["vocab"])]
     return Backend.from_str(json.dumps(tree))
 
 
@@ -240,13 +275,17 @@ def _characters(config: SideConfig, texts: Iterable[str], size: int | None) -> B
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(normalizer.normalize_str(text))
-        kept = sorted((c for c in counts if counts[c] >= config.min_frequency), key=lambda c: (-counts[c], c))
+        kept = [character for character in _by_frequency(counts) if counts[character] >= config.min_frequency]
         vocabulary += kept[: None if size is None else max(size - len(vocabulary), 0)]
     ids = {piece: i for i, piece in enumerate(vocabulary)}
     backend = Backend(models.BPE(vocab=ids, merges=[], unk_token=UNK, byte_fallback=True))
     backend.normalizer = normalizer
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
     return backend
+
+
+def _by_frequency(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda character: (-counts[character], character))
 
 
 def _normalizer(config: SideConfig) -> normalizers.Normalizer:

@@ -74,11 +74,6 @@ class Checkpoints:
             write_text(self._run / "best.json", msgspec.json.encode(best).decode())
         self._prune()
 
-    def latest(self) -> Path | None:
-        """The newest checkpoint, or None."""
-        whole = self._whole()
-        return whole[-1] if whole else None
-
     def restore(self, checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Position:
         """Fill model, optimiser and torch's random generators, and say where the run stood."""
         try:
@@ -96,11 +91,8 @@ class Checkpoints:
             torch.cuda.set_rng_state(tensors["random.cuda"])
         return position
 
-    def _whole(self) -> list[Path]:
-        return sorted(path.parent for path in self._folder.glob("[0-9]*/progress.json"))
-
     def _prune(self) -> None:
-        whole = self._whole()
+        whole = _whole_checkpoints(self._run)
         losses: list[tuple[float, Path]] = []
         for path in whole:
             loss = msgspec.json.decode((path / "progress.json").read_bytes())["validation_loss"]
@@ -110,6 +102,15 @@ class Checkpoints:
         for path in set(whole) - kept:
             (path / "progress.json").unlink()
             shutil.rmtree(path)
+
+
+def latest_checkpoint(run: Path) -> Path | None:
+    """A run's newest whole checkpoint, or None."""
+    return max(_whole_checkpoints(run), default=None)
+
+
+def _whole_checkpoints(run: Path) -> list[Path]:
+    return sorted(path.parent for path in run.glob("checkpoints/[0-9]*/progress.json"))
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -38,6 +38,26 @@ class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_sq
         return min(update / self.warmup, (self.warmup / update) ** 0.5)
 
 
+class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
+    """Linear warm-up, then linear decay to zero: for a run whose length is known."""
+
+    updates: int
+    """Updates until the rate is zero; mostly those of the run."""
+    warmup: int = 0
+    """Updates until the rate is reached."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.warmup < self.updates:
+            raise ValueError("warmup must be at least 0 and below updates")
+
+    def factor(self, update: int) -> float:
+        """Share of the learning rate at an update, counted from 1."""
+        rising = update / self.warmup if self.warmup else 1.0
+        # One more than the run's updates, so that its last one still moves the weights.
+        falling = (self.updates + 1 - update) / (self.updates + 1 - self.warmup)
+        return max(min(rising, falling), 0.0)
+
+
 class OptimizerConfig(Settings, frozen=True):
     """Adam, or AdamW with decoupled weight decay."""
 
@@ -51,7 +71,7 @@ class OptimizerConfig(Settings, frozen=True):
     """Added to the divisor."""
     weight_decay: float = 0.0
     """Share of each weight removed an update, times the rate (adam adds it to the gradient instead)."""
-    schedule: Constant | InverseSquareRoot = InverseSquareRoot()
+    schedule: Constant | InverseSquareRoot | Linear = InverseSquareRoot()
     """The rate over time."""
 
 

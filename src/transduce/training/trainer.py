@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -90,6 +91,10 @@ class TrainingData(Protocol):
         """The pairs of each batch; the same for the same epoch."""
         ...
 
+    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
+        """A batch's pairs in at most so many parts."""
+        ...
+
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
         """The padded ids of some pairs."""
         ...
@@ -140,14 +145,10 @@ class Trainer:
         self.working = WorkingCopy(model, self.precision)
         self.position = Position()
 
-    def resume(self) -> bool:
-        """Go back to the newest checkpoint, if there is one."""
-        checkpoint = self.checkpoints.latest()
-        if checkpoint is None:
-            return False
+    def resume(self, checkpoint: Path) -> None:
+        """Go back to a checkpoint."""
         self.position = self.checkpoints.restore(checkpoint, self.model, self.optimizer)
         self.working.refresh()
-        return True
 
     def run(self, checkpoint_every: int) -> Position:
         """Train to the end; raises Interrupted after Ctrl-C or SIGTERM, FloatingPointError for a loss that is not
@@ -186,7 +187,7 @@ class Trainer:
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
         carried = None
-        for part in np.array_split(pairs, min(self.config.accumulate, len(pairs))):
+        for part in self.data.split(pairs, self.config.accumulate):
             loss = self.objective(self.working.model, self.data.batch(part).to(self.device), carried)
             loss.total.backward()
             self.working.collect_gradients()

@@ -1,0 +1,37 @@
+# `make demo` and `make test` work on a fresh machine: both depend on `setup`, which creates .venv and installs.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check format bench-words bench-multi30k
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	rm -rf runs/quickstart
+	$(BIN)/transduce quickstart
+
+check: setup
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest
+
+format: setup
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests
+
+# Trainings of an hour or so, whose figures stand in RESULTS.md.
+bench-words: setup
+	for seed in 1 2 3; do $(BIN)/transduce train multi30k-words seed=$$seed --out runs/bench/words-$$seed --resume; done
+
+bench-multi30k: setup
+	$(BIN)/transduce train multi30k --out runs/bench/multi30k-de-en --resume
+	$(BIN)/transduce train multi30k data.source=en data.target=de --out runs/bench/multi30k-en-de --resume
