@@ -1,0 +1,104 @@
+"""Writes docs/settings.md from the settings' own declarations: `python docs/make_settings.py > docs/settings.md`."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from transduce.config import Settings
+from transduce.experiment import ExperimentConfig
+
+INTRODUCTION = """# Settings
+
+Every table of an experiment's TOML file: each setting's type, default and meaning. On the command line a setting is
+`table.key=value`. This page is made from the code by `python docs/make_settings.py > docs/settings.md`.
+"""
+
+
+def main() -> None:
+    """Print the page."""
+    print(INTRODUCTION)
+    print("\n".join(_section("", ExperimentConfig)))
+
+
+def _section(path: str, table: type[Settings]) -> Iterator[str]:
+    """The table's settings, then the tables in it."""
+    tag = table.__struct_config__.tag
+    title = f"`[{path}]`" if path else "Top level"
+    yield f"## {title}{f' with kind = {chr(34)}{tag}{chr(34)}' if tag else ''}\n"
+    yield f"{inspect.cleandoc(table.__doc__ or '')}\n"
+    yield "| setting | type | default | meaning |\n| --- | --- | --- | --- |"
+    meanings = _meanings(table)
+    inner: list[tuple[str, type[Settings]]] = []
+    for field in msgspec.structs.fields(table):
+        tables = [member for member in _members(field.type) if _is_table(member)]
+        inner += [(f"{path}.{field.name}".lstrip("."), member) for member in tables]
+        if tables and not path:
+            continue  # a section of its own says more
+        meaning = meanings[field.name].replace("|", "\\|")
+        yield f"| `{field.name}` | {_type(field.type)} | {_default(field)} | {meaning} |"
+    yield ""
+    for name, member in inner:
+        yield from _section(name, member)
+
+
+def _meanings(table: type[Settings]) -> dict[str, str]:
+    """The sentence under each field, inherited fields included."""
+    meanings: dict[str, str] = {}
+    for ancestor in reversed(table.__mro__):
+        if not (isinstance(ancestor, type) and issubclass(ancestor, Settings) and ancestor is not Settings):
+            continue
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(ancestor))).body
+        assert isinstance(definition, ast.ClassDef)
+        for field, after in zip(definition.body, definition.body[1:], strict=False):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(after, ast.Expr)
+                and isinstance(after.value, ast.Constant)
+            ):
+                assert isinstance(field.target, ast.Name)
+                meanings[field.target.id] = " ".join(str(after.value.value).split())
+    return meanings
+
+
+def _members(type_: Any) -> tuple[Any, ...]:
+    return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
+
+
+def _is_table(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, Settings)
+
+
+def _type(type_: Any) -> str:
+    names = []
+    for member in _members(type_):
+        if get_origin(member) is Literal:
+            names += [f'"{choice}"' for choice in get_args(member)]
+        elif get_origin(member) in (list, tuple):
+            names.append("list")
+        elif _is_table(member):
+            names.append("table")
+        elif member is not type(None):
+            names.append({str: "text", int: "integer", float: "number", bool: "true or false"}[member])
+    return ", ".join(dict.fromkeys(names))
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    if field.default is None:
+        return ""
+    if isinstance(field.default, Settings):
+        tag = field.default.__struct_config__.tag
+        return f'kind = "{tag}"' if tag else "its own defaults"
+    if isinstance(field.default, bool):
+        return str(field.default).lower()
+    return f"`{list(field.default) if isinstance(field.default, tuple) else field.default}`"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""The command line: each verb works, each mistake is one clear line and loses nothing."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transduce.cli.main import app, run
+
+
+@pytest.fixture
+def transduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in this process: exit status, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        status = run(lambda: app([str(argument) for argument in arguments]))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def in_a_process(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "transduce", *(str(argument) for argument in arguments)]
+    return subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_help_and_version_do_not_import_torch() -> None:
+    program = (
+        "import sys; from transduce.cli.main import app, run; run(lambda: app(sys.argv[1:])); "
+        "assert 'torch' not in sys.modules"
+    )
+    for arguments in (
+        ["--help"],
+        ["--version"],
+        *([verb, "--help"] for verb in ("quickstart", "recipes", "train", "translate", "evaluate", "info")),
+    ):
+        subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True)
+
+
+def test_every_verb_helps_with_an_example(transduce: Command) -> None:
+    for verb in ("quickstart", "recipes", "train", "translate", "evaluate", "info"):
+        status, output, _ = transduce(verb, "--help")
+        assert status == 0
+        assert f"transduce {verb}" in output.replace("\n", " ")
+
+
+def test_train_translate_evaluate_info(transduce: Command, recipe_file: Path, corpus: Path, tmp_path: Path) -> None:
+    run_folder = tmp_path / "run"
+    status, output, errors = transduce("train", recipe_file, "training.updates=10", "--out", run_folder, "--json")
+    result = json.loads(output)
+    assert status == 0
+    assert {"run", "model", "updates", "seconds", "validation"} <= result.keys()
+    assert result["updates"] == 10
+    assert "update" in errors
+
+    status, output, _ = transduce("translate", run_folder, corpus / "test.en")
+    assert (status, output.count("\n")) == (0, 17)
+
+    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de")
+    status, output, _ = transduce("evaluate", run_folder, *files, "--json", "-o", tmp_path / "out.de")
+    assert status == 0
+    assert set(json.loads(output)["bleu"]) == {"score", "signature", "interval"}
+    assert (tmp_path / "out.de").read_text(encoding="utf-8").count("\n") == 17
+    status, output, _ = transduce("evaluate", run_folder, *files)
+    assert "BLEU" in output
+    assert "exact match" in output
+
+    status, output, _ = transduce("info", run_folder, "--json")
+    facts = json.loads(output)
+    assert facts["history"]["updates"] == 10
+    assert facts["history"]["test"]["bleu"] >= 0
+    assert transduce("info", run_folder)[0] == 0
+
+
+def test_recipes_are_listed(transduce: Command) -> None:
+    assert "multi30k-words" in transduce("recipes")[1]
+    assert "multi30k" in json.loads(transduce("recipes", "--json")[1])
+
+
+def test_a_stream_of_odd_lines_gives_as_many_lines(tiny_run: Path) -> None:
+    lines = ["The dog sleeps.", "", "a\tb\u2028c\x0cd", "🙂", "مرحبا", "x " * 500, " "]
+    done = in_a_process("translate", tiny_run, "--beam-size", 1, text="\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == len(lines)
+    translations = done.stdout.split("\n")
+    assert translations[1] == translations[6] == ""
+
+
+def test_a_stream_answers_while_it_is_open(tiny_run: Path) -> None:
+    command = [sys.executable, "-m", "transduce", "translate", str(tiny_run)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        for _ in range(2):
+            process.stdin.write("The dog sleeps.\n")
+            process.stdin.flush()
+            assert process.stdout.readline().endswith("\n")
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_compressed_input_and_n_best(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "in.gz"
+    packed.write_bytes(gzip.compress(b"The dog sleeps.\n\n"))
+    _, output, _ = transduce("translate", tiny_run, packed, "--n-best", 3)
+    assert [line.split("\t")[0] for line in output.splitlines()] == ["1", "1", "1", "2"]
+    _, output, _ = transduce("translate", tiny_run, packed, "--json")
+    assert [json.loads(line)["text"] == "" for line in output.splitlines()] == [False, True]
+
+
+def test_an_existing_output_is_not_written_over(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "kept"
+    output.write_text("mine")
+    status, _, errors = transduce("translate", tiny_run, corpus / "test.en", "-o", output)
+    assert (status, output.read_text()) == (2, "mine")
+    assert "exists" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["train", "multi31k"], "multi30k"),
+        (["train", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["train", "quickstart", "model.hiden=3"], "unknown key 'hiden'"),
+        (["train", "quickstart", "training.updates=many"], "training.updates: expected int, got str, found 'many'"),
+        (["train", "quickstart", "training.updates"], "expected key=value"),
+        (["train", "quickstart", "tokenizer.kind=bpe", "tokenizer.size=90000"], "set tokenizer.size to at most"),
+        (["train", "quickstart", "--device", "toaster"], "--device toaster"),
+        (["translate", "nowhere"], "no such model"),
+        (["translate", "."], "is not a model"),
+        (["info", "nowhere"], "no such model"),
+        (["evaluate", "nowhere", "--dataset", "multi30k"], "no such model"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(
+    transduce: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, output, errors = transduce(*arguments, *(["--quiet"] if arguments[0] == "train" else []))
+    assert status == 2
+    assert told in errors
+    assert errors.count("\n") == 1
+    assert output == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_corpora_are_one_line_and_exit_2(transduce: Command, tmp_path: Path, recipe_file: Path) -> None:
+    (tmp_path / "two").write_text("a b c\na b c\n")
+    (tmp_path / "three").write_text("a b c\n" * 3)
+    (tmp_path / "latin").write_bytes("a\nschön\n".encode("latin-1"))
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "pairs.jsonl").write_text('{"source": "a"}\n')
+    for files, told in (
+        (["two", "three"], ["2 lines", "3;"]),
+        (["two", "latin"], ["latin: line 2 is not UTF-8"]),
+        (["empty", "empty"], ["empty"]),
+        (["two", "nowhere"], ["nowhere: cannot be opened"]),
+        (["pairs.jsonl"], ["line 1 has no text under 'target'"]),
+    ):
+        paths = json.dumps([str(tmp_path / file) for file in files])
+        out = tmp_path / "run"
+        status, _, errors = transduce("train", recipe_file, f"data.train={paths}", "--out", out, "--quiet")
+        assert status == 2, errors
+        assert all(part in errors for part in told), errors
+        assert errors.count("\n") == 1
+        assert not out.exists()
+
+
+def test_evaluation_files_must_align(transduce: Command, tiny_run: Path, corpus: Path) -> None:
+    status, _, errors = transduce(
+        "evaluate", tiny_run, "--source", corpus / "test.en", "--reference", corpus / "dev.de"
+    )
+    assert status == 2
+    assert "17 lines" in errors
+    assert transduce("evaluate", tiny_run)[0] == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_line_and_exit_1(tiny_run: Path, corpus: Path) -> None:
+    command = [sys.executable, "-m", "transduce", "translate", str(tiny_run), str(corpus / "test.en")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "the disk is full" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_leaves_is_no_error(tiny_run: Path, corpus: Path) -> None:
+    shell = f"{sys.executable} -m transduce translate {tiny_run} {corpus / 'train.en'} --beam-size 1 | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs the data sets that TRANSDUCE_DATA names")
+def test_multi30k_trains_in_any_direction(transduce: Command, tmp_path: Path) -> None:
+    status, output, errors = transduce(
+        "train",
+        "multi30k",
+        "data.source=fr",
+        "data.target=en",
+        "training.updates=1",
+        "model.dim=16",
+        "model.heads=2",
+        "tokenizer.size=500",
+        "search.size=1",
+        "search.max_ratio=0",
+        "search.max_extra=3",
+        "--out",
+        tmp_path / "run",
+        "--json",
+    )
+    assert status == 0, errors
+    assert json.loads(output)["updates"] == 1

@@ -1,0 +1,82 @@
+"""Runs that many tests share: a tiny translator, trained once."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from jaxtyping import install_import_hook
+
+# Axes in tensor signatures are checked while tests run; this must come before transduce is imported. Only rooms with
+# tensors in their signatures: cli imports names for annotations alone, which cannot be checked.
+install_import_hook(
+    [f"transduce.{room}" for room in ("data.batch", "models", "nn", "objectives", "search")], "beartype.beartype"
+)
+
+torch.set_num_threads(1)
+
+TINY = {
+    "tokenizer": {"kind": "words", "shared": False, "min_frequency": 1},
+    "batching": {"target_tokens": 128},
+    "model": {
+        "kind": "transformer",
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "dim": 24,
+        "heads": 3,
+        "inner_dim": 40,
+        "dropout": 0.1,
+    },
+    "training": {"updates": 30, "precision": "float32", "report_every": 5},
+    "checkpoint": {"every_updates": 10},
+    "validation": {"every_updates": 10},
+}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests neither read nor fill the user's cache."""
+    monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train, dev and test files of derived sentences, .en and .de."""
+    from transduce.text.grammar import derive_pairs, split_pairs
+
+    folder = tmp_path_factory.mktemp("corpus")
+    parts = split_pairs(derive_pairs(160, seed=3), 23, 17)
+    for name, part in zip(("train", "dev", "test"), parts, strict=True):
+        (folder / f"{name}.en").write_text("".join(f"{pair.source}\n" for pair in part), encoding="utf-8")
+        (folder / f"{name}.de").write_text("".join(f"{pair.target}\n" for pair in part), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def recipe_file(corpus: Path) -> Path:
+    """A TOML recipe for the corpus."""
+    return write_recipe(corpus)
+
+
+@pytest.fixture(scope="session")
+def tiny_run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run."""
+    from transduce.experiment import load_recipe, train
+
+    run = tmp_path_factory.mktemp("runs") / "tiny"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSDUCE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        train(load_recipe(str(write_recipe(corpus))), run)
+    return run
+
+
+def write_recipe(folder: Path) -> Path:
+    """Write the tiny settings beside the corpus."""
+    import tomli_w
+
+    data = {
+        name: [f"{stem}.en", f"{stem}.de"]
+        for name, stem in (("train", "train"), ("validation", "dev"), ("test", "test"))
+    }
+    path = folder / "tiny.toml"
+    path.write_text(tomli_w.dumps({"data": {**data, "source": "en", "target": "de"}, **TINY}), encoding="utf-8")
+    return path

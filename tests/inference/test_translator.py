@@ -1,0 +1,128 @@
+"""N lines in, N lines out, in order, whatever the lines hold."""
+
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import transduce
+from transduce.inference.translator import Translator, split_text
+from transduce.search.beam import Beam
+
+STRANGE = [
+    "",
+    "   ",
+    "\t",
+    "a\tb",
+    "one\u2028two",
+    "🙂 🙃",
+    "שלום עולם",
+    "ﬀ",
+    "\x0c",
+    "<unk>",
+    "The dog sleeps.",
+    "\u200b",
+]
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_run: Path) -> Translator:
+    return transduce.load(tiny_run)
+
+
+def test_strange_lines_come_back_one_for_one_and_blank_ones_blank(translator: Translator) -> None:
+    translations = translator.translate(STRANGE)
+    assert len(translations) == len(STRANGE)
+    for text, translation in zip(STRANGE, translations, strict=True):
+        assert "\n" not in translation.text
+        assert "<unk>" not in translation.text
+        if not text.strip():
+            assert translation.text == ""
+
+
+def test_batched_equals_one_by_one(translator: Translator, corpus: Path) -> None:
+    texts = (corpus / "test.en").read_text().splitlines()
+    for search in (Beam(size=1, max_extra=9, max_ratio=1), Beam(size=3, n_best=2, max_extra=9, max_ratio=1)):
+        together = translator.translate(texts, search)
+        alone = [translator.translate([text], search)[0] for text in texts]
+        assert [t.text for t in together] == [t.text for t in alone]
+        for first, second in zip(together, alone, strict=True):
+            for a, b in zip(first.n_best, second.n_best, strict=True):
+                assert a.score == pytest.approx(b.score, abs=1e-4)
+
+
+def test_a_line_longer_than_training_is_split_and_flagged(translator: Translator) -> None:
+    long = " ".join(["The old man buys a red car."] * 30)
+    (translation,) = translator.translate([long], Beam(size=1))
+    assert translation.was_split
+    assert translation.text
+
+
+def test_ten_thousand_words_are_one_line(translator: Translator) -> None:
+    translations = translator.translate(["dog " * 10_000, "x" * 3_000], Beam(size=1, max_extra=0, max_ratio=1))
+    assert len(translations) == 2
+
+
+def test_an_output_at_its_longest_is_flagged(translator: Translator) -> None:
+    (translation,) = translator.translate(["The dog sleeps."], Beam(size=1, max_ratio=0, max_extra=2))
+    assert translation.truncated
+
+
+def test_n_best_are_sorted_and_begin_with_the_translation(translator: Translator) -> None:
+    (translation,) = translator.translate(["The dog sleeps."], Beam(size=4, n_best=3))
+    scores = [candidate.score for candidate in translation.n_best]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert translation.text == translation.n_best[0].text
+
+
+def test_a_stream_holds_a_bounded_number_of_lines(translator: Translator) -> None:
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for _ in range(50):
+            read += 1
+            yield "The dog sleeps."
+
+    stream = translator.stream(lines(), Beam(size=1, max_extra=1, max_ratio=1), lines_at_once=7)
+    for done, _ in enumerate(stream, 1):
+        assert read - done < 7
+
+
+def test_memory_does_not_grow_with_the_input(translator: Translator) -> None:
+    def peak(lines: int) -> int:
+        tracemalloc.start()
+        for _ in translator.stream(("The dog." for _ in range(lines)), Beam(size=1, max_extra=1, max_ratio=0), 50):
+            pass
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    peak(50)
+    assert peak(1000) < peak(100) + 100_000  # 900 more translations would take several times as much
+
+
+def test_a_model_in_bfloat16_translates(translator: Translator, tiny_run: Path) -> None:
+    other = transduce.load(tiny_run)
+    other.bundle.model.to(torch.bfloat16)
+    assert len(other.translate(["The dog sleeps."])) == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(codec="utf-8"), max_size=80), st.integers(1, 9))
+def test_pieces_keep_within_the_longest_and_lose_nothing(text: str, longest: int) -> None:
+    class Letters:
+        def encode(self, text: str) -> list[int]:
+            return [0] * len(text.split())
+
+        def encode_batch(self, texts: list[str]) -> list[list[int]]:
+            return [self.encode(text) for text in texts]
+
+    pieces = split_text(text, Letters(), longest)  # type: ignore[arg-type]
+    assert " ".join(pieces).split() == text.split()
+    assert all(len(piece.split()) <= longest for piece in pieces)

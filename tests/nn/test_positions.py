@@ -1,0 +1,70 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from transduce.nn.initialization import Initialization
+from transduce.nn.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions, sinusoids
+
+
+@pytest.mark.parametrize("dim", [6, 7])
+def test_sinusoids_are_the_papers_formula(dim: int) -> None:
+    expected = np.zeros((50, dim))
+    for position in range(50):
+        for i in range(dim):
+            angle = position / 10000 ** (2 * (i // 2) / dim)
+            expected[position, i] = math.sin(angle) if i % 2 == 0 else math.cos(angle)
+    assert_close(sinusoids(50, dim).double(), torch.from_numpy(expected), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", [SinusoidalPositions(6), LearnedPositions(9, 6, Initialization("scaled", 1))])
+def test_positions_from_a_start_are_those_of_the_whole(positions: SinusoidalPositions | LearnedPositions) -> None:
+    embedded = torch.randn(2, 7, 6)
+    assert_close(positions(embedded[:, 3:], 3), positions(embedded, 0)[:, 3:])
+    added = positions(embedded, 0) - embedded
+    assert_close(added[0], added[1])
+    assert not torch.allclose(added[0, 0], added[0, 1])
+
+
+def test_a_learned_table_ends_at_its_limit() -> None:
+    positions = LearnedPositions(5, 6, Initialization("scaled", 1))
+    assert positions(torch.randn(2, 3, 6), 2).shape == (2, 3, 6)
+    for time, start in ((3, 3), (6, 0)):
+        with pytest.raises(AssertionError, match="6 positions, but the table has 5"):
+            positions(torch.randn(2, time, 6), start)
+
+
+def test_no_positions_change_nothing() -> None:
+    embedded = torch.randn(2, 3, 6)
+    assert_close(NoPositions()(embedded, 4), embedded, rtol=0, atol=0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(query_at=st.integers(0, 30), key_at=st.integers(0, 30), shift=st.integers(1, 40))
+def test_rotary_scores_depend_on_relative_distance_alone(query_at: int, key_at: int, shift: int) -> None:
+    torch.manual_seed(1)
+    rotary, query, key = Rotary(6), torch.randn(2, 3, 1, 6), torch.randn(2, 3, 1, 6)
+    here = (rotary(query, query_at) * rotary(key, key_at)).sum(-1)
+    there = (rotary(query, query_at + shift) * rotary(key, key_at + shift)).sum(-1)
+    assert_close(here, there, rtol=1e-4, atol=1e-4)
+
+
+def test_rotary_turns_pairs_by_their_own_angles() -> None:
+    torch.manual_seed(2)
+    heads = torch.randn(2, 3, 5, 4)
+    turned = Rotary(4)(heads, 7)
+    for time in range(5):
+        for pair in range(2):
+            angle = (7 + time) / 10000 ** (2 * pair / 4)
+            x, y = heads[:, :, time, 2 * pair], heads[:, :, time, 2 * pair + 1]
+            assert_close(turned[:, :, time, 2 * pair], x * math.cos(angle) - y * math.sin(angle))
+            assert_close(turned[:, :, time, 2 * pair + 1], x * math.sin(angle) + y * math.cos(angle))
+
+
+def test_rotary_needs_pairs() -> None:
+    with pytest.raises(AssertionError, match="pairs"):
+        Rotary(5)

@@ -1,0 +1,215 @@
+"""Settings are read strictly, and each mistake is one line that names its place."""
+
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transduce.config import Settings, convert, flatten, override, read_toml, to_toml, to_tree
+from transduce.errors import ConfigError
+from transduce.experiment import ExperimentConfig, load_recipe, recipes
+
+
+class Cat(Settings, frozen=True, tag_field="kind", tag="cat"):
+    lives: int = 9
+    food: Literal["fish", "milk"] = "fish"
+
+
+class Dog(Settings, frozen=True, tag_field="kind", tag="dog"):
+    food: Literal["bone", "stick"] = "bone"
+
+
+class House(Settings, frozen=True):
+    rooms: int = 3
+    rent: float = 0.5
+    name: str | None = None
+    is_old: bool = False
+    pet: Cat | Dog = Cat()
+    pets: tuple[Cat | Dog, ...] = ()
+
+    def __post_init__(self):
+        if self.rooms < 1:
+            raise ValueError("rooms must be at least 1")
+
+
+class Street(Settings, frozen=True):
+    house: House
+    sizes: tuple[int, int] = (2, 5)
+
+
+def mistake(tree):
+    with pytest.raises(ConfigError) as caught:
+        convert(tree, Street, "x.toml")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith("x.toml: ")
+    return message.removeprefix("x.toml: ")
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ({"house": {}, "hous": 2}, "unknown key 'hous' (did you mean 'house'?)"),
+        ({"house": {"romms": 2}}, "house: unknown key 'romms' (did you mean 'rooms'?)"),
+        ({"house": {"pet": {"kind": "cat", "livs": 2}}}, "house.pet: unknown key 'livs' (did you mean 'lives'?)"),
+        (
+            {"house": {"pets": [{"kind": "cat"}, {"kind": "cat", "livs": 2}]}},
+            "house.pets[1]: unknown key 'livs' (did you mean 'lives'?)",
+        ),
+        ({"house": {"pet": {"kind": "dog", "qqq": 2}}}, "house.pet: unknown key 'qqq'; known are food"),
+    ],
+)
+def test_an_unknown_key_is_named_at_any_depth_with_the_nearest_known_one(tree, expected):
+    assert mistake(tree) == expected
+
+
+@pytest.mark.parametrize(
+    ("house", "expected"),
+    [
+        ({"rooms": "many"}, "house.rooms: expected int, got str, found 'many'"),
+        ({"rooms": 2.5}, "house.rooms: expected int, got float, found 2.5"),
+        ({"rooms": True}, "house.rooms: expected int, got true or false, found True"),
+        ({"is_old": "no"}, "house.is_old: expected true or false, got str, found 'no'"),
+        ({"name": 7}, "house.name: expected str, got int, found 7"),
+        ({"pets": [{"kind": "cat"}, 7]}, "house.pets[1]: expected table, got int, found 7"),
+        ({"pets": [{"kind": "cat", "lives": "x"}]}, "house.pets[0].lives: expected int, got str, found 'x'"),
+        (7, "house: expected table, got int, found 7"),
+    ],
+)
+def test_a_wrong_type_names_key_expected_and_found(house, expected):
+    assert mistake({"house": house}) == expected
+
+
+def test_a_missing_key_is_named():
+    assert mistake({}) == "'house' is missing and has no default"
+
+
+def test_a_list_of_the_wrong_length_is_named():
+    assert mistake({"house": {}, "sizes": [2, 3, 5]}).startswith("sizes: expected array of length 2, got 3")
+
+
+def test_an_unknown_kind_lists_the_kinds():
+    assert mistake({"house": {"pet": {"kind": "dogg"}}}) == (
+        "house.pet.kind: 'dogg' is not one of cat, dog (did you mean 'dog'?)"
+    )
+
+
+def test_a_missing_kind_lists_the_kinds():
+    assert mistake({"house": {"pet": {}}}) == "house.pet: 'kind' is missing and has no default; choose from cat, dog"
+
+
+def test_a_wrong_choice_lists_the_choices_of_its_own_kind():
+    assert mistake({"house": {"pet": {"kind": "dog", "food": "stik"}}}) == (
+        "house.pet.food: 'stik' is not one of bone, stick (did you mean 'stick'?)"
+    )
+
+
+def test_a_rule_between_settings_names_its_table():
+    assert mistake({"house": {"rooms": 0}}) == "house: rooms must be at least 1"
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        House().rooms = 5
+
+
+pets = st.one_of(
+    st.builds(Cat, lives=st.integers(-9, 9), food=st.sampled_from(["fish", "milk"])),
+    st.builds(Dog, food=st.sampled_from(["bone", "stick"])),
+)
+houses = st.builds(
+    House,
+    rooms=st.integers(1, 2**40),
+    rent=st.floats(allow_nan=False),
+    name=st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+    is_old=st.booleans(),
+    pet=pets,
+    pets=st.lists(pets, max_size=3).map(tuple),
+)
+
+
+@given(houses)
+def test_settings_written_and_read_are_equal(tmp_path_factory, house):
+    path = tmp_path_factory.mktemp("toml") / "x.toml"
+    street = Street(house=house)
+    path.write_bytes(to_toml(street).encode())
+    assert convert(read_toml(path), Street, str(path)) == street
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("300", 300),
+        ("-1.5e-3", -1.5e-3),
+        ("true", True),
+        ('"300"', "300"),
+        ("[2, 3]", [2, 3]),
+        ("{ a = 2 }", {"a": 2}),
+        ("bpe", "bpe"),
+        ("data/train.de", "data/train.de"),
+        ("a = b", "a = b"),
+        ("no", "no"),
+        ("", ""),
+    ],
+)
+def test_an_override_is_toml_or_else_a_string(text, value):
+    assert override({}, [f"a.b={text}"]) == {"a": {"b": value}}
+
+
+def test_overrides_change_a_copy_and_the_last_one_wins():
+    tree = {"a": {"b": 2, "c": 3}, "d": 5}
+    assert override(tree, ["a.b=7", "a.e.f=11", "a.b=13"]) == {"a": {"b": 13, "c": 3, "e": {"f": 11}}, "d": 5}
+    assert tree == {"a": {"b": 2, "c": 3}, "d": 5}
+
+
+@pytest.mark.parametrize("assignment", ["updates", "=3", "a..b=3", ".a=3"])
+def test_an_override_that_is_no_assignment_shows_one(assignment):
+    with pytest.raises(ConfigError, match=r"expected key=value, such as training\.updates=300"):
+        override({}, [assignment])
+
+
+def test_an_override_below_a_value_is_refused():
+    with pytest.raises(ConfigError, match=r"a\.b\.c: 'b' is a value, not a table"):
+        override({"a": {"b": 2}}, ["a.b.c=3"])
+
+
+def test_a_flattened_tree_has_one_level_of_dotted_keys():
+    assert flatten({"a": {"b": 2, "c": {"d": 3}}, "e": [5]}) == {"a.b": 2, "a.c.d": 3, "e": [5]}
+
+
+def test_none_is_left_out():
+    assert "name" not in to_tree(House())
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"gone\.toml: no such file"):
+        read_toml(tmp_path / "gone.toml")
+
+
+def test_a_file_that_is_not_text_or_a_folder_is_named(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_bytes(b"a = '\xff'")
+    with pytest.raises(ConfigError, match=r"x\.toml: cannot be read as UTF-8"):
+        read_toml(path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_toml(tmp_path)
+
+
+def test_toml_that_is_not_valid_names_file_and_line(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text("a = 1\nb = = 2\n")
+    with pytest.raises(ConfigError, match=r"x\.toml: not valid TOML: .*line 2"):
+        read_toml(path)
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_every_built_in_recipe_loads_and_survives_being_written(name, tmp_path):
+    config = load_recipe(name).config
+    (tmp_path / "x.toml").write_text(to_toml(config), encoding="utf-8")
+    assert convert(read_toml(tmp_path / "x.toml"), ExperimentConfig, "x.toml") == config
+
+
+def test_a_mistake_in_an_override_names_the_recipe_and_the_key():
+    with pytest.raises(ConfigError, match=r"quickstart: model: unknown key 'encoder_layer' .*'encoder_layers'"):
+        load_recipe("quickstart", ["model.encoder_layer=3"])

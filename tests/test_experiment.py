@@ -1,0 +1,224 @@
+"""A run trains, resumes as if it had never stopped, and refuses what does not fit."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.experiment import describe_recipe, load_recipe, recipes
+from transduce.training.trainer import Interrupted
+
+
+def run_log(run: Path) -> list[dict[str, object]]:
+    return [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model" / "weights.safetensors")
+
+
+def test_a_run_leaves_model_log_best_and_settings(tiny_run: Path) -> None:
+    for name in ("experiment.toml", "log.jsonl", "best.json", "model/config.toml", "model/README.md"):
+        assert (tiny_run / name).exists()
+    reports = [line for line in run_log(tiny_run) if "loss" in line]
+    assert [line["update"] for line in reports] == [5, 10, 15, 20, 25, 30]
+    assert {"learning_rate", "target_tokens_per_second"} <= reports[0].keys()
+    assert float(reports[-1]["loss"]) < float(reports[0]["loss"])
+    assert [line["update"] for line in run_log(tiny_run) if "validation" in line] == [10, 20, 30]
+
+
+def test_the_model_kept_is_the_one_of_lowest_validation_loss(tiny_run: Path) -> None:
+    losses = {line["update"]: line["validation"]["loss"] for line in run_log(tiny_run) if "validation" in line}
+    best = msgspec.json.decode((tiny_run / "best.json").read_bytes())
+    assert int(best["checkpoint"]) == min(losses, key=lambda update: losses[update])
+    assert best["validation"]["loss"] == min(losses.values())
+    assert ModelBundle.load(tiny_run).history["updates"] == int(best["checkpoint"])
+
+
+def test_the_same_seed_gives_the_same_model(tiny_run: Path, recipe_file: Path, tmp_path: Path) -> None:
+    transduce.train(load_recipe(str(recipe_file)), tmp_path / "again")
+    for name, tensor in weights(tiny_run).items():
+        assert torch.equal(tensor, weights(tmp_path / "again")[name]), name
+
+
+class StopAt:
+    """An observer that asks for a stop as Ctrl-C does."""
+
+    def __init__(self, update: int) -> None:
+        self.update = update
+
+    def report(self, report: object) -> None:
+        if report.update == self.update:  # type: ignore[attr-defined]
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def validated(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_run_stopped_by_ctrl_c_and_resumed_is_the_uninterrupted_one(
+    tiny_run: Path, recipe_file: Path, tmp_path: Path
+) -> None:
+    recipe, run = load_recipe(str(recipe_file)), tmp_path / "stopped"
+    for update in (5, 15):
+        with pytest.raises(Interrupted):
+            transduce.train(recipe, run, resume=update > 5, observers=[StopAt(update)])
+    transduce.train(recipe, run, resume=True)
+    for name, tensor in weights(tiny_run).items():
+        assert torch.equal(tensor, weights(run)[name]), name
+
+    def without_times(log: list[dict[str, object]]) -> list[dict[str, object]]:
+        timed = ("seconds", "target_tokens_per_second")
+        return [{key: value for key, value in line.items() if key not in timed} for line in log]
+
+    # A stop adds reports of its own, so only lines of the same updates can be compared.
+    validations = [line for line in without_times(run_log(tiny_run)) if "validation" in line]
+    assert [line for line in without_times(run_log(run)) if "validation" in line] == validations
+
+
+def test_sigterm_saves_and_exits_130(recipe_file: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [
+        sys.executable,
+        "-m",
+        "transduce",
+        "train",
+        str(recipe_file),
+        "training.updates=100000",
+        "--out",
+        str(run),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    threading.Timer(120, process.kill).start()
+    while process.poll() is None and not list(run.glob("checkpoints/*/progress.json")):
+        time.sleep(0.05)
+    process.terminate()
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    assert "--resume" in errors
+    assert "Traceback" not in errors
+    assert ModelBundle.load(run)
+
+
+def test_a_half_written_checkpoint_is_not_taken(recipe_file: Path, tmp_path: Path) -> None:
+    recipe, run = load_recipe(str(recipe_file)), tmp_path / "run"
+    with pytest.raises(Interrupted):
+        transduce.train(recipe, run, observers=[StopAt(10)])
+    (run / "checkpoints" / "000029").mkdir()
+    lines: list[str] = []
+    transduce.train(recipe, run, resume=True, tell=lines.append)
+    assert any("after update 10" in line for line in lines)
+
+
+def test_an_existing_run_is_not_written_over(tiny_run: Path, recipe_file: Path) -> None:
+    before = (tiny_run / "log.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match="exists; add --resume"):
+        transduce.train(load_recipe(str(recipe_file)), tiny_run)
+    assert (tiny_run / "log.jsonl").read_bytes() == before
+
+
+def test_a_finished_run_goes_on_to_a_better_model(recipe_file: Path, tmp_path: Path) -> None:
+    losses = []
+    for updates in (10, 30):
+        recipe = load_recipe(str(recipe_file), [f"training.updates={updates}"])
+        losses.append(transduce.train(recipe, tmp_path / "run", resume=True).validation["loss"])
+        assert ModelBundle.load(tmp_path / "run").history["validation"]["loss"] == losses[-1]
+    assert losses[1] < losses[0]
+
+
+def test_a_resumed_run_keeps_its_settings(tiny_run: Path, recipe_file: Path) -> None:
+    with pytest.raises(ConfigError, match=r"model\.dim was 24, now it is 48"):
+        transduce.train(load_recipe(str(recipe_file), ["model.dim=48"]), tiny_run, resume=True)
+
+
+def test_resuming_a_folder_that_is_no_run_is_refused(recipe_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(CheckpointError, match="not the folder of a run"):
+        transduce.train(load_recipe(str(recipe_file)), tmp_path, resume=True)
+
+
+def test_accumulated_parts_make_the_same_update(recipe_file: Path, tmp_path: Path) -> None:
+    still = ["model.dropout=0.0", "training.updates=6", "optimizer.learning_rate=1e-2"]
+    for parts in (1, 3):
+        recipe = load_recipe(str(recipe_file), [*still, f"training.accumulate={parts}"])
+        transduce.train(recipe, tmp_path / str(parts))
+    for name, tensor in weights(tmp_path / "1").items():
+        torch.testing.assert_close(tensor, weights(tmp_path / "3")[name], atol=1e-4, rtol=1e-4)
+
+
+def test_bfloat16_trains_beside_float32_masters(tiny_run: Path, recipe_file: Path, tmp_path: Path) -> None:
+    result = transduce.train(load_recipe(str(recipe_file), ["training.precision=bfloat16"]), tmp_path / "run")
+    assert weights(tmp_path / "run")["decoder.norm.weight"].dtype == torch.float32
+    exact = msgspec.json.decode((tiny_run / "best.json").read_bytes())["validation"]["loss"]
+    assert result.validation["loss"] == pytest.approx(exact, abs=0.1)
+
+
+def test_training_starts_from_a_bundle(tiny_run: Path, recipe_file: Path, tmp_path: Path) -> None:
+    start = f"training.start_from={tiny_run}"
+    recipe = load_recipe(str(recipe_file), [start, "training.updates=1", "optimizer.learning_rate=1e-9"])
+    result = transduce.train(recipe, tmp_path / "run")
+    before = msgspec.json.decode((tiny_run / "best.json").read_bytes())["validation"]["loss"]
+    assert result.validation["loss"] == pytest.approx(before, abs=1e-3)
+    with pytest.raises(ConfigError, match=r"model\.heads was 3, now it is 2"):
+        transduce.train(load_recipe(str(recipe_file), [start, "model.heads=2"]), tmp_path / "other")
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
+    recipe_file: Path, tmp_path: Path
+) -> None:
+    recipe = load_recipe(
+        str(recipe_file),
+        ["optimizer.learning_rate=1e30", "training.clip_norm=0", "optimizer.schedule={kind='constant', warmup=0}"],
+    )
+    with pytest.raises(FloatingPointError, match="not finite at update"):
+        transduce.train(recipe, tmp_path / "run")
+
+
+def test_patience_ends_a_run(recipe_file: Path, tmp_path: Path) -> None:
+    overrides = ["optimizer.learning_rate=1e-12", "validation.patience=2", "training.updates=10000"]
+    result = transduce.train(
+        load_recipe(str(recipe_file), [*overrides, "validation.every_updates=3"]), tmp_path / "run"
+    )
+    assert result.updates < 100
+
+
+def test_bleu_is_validated_when_asked(recipe_file: Path, tmp_path: Path) -> None:
+    result = transduce.train(
+        load_recipe(str(recipe_file), ["validation.bleu=true", "training.updates=2"]), tmp_path / "run"
+    )
+    assert 0 <= result.validation["bleu"] <= 100
+
+
+def test_a_sentence_beyond_the_learned_positions_is_named(recipe_file: Path, tmp_path: Path) -> None:
+    overrides = ["model.positions=learned", "model.max_positions=5"]
+    with pytest.raises(DataError, match=r"pair \d+ has \d+ tokens .* model\.max_positions = 5"):
+        transduce.train(load_recipe(str(recipe_file), overrides), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_tying_all_needs_a_shared_vocabulary(recipe_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"tokenizer\.shared = true"):
+        transduce.train(load_recipe(str(recipe_file), ["model.tie=all"]), tmp_path / "run")
+
+
+def test_each_recipe_ships_and_says_what_it_does() -> None:
+    assert {"multi30k", "multi30k-words", "quickstart"} <= set(recipes())
+    for name in recipes():
+        assert load_recipe(name).config.training
+        assert describe_recipe(name)
+
+
+def test_an_unknown_recipe_lists_those_there_are() -> None:
+    with pytest.raises(ConfigError, match="multi30k"):
+        load_recipe("multi31k")

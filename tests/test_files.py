@@ -1,0 +1,65 @@
+"""Files and folders appear whole or not at all."""
+
+import pytest
+
+from transduce.files import new_folder, write_text
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_appears_whole_when_its_block_ends(tmp_path):
+    place = tmp_path / "a" / "made"
+    with new_folder(place) as new:
+        (new / "within").mkdir()
+        (new / "within" / "file").write_text("x")
+        assert not place.exists()
+    assert (place / "within" / "file").read_text() == "x"
+    assert names(place.parent) == ["made"]
+
+
+def test_a_folder_replaces_the_older_one(tmp_path):
+    for name in ("one", "two"):
+        with new_folder(tmp_path / "made") as new:
+            (new / name).write_text(name)
+    assert names(tmp_path) == ["made"]
+    assert names(tmp_path / "made") == ["two"]
+
+
+def test_a_failure_leaves_the_older_folder_as_it_was(tmp_path):
+    with new_folder(tmp_path / "made") as new:
+        (new / "one").write_text("one")
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "made") as new:
+        (new / "two").write_text("tw")
+        raise KeyboardInterrupt
+    assert names(tmp_path) == ["made"]
+    assert names(tmp_path / "made") == ["one"]
+
+
+def test_at_no_moment_is_a_part_of_a_folder_in_its_place(tmp_path, monkeypatch):
+    place = tmp_path / "made"
+    for version in ("one", "two"):
+        seen = []
+
+        def watch(remove, seen=seen):
+            def watched(path, *args, **keywords):
+                seen.append(path != place)
+                return remove(path, *args, **keywords)
+
+            return watched
+
+        with monkeypatch.context() as patch:
+            patch.setattr("transduce.files.shutil.rmtree", watch(__import__("shutil").rmtree))
+            with new_folder(place) as new:
+                (new / version).write_text(version)
+        assert seen and all(seen)  # what is removed is never what stands in the place
+
+
+def test_text_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    write_text(path, "älter")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "new \ud800")  # a lone surrogate cannot be written
+    assert path.read_text(encoding="utf-8") == "älter"
+    assert names(tmp_path) == ["file"]

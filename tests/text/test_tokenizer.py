@@ -1,0 +1,307 @@
+"""Text comes back from its tokens as it was, and a vocabulary is what was asked for or an error."""
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer as Backend
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+from transduce.config import convert
+from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.text.tokenizer import SPECIALS, SideConfig, Tokenizer, TokenizerConfig, train_tokenizer, train_tokenizers
+
+SUBWORDS = ["bpe", "wordpiece", "unigram"]
+EXACT = [*SUBWORDS, "characters", "bytes"]
+KINDS = [*EXACT, "words"]
+GERMAN = [
+    f"{start} {noun} {end}"
+    for start in ("Eine Frau und ein Mann mit", "Zwei Hunde, ein Vogel oder", "Viele Kinder neben")
+    for noun in ("Größe", "Straße", "Bäumen", "Häusern", "Tüchern")
+    for end in ("laufen schnell.", "spielen draußen!", "schlafen heute?")
+]
+ENGLISH = [
+    f"{start} {noun} {end}"
+    for start in ("A woman and a man with", "Two dogs, one bird or", "Many children beside")
+    for noun in ("size", "the street", "trees", "houses", "cloths")
+    for end in ("run quickly.", "play outside!", "sleep today?")
+]
+TEXTS = GERMAN + ENGLISH
+
+
+def config(kind, **settings):
+    """Subwords of a size that the few texts allow."""
+    return SideConfig(kind=kind, **({"size": 330} if kind in SUBWORDS else {}) | settings)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return {
+        (kind, lowercase): train_tokenizer(config(kind, lowercase=lowercase), TEXTS)
+        for kind in EXACT
+        for lowercase in (False, True)
+    }
+
+
+def normal(text):
+    """The slow, obvious form of what a tokenizer does to a text first."""
+    text = unicodedata.normalize("NFC", text)
+    return " ".join("".join(" " if unicodedata.category(c) in ("Cc", "Zs", "Zl", "Zp") else c for c in text).split())
+
+
+characters = st.characters(exclude_categories=["Cs", "Cn"])
+spelled = st.sampled_from(
+    [
+        *SPECIALS,
+        "<0x41>",
+        "##",
+        "##a",
+        "▁",
+        "▁a",
+        "👩‍👩‍👧",
+        "שלום",
+        "مرحبا",
+        "日本語",
+        "[CLS]",
+        " ",
+        "é",
+        "e\u0301",
+        "frau",
+        "Größe",
+    ]
+)
+any_text = st.lists(spelled | st.text(characters, max_size=5), max_size=6).map("".join)
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@given(text=any_text)
+@example(text="<pad> <eos> <0x41> ## ##a a##b")
+@example(text="a▁b ▁ c▁")
+@example(text="▁")
+@example(text="x<pad>y\u200b\u00ad\ufeff")
+@example(text=" a\t\tb\n\r\u2028c\x00 ")
+def test_any_text_comes_back_from_its_tokens(trained, kind, text):
+    tokenizer = trained[kind, False]
+    ids = tokenizer.encode(text)
+    assert tokenizer.decode(ids) == normal(text)
+    assert not {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos}.intersection(ids)
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@given(text=st.text("aBÄ日Ω ß.<P", max_size=9))
+@example(text="Wörd日 X日y")
+def test_lowercased_text_comes_back_in_lower_case(trained, kind, text):
+    tokenizer = trained[kind, True]
+    assert tokenizer.decode(tokenizer.encode(text)) == normal(text).lower()
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@given(texts=st.lists(any_text, min_size=2, max_size=3))
+def test_texts_together_are_texts_one_by_one(trained, kind, texts):
+    tokenizer = trained[kind, False]
+    assert tokenizer.encode_batch(texts) == [tokenizer.encode(text) for text in texts]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_blank_text_has_no_tokens(kind):
+    tokenizer = train_tokenizer(config(kind), TEXTS)
+    assert tokenizer.encode_batch(["", " \t\n\u2028 ", "\x00"]) == [[], [], []]
+    assert tokenizer.decode([]) == ""
+
+
+def test_any_ids_can_be_decoded_and_special_ones_are_not_printed(trained):
+    for tokenizer in trained.values():
+        text = tokenizer.decode([tokenizer.bos, *range(len(tokenizer)), tokenizer.eos, tokenizer.pad])
+        assert not any(name in text for name in SPECIALS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tabs_and_line_marks_never_enter_a_vocabulary(kind):
+    marks = "\t\r\x0b\x0c\x1c\x85\u2028\u2029\u00a0\u3000\x00"
+    tokenizer = train_tokenizer(config(kind), [f"{marks}{text}{marks}".replace(" ", "\t\t") for text in TEXTS * 2])
+    assert not any(mark in piece for piece in tokenizer.pieces(range(len(tokenizer))) for mark in marks)
+    plain = train_tokenizer(config(kind), TEXTS * 2)
+    assert tokenizer.backend.get_vocab().keys() == plain.backend.get_vocab().keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("form", "text"), [("NFC", "e\u0301"), ("NFKC", "ﬁ②"), ("NFD", "é"), ("NFKD", "ﬁé"), ("none", "e\u0301")]
+)
+def test_text_is_normalised_as_asked(kind, form, text):
+    plain = " ".join([*map(chr, range(97, 123)), "e\u0301 \u0301 é fi 2 ﬁ ② fié fie\u0301 fi2 ﬁ②"])
+    tokenizer = train_tokenizer(
+        config(kind, normalize=form, min_frequency=1, size=None if kind not in SUBWORDS else 290), [plain]
+    )
+    expected = text if form == "none" else unicodedata.normalize(form, text)
+    assert tokenizer.decode(tokenizer.encode(text)) == expected
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "unigram"])
+def test_training_twice_gives_the_same_tokenizer(kind):
+    first, second = (train_tokenizer(config(kind), TEXTS) for _ in range(2))
+    assert first.backend.to_str() == second.backend.to_str()
+    assert first.content == second.content
+
+
+def test_training_unigram_twice_gives_nearly_the_same_scores():
+    first, second = (
+        dict(map(tuple, json.loads(train_tokenizer(config("unigram"), TEXTS).backend.to_str())["model"]["vocab"]))
+        for _ in range(2)
+    )
+    common = first.keys() & second.keys()
+    assert len(common) >= 0.95 * len(first)
+    assert all(abs(first[piece] - second[piece]) < 1 for piece in common)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_tokenizer_is_read_back_the_same(kind, tmp_path):
+    tokenizer = train_tokenizer(config(kind), TEXTS)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
+    texts = [*TEXTS, "日本 <pad> neu▁ 7"]
+    assert loaded.encode_batch(texts) == tokenizer.encode_batch(texts)
+    assert [loaded.decode(ids) for ids in loaded.encode_batch(texts)] == [
+        tokenizer.decode(ids) for ids in tokenizer.encode_batch(texts)
+    ]
+    assert loaded.content == tokenizer.content
+    assert len(loaded) == len(tokenizer)
+
+
+@pytest.mark.parametrize("kind", SUBWORDS)
+@pytest.mark.parametrize("size", [266, 283, 311, 337])
+def test_subwords_have_the_size_that_was_asked_for_however_many_characters_there_are(kind, size):
+    tokenizer = train_tokenizer(config(kind, size=size), [f"{text} {text[::-1]}" for text in TEXTS])
+    assert len(tokenizer) == size
+    assert tokenizer.decode(tokenizer.encode(GERMAN[0])) == GERMAN[0]
+
+
+@pytest.mark.parametrize(("kind", "size"), [("words", 11), ("characters", 271), ("bytes", 260)])
+def test_words_characters_and_bytes_have_the_size_that_was_asked_for(kind, size):
+    assert len(train_tokenizer(config(kind, size=size), TEXTS)) == size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vocabulary_larger_than_the_text_allows_names_a_size_that_is_possible(kind):
+    with pytest.raises(DataError, match=r"tokenizer\.size = 9,999, but the training text yields only") as caught:
+        train_tokenizer(config(kind, size=9999), TEXTS)
+    possible = int(str(caught.value).rpartition("at most ")[2])
+    assert len(train_tokenizer(config(kind, size=possible), TEXTS)) == possible
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_a_vocabulary_without_room_for_text_names_the_least_size(kind):
+    with pytest.raises(ConfigError, match=r"tokenizer\.size = 37 is too small .*set it to at least \d+"):
+        train_tokenizer(config(kind, size=37), TEXTS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "bytes"])
+@pytest.mark.parametrize("texts", [[], [""], [" \t", "\n"]])
+def test_an_empty_training_text_is_an_error(kind, texts):
+    with pytest.raises(DataError, match="the training text is empty"):
+        train_tokenizer(config(kind), texts)
+
+
+@pytest.mark.parametrize("kind", ["words", "characters"])
+def test_what_occurs_less_often_than_the_least_frequency_is_left_out(kind):
+    tokenizer = train_tokenizer(config(kind, min_frequency=3), ["a a a b b c", "b c"])
+    found = set(tokenizer.pieces(range(len(tokenizer)))) & set("abc")
+    assert found == {"a", "b"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_may_come_from_an_iterator_that_is_read_once(kind):
+    once = train_tokenizer(config(kind), iter(TEXTS))
+    assert once.backend.get_vocab().keys() == train_tokenizer(config(kind), TEXTS).backend.get_vocab().keys()
+
+
+def test_a_shared_vocabulary_is_learned_from_both_sides():
+    both = train_tokenizers(TokenizerConfig(kind="words"), GERMAN, ENGLISH)
+    assert both.are_shared
+    assert {"Frau", "woman"} <= both.source.backend.get_vocab().keys()
+
+
+def test_a_vocabulary_a_side_is_learned_from_that_side():
+    each = train_tokenizers(TokenizerConfig(kind="words", shared=False), GERMAN, ENGLISH)
+    assert not each.are_shared
+    assert "Frau" in each.source.backend.get_vocab() and "woman" not in each.source.backend.get_vocab()
+    assert "woman" in each.target.backend.get_vocab() and "Frau" not in each.target.backend.get_vocab()
+
+
+def test_each_side_may_have_settings_of_its_own():
+    tables = TokenizerConfig(source=SideConfig(kind="bytes"), target=SideConfig(kind="words", lowercase=True))
+    each = train_tokenizers(tables, GERMAN, ENGLISH)
+    assert len(each.source) == 260
+    assert each.target.decode(each.target.encode("A Woman")) == "a woman"
+
+
+@pytest.mark.parametrize(
+    ("tree", "pattern"),
+    [
+        ({"kind": "file"}, 'kind = "file" and file = .* go together'),
+        ({"file": "x.json"}, 'kind = "file" and file = .* go together'),
+        ({"size": 4}, "size must leave room"),
+        ({"source": {"kind": "words"}}, r"tokenizer\.source and tokenizer\.target go together"),
+    ],
+)
+def test_settings_that_contradict_each_other_say_so(tree, pattern):
+    with pytest.raises(ConfigError, match=pattern):
+        convert(tree, TokenizerConfig, "x.toml")
+
+
+def bert():
+    """A small stranger: names in brackets, cutting, padding and a template."""
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    pieces = [*names, "a", "##b", "[", "]", "cls", "dog", ","]
+    backend = Backend(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    backend.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    backend.add_special_tokens(names)
+    backend.enable_truncation(3)
+    backend.enable_padding(length=7)
+    return backend
+
+
+def test_a_tokenizer_that_is_brought_is_neither_cut_nor_padded_and_its_special_names_are_known(tmp_path):
+    bert().save(str(tmp_path / "mine.json"))
+    tokenizer = train_tokenizer(SideConfig(kind="file", file="mine.json"), [], tmp_path)
+    assert (tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos) == (0, 1, 2, 3)
+    assert len(tokenizer) == 11
+    assert tokenizer.decode(tokenizer.encode("ab, dog a ab DOG")) == "ab, dog a ab dog"
+    assert tokenizer.decode([2, *tokenizer.encode("dog cat"), 3, 0]) == "dog"
+    assert tokenizer.decode(tokenizer.encode("dog cat"), keep_unknown=True) == "dog [UNK]"
+    assert tokenizer.encode("") == []
+
+
+def test_a_text_that_spells_a_special_token_of_a_brought_tokenizer_does_not_become_it(tmp_path):
+    bert().save(str(tmp_path / "mine.json"))
+    tokenizer = Tokenizer.load(tmp_path / "mine.json")
+    assert tokenizer.pieces(tokenizer.encode("a [CLS] dog")) == ["a", "[", "cls", "]", "dog"]
+
+
+def test_special_tokens_that_a_brought_tokenizer_lacks_are_added(tmp_path):
+    backend = Backend(models.WordLevel({"a": 0, "b": 1, "<unk>": 2}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.save(str(tmp_path / "mine.json"))
+    tokenizer = Tokenizer.load(tmp_path / "mine.json")
+    assert len(tokenizer) == 6
+    assert len({tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, 0, 1}) == 6
+    assert tokenizer.decode([tokenizer.bos, *tokenizer.encode("b a"), tokenizer.eos]) == "b a"
+    tokenizer.save(tmp_path / "again.json")
+    assert Tokenizer.load(tmp_path / "again.json").content == tokenizer.content
+
+
+def test_a_brought_file_that_is_missing_or_no_tokenizer_is_named(tmp_path):
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(ConfigError, match=r"tokenizer\.file: .*gone\.json: no such file"):
+        train_tokenizer(SideConfig(kind="file", file="gone.json"), [], tmp_path)
+    with pytest.raises(ConfigError, match=r"tokenizer\.file: .*x\.json: not a tokenizer of the Hugging Face"):
+        train_tokenizer(SideConfig(kind="file", file="x.json"), [], tmp_path)
+    with pytest.raises(CheckpointError, match=r"gone\.json: no such file"):
+        Tokenizer.load(tmp_path / "gone.json")
