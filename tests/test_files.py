@@ -1,8 +1,11 @@
 """Files and folders appear whole or not at all."""
 
-import pytest
+import errno
 
-from transduce.files import new_folder, write_text
+import pytest
+from safetensors import SafetensorError
+
+from transduce.files import new_folder, save_tensors, write_text
 
 
 def names(folder):
@@ -63,3 +66,13 @@ def test_text_is_written_whole_or_not_at_all(tmp_path):
         write_text(path, "new \ud800")  # a lone surrogate cannot be written
     assert path.read_text(encoding="utf-8") == "älter"
     assert names(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_an_error_of_the_system_for_tensors_too(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("transduce.files.save_file", refuse)
+    with pytest.raises(OSError, match="No space left") as caught:
+        save_tensors({}, tmp_path / "weights.safetensors")
+    assert caught.value.errno == errno.ENOSPC

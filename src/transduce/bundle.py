@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import safetensors
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
 from transduce.config import Settings, convert, read_toml, to_toml
 from transduce.data.batch import Batch, SpecialIds, make_batch
 from transduce.errors import CheckpointError, ConfigError
-from transduce.files import new_folder
+from transduce.files import new_folder, save_tensors
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.interface import score_tokens
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
@@ -81,7 +81,7 @@ class ModelBundle:
         """Write the bundle; a few sentence pairs become its probe."""
         with new_folder(folder) as new:
             (new / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
-            save_file(_unshared(self.model), new / "weights.safetensors")
+            save_tensors(_unshared(self.model), new / "weights.safetensors")
             self.tokenizers.source.save(new / _tokenizer_file(self.config.tokenizer, "source"))
             self.tokenizers.target.save(new / _tokenizer_file(self.config.tokenizer, "target"))
             (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))

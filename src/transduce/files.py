@@ -1,11 +1,16 @@
 """Writing so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
 
 
 @contextmanager
@@ -39,6 +44,17 @@ def write_text(path: Path, text: str) -> None:
         sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write a safetensors file; OSError where the system refuses, a full disk as any other file's."""
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:  # the library tells the system's error in words only
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from None
 
 
 def sync(path: Path) -> None:

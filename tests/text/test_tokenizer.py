@@ -219,13 +219,13 @@ def test_texts_may_come_from_an_iterator_that_is_read_once(kind):
 
 def test_a_shared_vocabulary_is_learned_from_both_sides():
     both = train_tokenizers(TokenizerConfig(kind="words"), GERMAN, ENGLISH)
-    assert both.are_shared
+    assert both.source is both.target
     assert {"Frau", "woman"} <= both.source.backend.get_vocab().keys()
 
 
 def test_a_vocabulary_a_side_is_learned_from_that_side():
     each = train_tokenizers(TokenizerConfig(kind="words", shared=False), GERMAN, ENGLISH)
-    assert not each.are_shared
+    assert each.source is not each.target
     assert "Frau" in each.source.backend.get_vocab() and "woman" not in each.source.backend.get_vocab()
     assert "woman" in each.target.backend.get_vocab() and "Frau" not in each.target.backend.get_vocab()
 

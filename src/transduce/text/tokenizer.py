@@ -81,11 +81,6 @@ class Tokenizers:
     source: "Tokenizer"
     target: "Tokenizer"
 
-    @property
-    def are_shared(self) -> bool:
-        """Whether there is only one."""
-        return self.source is self.target
-
 
 class Tokenizer:
     """Encodes text to ids without special tokens, and decodes ids to normally spaced text."""

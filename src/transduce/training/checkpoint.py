@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import safetensors
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from transduce.bundle import load_weights
 from transduce.config import Settings
 from transduce.errors import CheckpointError
-from transduce.files import new_folder, write_text
+from transduce.files import new_folder, save_tensors, write_text
 
 
 class CheckpointConfig(Settings, frozen=True):
@@ -65,7 +65,7 @@ class Checkpoints:
         name = f"{position.update:06d}"
         with new_folder(self._folder / name) as new:
             self._write_bundle(new / "bundle")
-            save_file(_optimizer_tensors(optimizer) | _random_state(), new / "optimizer.safetensors")
+            save_tensors(_optimizer_tensors(optimizer) | _random_state(), new / "optimizer.safetensors")
             # The last file: a folder without it is not a checkpoint.
             progress = {"position": msgspec.to_builtins(position), "validation_loss": loss}
             (new / "progress.json").write_bytes(msgspec.json.encode(progress))
