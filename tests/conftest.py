@@ -51,7 +51,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def recipe_file(corpus: Path) -> Path:
     """A TOML recipe for the corpus."""
     return write_recipe(corpus)

@@ -17,7 +17,7 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment import describe_recipe, load_recipe, recipes
-from transduce.training.trainer import Interrupted
+from transduce.training.signals import Interrupted
 
 
 def run_log(run: Path) -> list[dict[str, object]]:

@@ -81,7 +81,7 @@ class ModelBundle:
         """Write the bundle; a few sentence pairs become its probe."""
         with new_folder(folder) as new:
             (new / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
-            save_tensors(_unshared(self.model), new / "weights.safetensors")
+            save_tensors(unshared_weights(self.model), new / "weights.safetensors")
             self.tokenizers.source.save(new / _tokenizer_file(self.config.tokenizer, "source"))
             self.tokenizers.target.save(new / _tokenizer_file(self.config.tokenizer, "target"))
             (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
@@ -153,14 +153,14 @@ def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Fill a model from the tensors that `_unshared` wrote; RuntimeError where they do not fit."""
+    """Fill a model from the tensors that `unshared_weights` wrote; RuntimeError where they do not fit."""
     missing, unexpected = model.load_state_dict(weights, strict=False)
-    tied = model.state_dict().keys() - _unshared(model).keys()
+    tied = model.state_dict().keys() - unshared_weights(model).keys()
     if unexpected or set(missing) - tied:
         raise RuntimeError(f"missing {sorted(set(missing) - tied)}, unexpected {unexpected}")
 
 
-def _unshared(model: nn.Module) -> dict[str, torch.Tensor]:
+def unshared_weights(model: nn.Module) -> dict[str, torch.Tensor]:
     """Each tensor once: a tied matrix goes by the first of its names."""
     seen: set[int] = set()
     weights = {}

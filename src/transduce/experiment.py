@@ -13,12 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import PROBES, BundleConfig, ModelBundle, best_bundle, read_tokenizers
+from transduce.analysis.plots import plot_training_curves
+from transduce.bundle import PROBES, BundleConfig, ModelBundle, best_bundle, load_weights, read_tokenizers
 from transduce.config import Settings, convert, flatten, override, read_toml, to_toml, to_tree
 from transduce.data.batch import Batch, make_batch
 from transduce.data.batching import BatchingConfig, TrainingData, plan_batches
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import measure_loss
 from transduce.evaluation.metrics import score_bleu
 from transduce.files import write_text
@@ -28,9 +29,18 @@ from transduce.objectives.translation import Translation
 from transduce.search.beam import Beam
 from transduce.text.datasets import DataConfig, Splits, cache_folder, open_splits
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers, train_tokenizers
-from transduce.training.checkpoint import CheckpointConfig, Checkpoints, latest_checkpoint
+from transduce.training.averaging import average_weights
+from transduce.training.checkpoint import (
+    CheckpointConfig,
+    Checkpoints,
+    best_checkpoints,
+    latest_checkpoint,
+    whole_checkpoints,
+)
+from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer
 from transduce.training.optimizer import OptimizerConfig
+from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer, TrainingConfig, ValidationConfig
 
 VALIDATION_TOKENS = 4096
@@ -102,6 +112,21 @@ class RunResult:
         return facts | ({"test": self.test} if self.test else {})
 
 
+@dataclass(frozen=True)
+class Average:
+    """The mean of several checkpoints."""
+
+    model: Path
+    checkpoints: list[str]
+    """Names of those averaged."""
+    validation: dict[str, float]
+    """Its loss in nats per real target token, perplexity, and BLEU if the run asked for it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `transduce average --json` prints."""
+        return {"model": str(self.model), "checkpoints": self.checkpoints, "validation": self.validation}
+
+
 def recipes() -> list[str]:
     """Names of the built-in recipes."""
     folder = resources.files("transduce.recipes")
@@ -154,16 +179,96 @@ def train(
         recipe = load_recipe(recipe)
     elif isinstance(recipe, ExperimentConfig):
         recipe = Recipe("experiment", recipe, Path())
-    config = recipe.config
     run = out or Path("runs") / recipe.name
-    _check_folder(run, config, resume)
+    place = local_device(torch.device(device))
+    with join_processes(place) as processes:
+        return _train(recipe, run, resume, processes, observers, tell if processes.is_first else _say_nothing, place)
+
+
+def _train(
+    recipe: Recipe,
+    run: Path,
+    resume: bool,
+    processes: Processes,
+    observers: Sequence[Observer],
+    tell: Callable[[str], None],
+    device: torch.device,
+) -> RunResult:
+    config = recipe.config
+    if processes.is_first:
+        _check_folder(run, config, resume)
+    checkpoint = processes.from_first(lambda: latest_checkpoint(run) if resume else None)
     torch.manual_seed(config.seed)
     splits = open_splits(config.data, recipe.folder)
-    checkpoint = latest_checkpoint(run) if resume else None
-    prepared = _prepare(recipe, splits, checkpoint, tell)
-    run.mkdir(parents=True, exist_ok=True)
-    write_text(run / "experiment.toml", to_toml(config))
-    return _train_prepared(run, config, splits, prepared, checkpoint, observers, tell, device)
+    prepared = _prepare(recipe, splits, checkpoint, processes, tell)
+    if processes.is_first:
+        run.mkdir(parents=True, exist_ok=True)
+        write_text(run / "experiment.toml", to_toml(config))
+    else:
+        torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
+    trainer = _build_trainer(run, config, splits, prepared, processes, device)
+    if checkpoint is not None:
+        is_same = trainer.resume(checkpoint)
+        tell(f"resuming after update {trainer.position.update:,}")
+        if not is_same:
+            tell("with another number of processes than before: the run will not be bit for bit what it was to be")
+    if trainer.why_done:
+        tell(f"nothing is left to train: {trainer.why_done}")
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    shared = f", {processes.count} processes" if processes.count > 1 else ""
+    tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}{shared}")
+    if processes.is_first:
+        JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
+        board = TensorBoard(run / "tensorboard", trainer.position.update)
+        trainer.observers = [JsonLog(run / "log.jsonl"), board, *observers]
+    try:
+        trainer.run()
+    finally:
+        for observer in trainer.observers:
+            observer.close()
+    return processes.from_first(lambda: _finish(run, trainer, splits, config))
+
+
+def average(run: Path, last: int | None = None, best: int | None = None, out: Path | None = None) -> Average:
+    """Average the weights of a run's last or best checkpoints into a model of its own, and validate it.
+
+    Args:
+        run: a run's folder.
+        last: how many of the newest checkpoints; all that the run has kept unless this or `best` is given.
+        best: how many of those with the lowest validation loss.
+        out: the new model's folder, `RUN/average` unless given.
+
+    Raises InputError where the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one.
+    """
+    out = out or run / "average"
+    if out.exists():
+        raise InputError(f"{out} exists; remove it or choose another folder with --out")
+    chosen = _choose_checkpoints(run, last, best)
+    recipe = Recipe(run.name, convert(read_toml(run / "experiment.toml"), ExperimentConfig, str(run)), run)
+    bundle = ModelBundle.load(chosen[-1] / "bundle")
+    load_weights(bundle.model, average_weights([path / "bundle" / "weights.safetensors" for path in chosen]))
+    splits = open_splits(recipe.config.data, recipe.folder)
+    store = open_store(splits.validation, bundle.tokenizers, None, cache_folder())
+    scores = _validator(recipe.config, splits, bundle, store)(bundle.model)
+    names = [path.name for path in chosen]
+    bundle.with_history(average_of=names, validation=scores).save(out, _probe_texts(splits))
+    return Average(out, names, scores)
+
+
+def _choose_checkpoints(run: Path, last: int | None, best: int | None) -> list[Path]:
+    if last is not None and best is not None:
+        raise InputError("give either the last or the best checkpoints to average")
+    whole = whole_checkpoints(run)
+    if not whole:
+        raise InputError(f"{run} has no checkpoints to average; expected the folder of a run")
+    found = whole[-last:] if last else best_checkpoints(run, best) if best else whole
+    if len(found) < (last or best or 1):
+        kind = "last" if last else "best"
+        raise InputError(
+            f"{run} has only {len(found)} of the {last or best} {kind} checkpoints; how many a run keeps is set by "
+            f"checkpoint.keep_{kind}"
+        )
+    return sorted(found)
 
 
 @dataclass(frozen=True)
@@ -175,7 +280,9 @@ class _Prepared:
     validation: TokenStore
 
 
-def _prepare(recipe: Recipe, splits: Splits, checkpoint: Path | None, tell: Callable[[str], None]) -> _Prepared:
+def _prepare(
+    recipe: Recipe, splits: Splits, checkpoint: Path | None, processes: Processes, tell: Callable[[str], None]
+) -> _Prepared:
     config = recipe.config
     start = None
     if config.training.start_from is not None:
@@ -192,11 +299,12 @@ def _prepare(recipe: Recipe, splits: Splits, checkpoint: Path | None, tell: Call
         if checkpoint is not None:
             tokenizers = read_tokenizers(checkpoint / "bundle", tokenizer_config)
         else:
-            tokenizers = _make_tokenizers(recipe, splits)
+            tokenizers = processes.from_first(lambda: _make_tokenizers(recipe, splits))
     tell(f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens")
     cache = cache_folder()
-    stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
-    validation = open_store(splits.validation, tokenizers, None, cache)
+    with processes.first_goes_ahead():
+        stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
+        validation = open_store(splits.validation, tokenizers, None, cache)
     for entry, store in zip(splits.train, stores, strict=True):
         tell(f"training data: {len(store):,} pairs from {entry.corpus.name}")
         for reason, dropped in store.dropped.items():
@@ -242,77 +350,67 @@ def _check_lengths(name: str, store: TokenStore, model: nn.Module) -> None:
             )
 
 
-def _train_prepared(
-    run: Path,
-    config: ExperimentConfig,
-    splits: Splits,
-    prepared: _Prepared,
-    checkpoint: Path | None,
-    observers: Sequence[Observer],
-    tell: Callable[[str], None],
-    device: str,
-) -> RunResult:
+def _build_trainer(
+    run: Path, config: ExperimentConfig, splits: Splits, prepared: _Prepared, processes: Processes, device: torch.device
+) -> Trainer:
     bundle = prepared.bundle
     model = bundle.model.to(device)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
     probe_texts = _probe_texts(splits)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     facts = {"data": _describe_data(config.data), "parameters": parameters, "seed": config.seed}
 
     def write_bundle(folder: Path) -> None:
         position = trainer.position
         history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
-        bundle.with_history(**facts, **history, validation=position.scores).save(folder, probe_texts)
+        kept = replace(bundle, model=trainer.kept)
+        kept.with_history(**facts, **history, validation=position.scores).save(folder, probe_texts)
 
-    log = run / "log.jsonl"
-    checkpoints = Checkpoints(run, config.checkpoint, write_bundle)
-    data = TrainingData(
-        prepared.stores, [entry.weight for entry in splits.train], bundle.special, config.batching, config.seed
-    )
-    validate = _validator(config, splits, prepared)
     trainer = Trainer(
         model,
         Translation(config.training.label_smoothing),
-        data,
-        validate,
-        checkpoints,
+        TrainingData(
+            prepared.stores, [entry.weight for entry in splits.train], bundle.special, config.batching, config.seed
+        ),
+        _validator(config, splits, bundle, prepared.validation),
+        Checkpoints(run, config.checkpoint, write_bundle),
         [],
         config.training,
         config.optimizer,
         config.validation,
+        processes,
     )
-    if checkpoint is not None:
-        trainer.resume(checkpoint)
-        tell(f"resuming after update {trainer.position.update:,}")
-    JsonLog.cut_after(log, trainer.position.update)
-    tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}")
-    trainer.observers = [JsonLog(log), *observers]
-    try:
-        trainer.run(config.checkpoint.every_updates)
-    finally:
-        for observer in trainer.observers:
-            observer.close()
-    return _finish(run, trainer, splits, config)
+    return trainer
 
 
 def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfig) -> RunResult:
     """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
     position = trainer.position
+    model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
-    scores: dict[str, Any] = {}
-    if splits.test is not None:
-        test = list(splits.test)
+    test = _recorded_test(model, best)
+    if test is None and splits.test is not None:
+        pairs = list(splits.test)
         lowercase = (config.tokenizer.target or config.tokenizer).lowercase
-        translations = Translator(best).translate([pair.source for pair in test], config.search)
-        bleu = score_bleu([t.text for t in translations], [pair.target for pair in test], lowercase)
-        scores = {"test": {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(config.search)}}
-    best.with_history(**scores).save(run / "model", _probe_texts(splits))
-    return RunResult(run, run / "model", position.update, position.seconds, position.scores, scores.get("test"))
+        translations = Translator(best).translate([pair.source for pair in pairs], config.search)
+        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], lowercase)
+        test = {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(config.search)}
+    plot_training_curves(run / "log.jsonl", run / "curves.png")
+    best.with_history(**({"test": test} if test else {})).save(model, _probe_texts(splits))
+    return RunResult(run, model, position.update, position.seconds, position.scores, test)
+
+
+def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
+    """The test scores of a model that was finished before, if it is the best one still."""
+    try:
+        before = ModelBundle.load(model).history
+    except CheckpointError:
+        return None
+    return before.get("test") if before["updates"] == best.history["updates"] else None
 
 
 def _validator(
-    config: ExperimentConfig, splits: Splits, prepared: _Prepared
+    config: ExperimentConfig, splits: Splits, bundle: ModelBundle, store: TokenStore
 ) -> Callable[[nn.Module], dict[str, float]]:
-    bundle, store = prepared.bundle, prepared.validation
     plan = plan_batches(
         store.source.lengths + 1, store.target.lengths + 1, BatchingConfig(target_tokens=VALIDATION_TOKENS)
     )
@@ -348,7 +446,7 @@ def _describe_data(config: DataConfig) -> str:
 def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
     """A run never writes over another; a resumed one keeps its settings, but for its length."""
     kept = run / "experiment.toml"
-    if not run.exists() or not any(run.iterdir()):
+    if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
         return
     if not resume:
         raise ConfigError(f"{run} exists; add --resume to go on with it, or choose another folder with --out")
@@ -365,3 +463,7 @@ def _first_difference(before: Settings, now: Settings, prefix: str = "") -> str:
     old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
     key = next(key for key in old | new if old.get(key) != new.get(key))
     return f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
+
+
+def _say_nothing(line: str) -> None:
+    pass

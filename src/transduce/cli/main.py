@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from transduce import __version__
+from transduce.cli.average import average
 from transduce.cli.evaluate import evaluate
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
+from transduce.cli.runs import runs
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 from transduce.errors import TransduceError
@@ -25,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (quickstart, recipes, train, translate, evaluate, info):
+for verb in (quickstart, recipes, train, translate, evaluate, info, runs, average):
     app.command()(verb)
 
 

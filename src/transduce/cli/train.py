@@ -31,10 +31,12 @@ def train(
 
     from transduce import experiment
     from transduce.cli.model import find_device, set_threads
+    from transduce.training.distributed import is_first_process
     from transduce.training.observers import console_observer
-    from transduce.training.trainer import Interrupted
+    from transduce.training.signals import Interrupted
 
     set_threads(threads)
+    quiet = quiet or not is_first_process()
     loaded = experiment.load_recipe(recipe, overrides or [])
     run = out or Path("runs") / loaded.name
 
@@ -54,6 +56,8 @@ def train(
     except Interrupted:
         print(f"transduce: interrupted; everything is saved, add --resume to go on with {run}", file=sys.stderr)
         raise typer.Exit(130) from None
+    if not is_first_process():
+        return
     if json:
         print(msgspec.json.encode(result.to_dict()).decode())
         return

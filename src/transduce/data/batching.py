@@ -70,6 +70,11 @@ class TrainingData:
         """A batch of a plan, cut into at most so many parts where that saves the most padding."""
         return [pairs[start:stop] for start, stop in least_padding(*self._lengths(pairs), parts)]
 
+    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
+        """Source and target tokens of some pairs of a plan as one batch, padding counted."""
+        source, target = self._lengths(pairs)
+        return len(pairs) * int(source.max() + target.max())
+
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
         """The padded ids of some pairs of a plan."""
         starts = self._starts()

@@ -9,9 +9,8 @@ import msgspec
 import safetensors
 import torch
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import Tensor
 
-from transduce.bundle import load_weights
 from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.files import new_folder, save_tensors, write_text
@@ -20,16 +19,26 @@ from transduce.files import new_folder, save_tensors, write_text
 class CheckpointConfig(Settings, frozen=True):
     """When checkpoints are written and how many stay."""
 
-    every_updates: int = 500
-    """Updates between checkpoints; a validation that is the best so far writes one too."""
+    every_updates: int | None = None
+    """Updates between checkpoints; 500 unless this or every_minutes is given. A validation that is the best so far
+    writes one too."""
+    every_minutes: float | None = None
+    """Minutes between checkpoints."""
     keep_last: int = 2
     """The latest checkpoints that stay."""
     keep_best: int = 1
     """The checkpoints of lowest validation loss that stay."""
 
     def __post_init__(self) -> None:
-        if min(self.every_updates, self.keep_last, self.keep_best) < 1:
-            raise ValueError("every_updates, keep_last and keep_best must be at least 1")
+        if min(self.every_updates or 1, self.keep_last, self.keep_best) < 1 or (self.every_minutes or 1) <= 0:
+            raise ValueError("every_updates, keep_last and keep_best must be at least 1, every_minutes above 0")
+
+    def is_due(self, update: int, seconds: float) -> bool:
+        """Whether to write one after this update, so many seconds after the one before."""
+        if self.every_minutes is not None and seconds >= 60 * self.every_minutes:
+            return True
+        every_updates = self.every_updates or (500 if self.every_minutes is None else None)
+        return every_updates is not None and update % every_updates == 0
 
 
 class Position(Settings, frozen=True):
@@ -47,6 +56,10 @@ class Position(Settings, frozen=True):
     """Lowest validation loss so far, nats per real target token."""
     worse: int = 0
     """Validations since then."""
+    reductions: int = 0
+    """Times the plateau schedule has reduced the rate."""
+    processes: int = 1
+    """Processes that worked on it."""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
     """Of the best validation."""
 
@@ -55,72 +68,69 @@ class Checkpoints:
     """The folders `checkpoints/000500` and the file `best.json` of a run."""
 
     def __init__(self, run: Path, config: CheckpointConfig, write_bundle: Callable[[Path], None]) -> None:
+        self.config = config
         self._run = run
         self._folder = run / "checkpoints"
-        self._config = config
         self._write_bundle = write_bundle
 
-    def save(self, position: Position, optimizer: torch.optim.Optimizer, loss: float | None) -> None:
+    def save(self, position: Position, tensors: dict[str, Tensor], loss: float | None) -> None:
         """Write a checkpoint, name it the best if its validation loss is, and remove those not to be kept."""
-        name = f"{position.update:06d}"
-        with new_folder(self._folder / name) as new:
+        with new_folder(self._folder / f"{position.update:06d}") as new:
             self._write_bundle(new / "bundle")
-            save_tensors(_optimizer_tensors(optimizer) | _random_state(), new / "optimizer.safetensors")
+            save_tensors(tensors, new / "optimizer.safetensors")
             # The last file: a folder without it is not a checkpoint.
             progress = {"position": msgspec.to_builtins(position), "validation_loss": loss}
             (new / "progress.json").write_bytes(msgspec.json.encode(progress))
-        if loss is not None and loss == position.best_loss:
-            best = {"checkpoint": name, "validation": position.scores}
-            write_text(self._run / "best.json", msgspec.json.encode(best).decode())
+        self._name_best(position)
         self._prune()
 
-    def restore(self, checkpoint: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Position:
-        """Fill model, optimiser and torch's random generators, and say where the run stood."""
+    def restore(self, checkpoint: Path) -> tuple[Position, dict[str, Tensor], dict[str, Tensor]]:
+        """Where the run stood, the weights of its bundle, and all other tensors."""
         try:
-            load_weights(model, load_file(checkpoint / "bundle" / "weights.safetensors"))
+            weights = load_file(checkpoint / "bundle" / "weights.safetensors")
             tensors = load_file(checkpoint / "optimizer.safetensors")
-            _fill_optimizer(optimizer, tensors)
             progress = msgspec.json.decode((checkpoint / "progress.json").read_bytes())
-            position = msgspec.convert(progress["position"], Position)
-        except (safetensors.SafetensorError, RuntimeError, KeyError, OSError, msgspec.DecodeError) as error:
-            raise CheckpointError(
-                f"{checkpoint} is damaged ({error}); remove it to go on from the one before"
-            ) from None
-        torch.set_rng_state(tensors["random.cpu"])
-        if torch.cuda.is_available() and "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"])
-        return position
+            return msgspec.convert(progress["position"], Position), weights, tensors
+        except (safetensors.SafetensorError, KeyError, OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise damaged(checkpoint, error) from None
+
+    def tidy(self, position: Position) -> None:
+        """Do what a killed run did not come to: name its best checkpoint, remove half-written ones."""
+        self._name_best(position)
+        for unfinished in self._folder.glob(".[0-9]*"):
+            shutil.rmtree(unfinished)
+
+    def _name_best(self, position: Position) -> None:
+        names = [path.name for path, loss in _validated(self._run) if loss == position.best_loss]
+        if names:
+            best = {"checkpoint": names[0], "validation": position.scores}
+            write_text(self._run / "best.json", msgspec.json.encode(best).decode())
 
     def _prune(self) -> None:
-        whole = _whole_checkpoints(self._run)
-        losses: list[tuple[float, Path]] = []
-        for path in whole:
-            loss = msgspec.json.decode((path / "progress.json").read_bytes())["validation_loss"]
-            if loss is not None:
-                losses.append((loss, path))
-        kept = set(whole[-self._config.keep_last :]) | {path for _, path in sorted(losses)[: self._config.keep_best]}
-        for path in set(whole) - kept:
+        whole = whole_checkpoints(self._run)
+        kept = whole[-self.config.keep_last :] + best_checkpoints(self._run, self.config.keep_best)
+        for path in set(whole) - set(kept):
             (path / "progress.json").unlink()
             shutil.rmtree(path)
 
 
 def latest_checkpoint(run: Path) -> Path | None:
-    """A run's newest whole checkpoint, or None."""
-    return max(_whole_checkpoints(run), default=None)
+    """A run's newest checkpoint, or None."""
+    return next(reversed(whole_checkpoints(run)), None)
 
 
-def _whole_checkpoints(run: Path) -> list[Path]:
-    return sorted(path.parent for path in run.glob("checkpoints/[0-9]*/progress.json"))
+def whole_checkpoints(run: Path) -> list[Path]:
+    """A run's checkpoints, oldest first."""
+    return sorted((path.parent for path in run.glob("checkpoints/[0-9]*/progress.json")), key=lambda p: int(p.name))
 
 
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    state = optimizer.state_dict()["state"]
-    return {
-        f"{index}.{name}": value.cpu().contiguous() for index, values in state.items() for name, value in values.items()
-    }
+def best_checkpoints(run: Path, count: int) -> list[Path]:
+    """A run's checkpoints of lowest validation loss, best first; of equal ones the older."""
+    return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
 
 
-def _fill_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Fill an optimiser from what `optimizer_tensors` gave."""
     state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
         index, _, name = key.partition(".")
@@ -129,8 +139,22 @@ def _fill_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
     optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
 
 
-def _random_state() -> dict[str, Tensor]:
-    state = {"random.cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        state["random.cuda"] = torch.cuda.get_rng_state()
-    return state
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """An optimiser's state by the numbers of its parameters."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{index}.{name}": value.cpu().contiguous() for index, values in state.items() for name, value in values.items()
+    }
+
+
+def damaged(checkpoint: Path, error: Exception) -> CheckpointError:
+    """What to say of a checkpoint that cannot be read."""
+    return CheckpointError(f"{checkpoint} is damaged ({error}); remove it to go on from the one before")
+
+
+def _validated(run: Path) -> list[tuple[Path, float]]:
+    losses = [
+        (path, msgspec.json.decode((path / "progress.json").read_bytes())["validation_loss"])
+        for path in whole_checkpoints(run)
+    ]
+    return [(path, loss) for path, loss in losses if loss is not None]

@@ -1,8 +1,9 @@
 """Those who watch a run: its log file, and its lines or progress bar on a terminal."""
 
+import math
 import sys
-import time
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -28,8 +29,20 @@ class Report:
     """Before clipping, of the mean over tokens; the last update's."""
     target_tokens_per_second: float
     """Real target tokens, validation and saving not counted."""
+    seconds_per_update: float
+    """The same."""
     seconds: float
     """Since the run began, over all its resumes."""
+
+    @property
+    def perplexity(self) -> float:
+        """The exponential of the loss."""
+        return math.exp(min(self.loss, 700))
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the last update, at the present speed, validation and saving not counted."""
+        return (self.updates - self.update) * self.seconds_per_update
 
 
 class Observer(Protocol):
@@ -122,7 +135,7 @@ class ProgressBar:
 
     def report(self, report: Report) -> None:
         """Move the bar."""
-        status = f"loss {report.loss:.3f}  {report.target_tokens_per_second:,.0f} target tokens/s"
+        status = f"perplexity {report.perplexity:.2f}  {report.target_tokens_per_second:,.0f} target tokens/s"
         self._progress.update(self._task, completed=report.update, total=report.updates, status=status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
@@ -142,9 +155,14 @@ def console_observer() -> Observer:
 def _describe(report: Report) -> str:
     return (
         f"update {report.update:>6}/{report.updates}  epoch {report.epoch:6.2f}  loss {report.loss:.4f}  "
-        f"rate {report.learning_rate:.2e}  {report.target_tokens_per_second:6,.0f} target tokens/s  "
-        f"{time.strftime('%H:%M:%S', time.gmtime(report.seconds))}"
+        f"perplexity {report.perplexity:8.2f}  rate {report.learning_rate:.2e}  "
+        f"{report.target_tokens_per_second:6,.0f} target tokens/s  "
+        f"{_clock(report.seconds)}, {_clock(report.seconds_left)} left"
     )
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
 
 
 def _describe_validation(update: int, scores: dict[str, float], is_best: bool) -> str:

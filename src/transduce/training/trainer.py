@@ -1,13 +1,11 @@
 """The training loop: forward, backward, normalise, clip, step; observers, validation and checkpoints do the rest."""
 
+import copy
 import math
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, Protocol
 
 import msgspec
@@ -16,19 +14,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from transduce.bundle import load_weights, unshared_weights
 from transduce.config import Settings
-from transduce.data.batch import Batch
 from transduce.objectives.objective import Objective
-from transduce.training.checkpoint import Checkpoints, Position
+from transduce.training.averaging import MovingAverage
+from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizer, optimizer_tensors
+from transduce.training.distributed import Processes
 from transduce.training.observers import Observer, Report
-from transduce.training.optimizer import (
-    OptimizerConfig,
-    Precision,
-    WorkingCopy,
-    build_optimizer,
-    choose_precision,
-    normalize_gradients,
-)
+from transduce.training.optimizer import OptimizerConfig, build_optimizer, normalize_gradients
+from transduce.training.precision import Precision, WorkingCopy, choose_precision
+from transduce.training.rehearsal import Parts, rehearse
+from transduce.training.schedules import Plateau
+from transduce.training.signals import Interrupted, catch_signals
 
 Validate = Callable[[nn.Module], dict[str, float]]
 """Scores of a model on the validation data; `loss`, in nats per real target token, decides what is best."""
@@ -49,6 +46,8 @@ class TrainingConfig(Settings, frozen=True):
     """Of forward and backward: float32, bfloat16 beside float32 master weights, or what the machine does best."""
     accumulate: int = 1
     """Parts that each batch is worked through in, to save memory."""
+    moving_average: float | None = None
+    """Decay of an exponential moving average of the weights, such as 0.999; it is then what is validated and kept."""
     report_every: int = 50
     """Updates between lines of the log."""
     start_from: str | None = None
@@ -60,6 +59,8 @@ class TrainingConfig(Settings, frozen=True):
         for name in ("updates", "epochs", "accumulate", "report_every"):
             if (getattr(self, name) or 1) < 1:
                 raise ValueError(f"{name} must be at least 1")
+        if self.moving_average is not None and not 0 < self.moving_average < 1:
+            raise ValueError("moving_average must be between 0 and 1")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError("label_smoothing must be at least 0 and below 1")
 
@@ -84,29 +85,17 @@ class ValidationConfig(Settings, frozen=True):
                 raise ValueError(f"{name} must be at least 1")
 
 
-class TrainingData(Protocol):
+class TrainingData(Parts, Protocol):
     """Plans the batches of an epoch and makes them; see data/batching.py."""
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """The pairs of each batch; the same for the same epoch."""
         ...
 
-    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
-        """A batch's pairs in at most so many parts."""
-        ...
-
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        """The padded ids of some pairs."""
-        ...
-
-
-class Interrupted(Exception):  # noqa: N818 - nothing went wrong
-    """The run was asked to stop, and everything is saved."""
-
 
 @dataclass
 class _Tally:
-    """Sums since the last report, kept as tensors so that nothing waits for them."""
+    """This process's sums since the last report, kept as tensors so that nothing waits for them."""
 
     plain: Tensor
     tokens: Tensor
@@ -128,6 +117,7 @@ class Trainer:
         training: TrainingConfig,
         optimizer: OptimizerConfig,
         validation: ValidationConfig,
+        processes: Processes,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -136,79 +126,134 @@ class Trainer:
         self.checkpoints = checkpoints
         self.observers = observers
         self.config = training
+        self.rates = optimizer
         self.validation = validation
-        self.schedule = optimizer.schedule
-        self.learning_rate = optimizer.learning_rate
+        self.processes = processes
         self.device = next(model.parameters()).device
         self.optimizer = build_optimizer(optimizer, model.parameters())
         self.precision = choose_precision(training.precision, self.device)
         self.working = WorkingCopy(model, self.precision)
-        self.position = Position()
+        self.average = None
+        if training.moving_average is not None:
+            self.average = MovingAverage(model, copy.deepcopy(model), training.moving_average)
+        self.position = Position(processes=processes.count)
+        self._plan = data.plan(0)
+        self._planned_epoch = 0
+        self.updates = training.updates or (training.epochs or 0) * len(self._plan)
+        self._tally = self._new_tally()
 
-    def resume(self, checkpoint: Path) -> None:
-        """Go back to a checkpoint."""
-        self.position = self.checkpoints.restore(checkpoint, self.model, self.optimizer)
+    @property
+    def kept(self) -> nn.Module:
+        """The model that is validated and saved: the moving average where there is one."""
+        return self.average.model if self.average else self.model
+
+    def resume(self, checkpoint: Path) -> bool:
+        """Go back to a checkpoint; whether the run will be bit for bit the one that was never stopped.
+
+        It will not with another number of processes than before, which share the work and the chances of dropout
+        otherwise.
+        """
+        self.position, weights, tensors = self.checkpoints.restore(checkpoint)
+        is_same = self.position.processes == self.processes.count
+        self.position = _with(self.position, processes=self.processes.count)
+        try:
+            load_weights(self.kept, weights)
+            if self.average:
+                prefix = "masters."
+                masters = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+                load_weights(self.model, masters)
+            load_optimizer(self.optimizer, tensors)
+            if is_same:
+                self._set_own(tensors)
+        except (RuntimeError, ValueError, KeyError) as error:
+            raise damaged(checkpoint, error) from None
         self.working.refresh()
+        if self.processes.is_first:
+            self.checkpoints.tidy(self.position)
+        return is_same
 
-    def run(self, checkpoint_every: int) -> Position:
+    @property
+    def why_done(self) -> str | None:
+        """What ends the run where it stands, and the setting that would let it go on; None if nothing does."""
+        made, worse = self.position.update, self.position.worse
+        if self.config.updates is not None and made >= self.config.updates:
+            return f"all {made:,} updates are made; raise training.updates to go on"
+        if self.config.epochs is not None and self.position.epoch >= self.config.epochs:
+            return f"all {self.position.epoch:,} epochs are made; raise training.epochs to go on"
+        if self.validation.patience is not None and worse >= self.validation.patience:
+            return f"{worse} validations in a row were not the best; raise validation.patience to go on"
+        return None
+
+    def run(self) -> None:
         """Train to the end; raises Interrupted after Ctrl-C or SIGTERM, FloatingPointError for a loss that is not
-        finite. The checkpoints are the result."""
+        finite, ConfigError for batches beyond the memory. The checkpoints are the result."""
+        if self.why_done:
+            return
+        parts = self.config.accumulate * self.processes.count
+        rehearse(self.working, self.objective, self.data, self._plan, parts)
         began = time.monotonic() - self.position.seconds
-        tally = self._new_tally()
-        plan: list[NDArray[np.int64]] = []
-        planned_epoch = -1
-        with _catch_signals() as stop_asked:
-            while True:
-                if planned_epoch != self.position.epoch:
-                    planned_epoch = self.position.epoch
-                    plan = self.data.plan(planned_epoch)
-                updates = self.config.updates or (self.config.epochs or 0) * len(plan)
-                if self.position.update >= updates or self._patience_ends():
-                    return self.position
-                norm = self._update(plan[self.position.batch], tally)
-                self._advance(len(plan), time.monotonic() - began)
-                is_last = self.position.update >= updates
-                stopping = is_last or stop_asked()
-                if self.position.update % self.config.report_every == 0 or stopping:
-                    tally = self._report(tally, updates, len(plan), norm)
+        saved_at = time.monotonic()
+        self._tally.started = time.monotonic()
+        with catch_signals() as stop_asked:
+            while not self.why_done:
+                norm = self._update(self._batch())
+                self._advance(time.monotonic() - began)
+                is_last = self.why_done is not None
+                if self.position.update % self.config.report_every == 0 or is_last:
+                    self._report(norm)
                 paused_at = time.monotonic()
                 loss = self._validate(norm) if self._validation_is_due(is_last) else None
                 is_best = loss is not None and loss == self.position.best_loss
-                if is_best or stopping or self.position.update % checkpoint_every == 0:
+                is_due = self.checkpoints.config.is_due(self.position.update, time.monotonic() - saved_at)
+                stop, save = self._agree(stop_asked(), is_due)
+                if save or stop or is_best or self.why_done:
                     self._check_finite(norm)
                     self.position = _with(self.position, seconds=time.monotonic() - began)
-                    self.checkpoints.save(self.position, self.optimizer, loss)
-                tally.paused += time.monotonic() - paused_at
-                if stop_asked() and not is_last:
+                    self._save(loss)
+                    saved_at = time.monotonic()
+                self._tally.paused += time.monotonic() - paused_at
+                if stop and not self.why_done:
                     raise Interrupted
 
-    def _update(self, pairs: NDArray[np.int64], tally: _Tally) -> Tensor:
-        """One step of the optimiser on a batch; the norm of its gradient."""
+    def _batch(self) -> NDArray[np.int64]:
+        """The pairs of the next update."""
+        if self._planned_epoch != self.position.epoch:
+            self._planned_epoch = self.position.epoch
+            self._plan = self.data.plan(self._planned_epoch)
+        return self._plan[self.position.batch]
+
+    def _update(self, pairs: NDArray[np.int64]) -> Tensor:
+        """One step of the optimiser on a batch, of which this process works through its parts; the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
         carried = None
-        for part in self.data.split(pairs, self.config.accumulate):
+        parts = self.data.split(pairs, self.config.accumulate * self.processes.count)
+        for part in parts[self.processes.rank :: self.processes.count]:
             loss = self.objective(self.working.model, self.data.batch(part).to(self.device), carried)
             loss.total.backward()
             self.working.collect_gradients()
             carried = loss.carried
             tokens += loss.tokens
-            tally.plain += loss.plain.detach()
-        tally.tokens += tokens
+            self._tally.plain += loss.plain.detach()
+        self._tally.tokens += tokens
+        self.processes.add_up(tokens)
+        self.processes.add_up_gradients(self.model.parameters())
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for group in self.optimizer.param_groups:
             group["lr"] = self._rate(self.position.update + 1)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.working.refresh()
+        if self.average:
+            self.average.follow(self.position.update + 1)
         return norm
 
     def _rate(self, update: int) -> float:
-        return self.learning_rate * self.schedule.factor(update)
+        return self.rates.rate(update, self.updates, self.position.reductions)
 
-    def _advance(self, batches: int, seconds: float) -> None:
+    def _advance(self, seconds: float) -> None:
         batch = self.position.batch + 1
-        done = batch >= batches
+        done = batch >= len(self._plan)
         self.position = _with(
             self.position,
             update=self.position.update + 1,
@@ -217,22 +262,35 @@ class Trainer:
             seconds=seconds,
         )
 
-    def _report(self, tally: _Tally, updates: int, batches: int, norm: Tensor) -> _Tally:
+    def _agree(self, *claims: bool) -> list[bool]:
+        """What any process claims; all must stop and save after the same update."""
+        if self.processes.count == 1:
+            return list(claims)
+        numbers = torch.tensor(claims, dtype=torch.int64, device=self.device)
+        self.processes.add_up(numbers)
+        return [bool(number) for number in numbers.tolist()]
+
+    def _report(self, norm: Tensor) -> None:
+        tally = self._tally
+        self.processes.add_up(tally.plain)
+        self.processes.add_up(tally.tokens)
         self._check_finite(norm, tally.plain)
-        tokens = int(tally.tokens)
+        tokens, seconds = int(tally.tokens), time.monotonic() - tally.started - tally.paused
+        every = self.config.report_every
         report = Report(
             update=self.position.update,
-            updates=updates,
-            epoch=self.position.epoch + self.position.batch / batches,
+            updates=self.updates,
+            epoch=self.position.epoch + self.position.batch / len(self._plan),
             loss=float(tally.plain) / max(tokens, 1),
             learning_rate=self._rate(self.position.update),
             gradient_norm=float(norm),
-            target_tokens_per_second=tokens / max(time.monotonic() - tally.started - tally.paused, 1e-9),
+            target_tokens_per_second=tokens / max(seconds, 1e-9),
+            seconds_per_update=seconds / (self.position.update % every or every),
             seconds=self.position.seconds,
         )
         for observer in self.observers:
             observer.report(report)
-        return self._new_tally()
+        self._tally = self._new_tally()
 
     def _validation_is_due(self, is_last: bool) -> bool:
         if is_last:
@@ -246,19 +304,48 @@ class Trainer:
 
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
-        scores = self.validate(self.model.eval())
+        scores = self.processes.from_first(lambda: self.validate(self.kept.eval()))
         loss = scores["loss"]
         is_best = self.position.best_loss is None or loss < self.position.best_loss
         if is_best:
             self.position = _with(self.position, best_loss=loss, worse=0, scores=scores)
         else:
             self.position = _with(self.position, worse=self.position.worse + 1)
+            schedule = self.rates.schedule
+            if isinstance(schedule, Plateau) and self.position.worse % schedule.patience == 0:
+                self.position = _with(self.position, reductions=self.position.reductions + 1)
         for observer in self.observers:
             observer.validated(self.position.update, scores, is_best)
         return loss
 
-    def _patience_ends(self) -> bool:
-        return self.validation.patience is not None and self.position.worse >= self.validation.patience
+    def _save(self, loss: float | None) -> None:
+        of_each = self.processes.gather(self._own())
+        if self.processes.is_first:
+            tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
+            if self.average:
+                tensors |= {f"masters.{name}": value for name, value in unshared_weights(self.model).items()}
+            self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizer), loss)
+
+    def _own(self) -> dict[str, Tensor]:
+        """What differs between processes: random generators, and what was counted since the last report."""
+        own = {
+            "random": torch.get_rng_state(),
+            "plain": self._tally.plain.cpu(),
+            "tokens": self._tally.tokens.cpu(),
+            "seconds": torch.tensor(time.monotonic() - self._tally.started - self._tally.paused),
+        }
+        if self.device.type == "cuda":
+            own["random_cuda"] = torch.cuda.get_rng_state(self.device)
+        return own
+
+    def _set_own(self, tensors: dict[str, Tensor]) -> None:
+        rank = self.processes.rank
+        torch.set_rng_state(tensors[f"random.{rank}"])
+        if self.device.type == "cuda" and f"random_cuda.{rank}" in tensors:
+            torch.cuda.set_rng_state(tensors[f"random_cuda.{rank}"], self.device)
+        self._tally.plain = tensors[f"plain.{rank}"].to(self.device)
+        self._tally.tokens = tensors[f"tokens.{rank}"].to(self.device)
+        self._tally.paused = -float(tensors[f"seconds.{rank}"])
 
     def _check_finite(self, *values: Tensor) -> None:
         if not all(math.isfinite(float(value)) for value in values):
@@ -274,24 +361,3 @@ class Trainer:
 
 def _with(position: Position, **changes: Any) -> Position:
     return msgspec.structs.replace(position, **changes)
-
-
-@contextmanager
-def _catch_signals() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and SIGTERM ask the run to stop after its update; a second Ctrl-C stops it at once."""
-    asked: list[int] = []
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        if asked and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    try:
-        before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # not the main thread: the caller handles signals
-        before = {}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,0 +1,34 @@
+"""`transduce average`: one model from several checkpoints of a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transduce.cli.options import Json
+
+
+def average(
+    run: Annotated[Path, typer.Argument(help="A run's folder.", show_default=False)],
+    last: Annotated[
+        int | None, typer.Option(min=1, help="Average so many of the newest checkpoints; all unless given.")
+    ] = None,
+    best: Annotated[int | None, typer.Option(min=1, help="Average so many of lowest validation loss.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The model's folder; RUN/average unless given.")] = None,
+    json: Json = False,
+) -> None:
+    """Average the weights of a run's checkpoints, which often beats each of them.
+
+    Example: `transduce average runs/multi30k --last 5`
+    """
+    import msgspec
+
+    from transduce import experiment
+
+    result = experiment.average(run, last, best, out)
+    if json:
+        print(msgspec.json.encode(result.to_dict()).decode())
+        return
+    scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
+    print(f"the mean of {', '.join(result.checkpoints)}: validation {scores}")
+    print(f"the model is in {result.model}")

@@ -1,0 +1,40 @@
+"""Means of weights: of several checkpoints of a run, or moving along with training."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+
+def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of weight files of one model, tensor by tensor, added up in float64 and returned in float32.
+
+    Vaswani et al. 2017 (section 6.1) average the last 5 checkpoints of a base model, the last 20 of a big one.
+    """
+    totals: dict[str, Tensor] = {}
+    for file in files:
+        for name, tensor in load_file(file).items():
+            totals[name] = totals.get(name, 0) + tensor.double()
+    return {name: (total / len(files)).float() for name, total in totals.items()}
+
+
+class MovingAverage:
+    """An exponential moving average of a model's weights (Polyak and Juditsky 1992), kept in a model of its own.
+
+    Its decay rises with the updates made, as min(decay, (1 + n) / (10 + n)), so that the first weights are soon
+    forgotten.
+    """
+
+    def __init__(self, model: nn.Module, averaged: nn.Module, decay: float) -> None:
+        self.model = averaged
+        self._decay = decay
+        self._weights = [parameter.data for parameter in model.parameters()]
+        self._averaged = [parameter.data for parameter in averaged.parameters()]
+
+    @torch.no_grad()
+    def follow(self, update: int) -> None:
+        """Move towards the model's weights after an update, counted from 1."""
+        decay = min(self._decay, (1 + update) / (10 + update))
+        torch._foreach_lerp_(self._averaged, self._weights, 1 - decay)

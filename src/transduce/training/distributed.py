@@ -1,0 +1,117 @@
+"""One run on several processes, as torchrun starts them: each works through a part of every update's batch."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed, nn
+
+T = TypeVar("T")
+PATIENCE = timedelta(hours=2)  # the others wait while the first process reads data or validates
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes of a run and which of them this is; one alone exchanges nothing."""
+
+    rank: int = 0
+    """Number of this process, from 0."""
+    count: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the one that writes, validates and speaks."""
+        return self.rank == 0
+
+    def add_up(self, numbers: Tensor) -> None:
+        """Replace numbers by their sums over all processes."""
+        if self.count > 1:
+            with _naming_failure():
+                distributed.all_reduce(numbers)
+
+    @torch.no_grad()
+    def add_up_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace the gradients, where None is zero, by their sums over all processes.
+
+        They are sums over tokens, not means, and are complete once an update, after its last part; so this is one
+        exchange of float32 masters' gradients, where DistributedDataParallel would average those of each part.
+        """
+        if self.count == 1:
+            return
+        parameters = list(parameters)
+        gradients = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in parameters]
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        self.add_up(flat)
+        for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+            parameter.grad = part.view_as(parameter)
+
+    def from_first(self, make: Callable[[], T]) -> T:
+        """What `make` gives in the first process, in all of them."""
+        if self.count == 1:
+            return make()
+        box = [make() if self.is_first else None]
+        with _naming_failure():
+            distributed.broadcast_object_list(box)
+        return box[0]  # type: ignore[return-value]
+
+    def gather(self, value: T) -> list[T]:
+        """The value of each process, by rank."""
+        if self.count == 1:
+            return [value]
+        values: list[Any] = [None] * self.count
+        with _naming_failure():
+            distributed.all_gather_object(values, value)
+        return values
+
+    @contextmanager
+    def first_goes_ahead(self) -> Iterator[None]:
+        """The first process runs the block, then the others: they find in the cache what it built."""
+        if self.count > 1 and not self.is_first:
+            with _naming_failure():
+                distributed.barrier()
+        yield
+        if self.count > 1 and self.is_first:
+            with _naming_failure():
+                distributed.barrier()
+
+
+@contextmanager
+def join_processes(device: torch.device) -> Iterator[Processes]:
+    """Meet the other processes that torchrun started, over nccl between GPUs, else gloo; alone where there are none."""
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield Processes()
+        return
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    try:
+        yield Processes(distributed.get_rank(), count)
+    finally:
+        distributed.destroy_process_group()
+
+
+def is_first_process() -> bool:
+    """Whether this is the one of torchrun's processes that speaks, or there are no others."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def local_device(device: torch.device) -> torch.device:
+    """The GPU of this process where several share a machine; any other device is as asked."""
+    if device.type == "cuda" and device.index is None and "LOCAL_RANK" in os.environ:
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    return device
+
+
+@contextmanager
+def _naming_failure() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise ConnectionError(
+            "another process of this run has ended; start all of them again with --resume to go on from the last "
+            f"checkpoint ({str(error).splitlines()[0]})"
+        ) from None

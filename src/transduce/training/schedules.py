@@ -1,0 +1,129 @@
+"""The learning rate over time: each schedule says which share of the highest rate an update gets."""
+
+import math
+
+from transduce.config import Settings
+
+
+class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
+    """The same rate throughout, after a linear warm-up."""
+
+    warmup: int = 0
+    """Updates until the rate is reached."""
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        return _rising(update, self.warmup)
+
+
+class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_square_root"):
+    """Linear warm-up, then decay with the square root of the update (Vaswani et al. 2017, eq. 3)."""
+
+    warmup: int = 4000
+    """Updates until the rate is reached."""
+
+    def __post_init__(self) -> None:
+        if self.warmup < 1:
+            raise ValueError("warmup must be at least 1")
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        return min(update / self.warmup, (self.warmup / update) ** 0.5)
+
+
+class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
+    """The rate itself as Vaswani et al. 2017 give it in eq. 3, by the model's width; learning_rate must be left out."""
+
+    dim: int
+    """The model's width."""
+    multiplier: float = 1.0
+    """1 in the paper; 2 in the Tensor2Tensor code and the tutorials that follow it."""
+    warmup: int = 4000
+    """Updates until the rate is highest."""
+
+    def __post_init__(self) -> None:
+        if min(self.dim, self.warmup) < 1 or self.multiplier <= 0:
+            raise ValueError("dim and warmup must be at least 1, multiplier above 0")
+
+    @property
+    def highest(self) -> float:
+        """The rate at the end of the warm-up."""
+        return self.multiplier * (self.dim * self.warmup) ** -0.5
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the highest rate at an update, counted from 1, of a run of so many."""
+        return min(update / self.warmup, (self.warmup / update) ** 0.5)
+
+
+class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
+    """Linear warm-up, then linear decay to zero: for a run whose length is known."""
+
+    warmup: int = 0
+    """Updates until the rate is reached."""
+    updates: int | None = None
+    """Updates until the rate is zero; the length of the run unless given."""
+
+    def __post_init__(self) -> None:
+        _check_span(self.warmup, self.updates)
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        return min(_rising(update, self.warmup), _left(update, self.warmup, self.updates or updates))
+
+
+class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
+    """Linear warm-up, then half a cosine down (Loshchilov and Hutter 2017, without restarts)."""
+
+    warmup: int = 0
+    """Updates until the rate is reached."""
+    updates: int | None = None
+    """Updates until the rate is lowest; the length of the run unless given."""
+    lowest: float = 0.0
+    """Share of the rate that stays at the end, 0 to 1."""
+
+    def __post_init__(self) -> None:
+        _check_span(self.warmup, self.updates)
+        if not 0 <= self.lowest <= 1:
+            raise ValueError("lowest must be from 0 to 1")
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        left = _left(update, self.warmup, self.updates or updates)
+        falling = self.lowest + (1 - self.lowest) * (1 - math.cos(math.pi * left)) / 2
+        return min(_rising(update, self.warmup), falling)
+
+
+class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
+    """The same rate after a linear warm-up, reduced whenever the validation loss has stopped falling."""
+
+    warmup: int = 0
+    """Updates until the rate is reached."""
+    reduction: float = 0.5
+    """What the rate is multiplied by, 0 to 1."""
+    patience: int = 2
+    """Validations without a lower loss before each reduction."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.reduction < 1 or self.patience < 1:
+            raise ValueError("reduction must be between 0 and 1, patience at least 1")
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the learning rate before any reduction."""
+        return _rising(update, self.warmup)
+
+
+Schedule = Constant | InverseSquareRoot | Noam | Linear | Cosine | Plateau
+
+
+def _check_span(warmup: int, updates: int | None) -> None:
+    if updates is not None and not 0 <= warmup < updates:
+        raise ValueError("warmup must be at least 0 and below updates")
+
+
+def _rising(update: int, warmup: int) -> float:
+    return min(1.0, update / warmup) if warmup else 1.0
+
+
+def _left(update: int, warmup: int, updates: int) -> float:
+    """From 1 at the end of the warm-up to nearly 0 at the last update, which still moves the weights."""
+    return min(max((updates + 1 - update) / max(updates + 1 - warmup, 1), 0.0), 1.0)

@@ -1,0 +1,89 @@
+"""Several processes train the model that one would."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import transduce
+from transduce.experiment import load_recipe
+from transduce.training.checkpoint import whole_checkpoints
+
+STILL = ["model.dropout=0.0", "optimizer.learning_rate=1e-3", "training.precision=float32"]
+
+
+def launch(processes: int, arguments: list[str]) -> subprocess.Popen[str]:
+    """Start `transduce train` under torchrun, with a port of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    starter = ["-m", "torch.distributed.run", f"--nproc-per-node={processes}", f"--master-port={port}"]
+    return subprocess.Popen(
+        [sys.executable, *starter, "-m", "transduce", "train", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return output, errors
+
+
+def losses(run: Path) -> list[float]:
+    lines = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+    return [line["loss"] if "loss" in line else line["validation"]["loss"] for line in lines]
+
+
+def test_two_processes_give_the_losses_of_one_and_go_on_as_one(recipe_file: Path, tmp_path: Path) -> None:
+    changes = [*STILL, "training.accumulate=2", "training.updates=12", "training.report_every=1"]
+    transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "one")
+    arguments = [str(recipe_file), *changes, "--out", str(tmp_path / "two")]
+    output, errors = finish(launch(2, arguments))
+    assert output.count("the model is in") == 1
+    assert errors.count("2 processes") == 1
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+    longer = [*changes, "training.updates=18"]
+    lines: list[str] = []
+    transduce.train(load_recipe(str(recipe_file), longer), tmp_path / "two", resume=True, tell=lines.append)
+    assert any("another number of processes" in line for line in lines)
+    transduce.train(load_recipe(str(recipe_file), longer), tmp_path / "one", resume=True)
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+
+@pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs Multi30k in TRANSDUCE_DATA")
+def test_two_processes_give_the_losses_of_one_on_multi30k(tmp_path: Path) -> None:
+    small = ["model.dim=24", "model.heads=3", "model.inner_dim=40", "model.encoder_layers=2", "model.decoder_layers=1"]
+    rates = ["model.attention_dropout=0.0", "model.activation_dropout=0.0", "model.tie=none"]
+    words = ["tokenizer={kind='words', shared=false, min_frequency=100}"]
+    short = ["training.updates=8", "training.report_every=1", "search={size=1, max_ratio=0.1, max_extra=0}"]
+    changes = [*STILL, *small, *rates, *words, *short]
+    transduce.train(load_recipe("multi30k", changes), tmp_path / "one")
+    finish(launch(2, ["multi30k", *changes, "--out", str(tmp_path / "two")]))
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+
+def test_when_one_process_dies_the_run_ends_in_one_line_and_what_was_saved_stays(
+    recipe_file: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    process = launch(2, [str(recipe_file), "training.updates=100000", "--out", str(run)])
+    while process.poll() is None and not whole_checkpoints(run):
+        time.sleep(0.05)
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
+    os.kill(max(map(int, children.stdout.split())), signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert whole_checkpoints(run)
+    ours = errors[: errors.index("Traceback")] if "Traceback" in errors else errors  # torchrun ends in one of its own
+    assert "transduce/" not in ours.replace("-m transduce", "")

@@ -1,0 +1,177 @@
+"""A run that was stopped, killed or cut off goes on as if nothing had happened."""
+
+import hashlib
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.errors import CheckpointError
+from transduce.experiment import load_recipe
+from transduce.training.checkpoint import whole_checkpoints
+from transduce.training.signals import Interrupted
+
+TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
+RUN = [
+    "training.updates=60",
+    "training.report_every=7",
+    "training.moving_average=0.9",
+    "checkpoint.every_updates=4",
+    "validation.every_updates=6",
+    "validation.patience=50",
+    "optimizer.schedule={kind='plateau', patience=1}",
+]
+"""Reports, validations and checkpoints at different updates, and all that a checkpoint must keep."""
+
+
+def result_of(run: Path) -> dict[str, object]:
+    """All that must be the same, bit for bit: weights, optimiser, log, and what is said of the best."""
+    log = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+    last = whole_checkpoints(run)[-1]
+    files = ["model/weights.safetensors", "best.json", f"checkpoints/{last.name}/bundle/weights.safetensors"]
+    return {
+        "log": [{key: value for key, value in line.items() if key not in TIMED} for line in log],
+        "checkpoints": [path.name for path in whole_checkpoints(run)],
+        **{file: hashlib.sha256((run / file).read_bytes()).hexdigest() for file in files},
+    }
+
+
+@pytest.fixture(scope="module")
+def left_alone(recipe_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing interrupts."""
+    run = tmp_path_factory.mktemp("runs") / "left-alone"
+    transduce.train(load_recipe(str(recipe_file), RUN), run)
+    return run
+
+
+class Stop:
+    """An observer that asks for a stop as Ctrl-C does."""
+
+    def __init__(self, update: int) -> None:
+        self.update = update
+
+    def report(self, report: object) -> None:
+        if report.update == self.update:  # type: ignore[attr-defined]
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def validated(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_killed_at_ten_random_moments_a_run_ends_as_the_one_left_alone(
+    recipe_file: Path, left_alone: Path, tmp_path: Path
+) -> None:
+    recipe, run = load_recipe(str(recipe_file), RUN), tmp_path / "run"
+    chance = random.Random()
+    for _ in range(10):
+        process = multiprocessing.get_context("fork").Process(target=transduce.train, args=(recipe, run, True))
+        process.start()
+        _wait_for_progress(run, process, chance.randrange(3))
+        time.sleep(chance.uniform(0, 0.05))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, "the run was over before it could be killed: make it longer"
+    transduce.train(recipe, run, resume=True)
+    assert result_of(run) == result_of(left_alone)
+    assert not list(run.glob("checkpoints/.*")), "what the killed processes left half done is cleared away"
+
+
+def _wait_for_progress(run: Path, process: multiprocessing.process.BaseProcess, checkpoints: int) -> None:
+    """Until so many checkpoints were written since now, 0 for none."""
+    seen = {path.name for path in whole_checkpoints(run)}
+    while checkpoints and process.is_alive():
+        now = {path.name for path in whole_checkpoints(run)}
+        checkpoints -= len(now - seen)
+        seen |= now
+        time.sleep(0.005)
+
+
+def test_stopped_by_ctrl_c_between_reports_the_log_is_that_of_the_run_left_alone(
+    recipe_file: Path, left_alone: Path, tmp_path: Path
+) -> None:
+    recipe, run = load_recipe(str(recipe_file), RUN), tmp_path / "run"
+    for update in (14, 35):
+        with pytest.raises(Interrupted):
+            transduce.train(recipe, run, resume=update > 14, observers=[Stop(update)])
+    transduce.train(recipe, run, resume=True)
+    assert result_of(run) == result_of(left_alone)
+
+
+def test_a_checkpoint_without_its_last_file_is_not_taken(recipe_file: Path, left_alone: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(left_alone, run)
+    last = whole_checkpoints(run)[-1]
+    (last / "progress.json").unlink()
+    lines: list[str] = []
+    transduce.train(load_recipe(str(recipe_file), RUN), run, resume=True, tell=lines.append)
+    assert f"resuming after update {int(last.name) - 4}" in lines
+    assert result_of(run) == result_of(left_alone)
+
+
+@pytest.mark.parametrize("file", ["optimizer.safetensors", "progress.json", "bundle/weights.safetensors"])
+def test_a_damaged_checkpoint_is_named(recipe_file: Path, left_alone: Path, tmp_path: Path, file: str) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(left_alone, run)
+    path = whole_checkpoints(run)[-1] / file
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(CheckpointError, match=r"is damaged .* remove it to go on from the one before"):
+        transduce.train(load_recipe(str(recipe_file), RUN), run, resume=True)
+
+
+def test_a_killed_run_that_did_not_come_to_name_its_best_checkpoint_does_so_when_resumed(
+    recipe_file: Path, left_alone: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(left_alone, run)
+    (run / "best.json").write_text('{"checkpoint": "000004", "validation": {}}')
+    transduce.train(load_recipe(str(recipe_file), RUN), run, resume=True)
+    assert (run / "best.json").read_bytes() == (left_alone / "best.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("length", "changes", "key"),
+    [
+        ({"updates": 20}, [], "training.updates"),
+        ({"epochs": 1}, [], "training.epochs"),
+        (
+            {"updates": 90},
+            ["validation={every_updates=5, patience=1}", "optimizer.learning_rate=9"],
+            "validation.patience",
+        ),
+    ],
+)
+def test_a_resume_with_nothing_left_to_do_names_the_key_to_raise(
+    recipe_file: Path, tmp_path: Path, length: dict[str, int], changes: list[str], key: str
+) -> None:
+    recipe = load_recipe(str(recipe_file), changes)
+    training = msgspec.structs.replace(recipe.config.training, **{"updates": None, **length})
+    recipe = replace(recipe, config=msgspec.structs.replace(recipe.config, training=training))
+    first = transduce.train(recipe, tmp_path / "run")
+    lines: list[str] = []
+    again = transduce.train(recipe, tmp_path / "run", resume=True, tell=lines.append)
+    assert any(line.startswith("nothing is left to train") and f"raise {key}" in line for line in lines)
+    assert again == first
+
+
+def test_checkpoints_are_written_by_the_clock_too(recipe_file: Path, tmp_path: Path) -> None:
+    changes = ["checkpoint={every_minutes=0.0001, keep_last=1000}", "validation.every_updates=1000"]
+    transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "run")
+    assert len(whole_checkpoints(tmp_path / "run")) > 10
+
+
+def test_as_many_checkpoints_stay_as_are_asked_for(recipe_file: Path, tmp_path: Path) -> None:
+    changes = ["checkpoint={every_updates=2, keep_last=3, keep_best=2}", "validation.every_updates=10"]
+    transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "run")
+    assert {path.name for path in whole_checkpoints(tmp_path / "run")} >= {"000026", "000028", "000030", "000020"}
+    assert len(whole_checkpoints(tmp_path / "run")) == 4
+    assert ModelBundle.load(tmp_path / "run").history["updates"] == 30
