@@ -1,7 +1,5 @@
 """A run trains, resumes as if it had never stopped, and refuses what does not fit."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -15,9 +13,8 @@ from safetensors.torch import load_file
 
 import transduce
 from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError, ConfigError, DataError
-from transduce.experiment import describe_recipe, load_recipe, recipes
-from transduce.training.signals import Interrupted
+from transduce.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.experiment import average, describe_recipe, load_recipe, recipes
 
 
 def run_log(run: Path) -> list[dict[str, object]]:
@@ -29,7 +26,15 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 
 
 def test_a_run_leaves_model_log_best_and_settings(tiny_run: Path) -> None:
-    for name in ("experiment.toml", "log.jsonl", "best.json", "model/config.toml", "model/README.md"):
+    for name in (
+        "experiment.toml",
+        "log.jsonl",
+        "best.json",
+        "curves.png",
+        "tensorboard",
+        "model/config.toml",
+        "model/README.md",
+    ):
         assert (tiny_run / name).exists()
     reports = [line for line in run_log(tiny_run) if "loss" in line]
     assert [line["update"] for line in reports] == [5, 10, 15, 20, 25, 30]
@@ -50,41 +55,6 @@ def test_the_same_seed_gives_the_same_model(tiny_run: Path, recipe_file: Path, t
     transduce.train(load_recipe(str(recipe_file)), tmp_path / "again")
     for name, tensor in weights(tiny_run).items():
         assert torch.equal(tensor, weights(tmp_path / "again")[name]), name
-
-
-class StopAt:
-    """An observer that asks for a stop as Ctrl-C does."""
-
-    def __init__(self, update: int) -> None:
-        self.update = update
-
-    def report(self, report: object) -> None:
-        if report.update == self.update:  # type: ignore[attr-defined]
-            os.kill(os.getpid(), signal.SIGINT)
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def test_a_run_stopped_by_ctrl_c_and_resumed_is_the_uninterrupted_one(
-    tiny_run: Path, recipe_file: Path, tmp_path: Path
-) -> None:
-    recipe, run = load_recipe(str(recipe_file)), tmp_path / "stopped"
-    for update in (5, 15):
-        with pytest.raises(Interrupted):
-            transduce.train(recipe, run, resume=update > 5, observers=[StopAt(update)])
-    transduce.train(recipe, run, resume=True)
-    for name, tensor in weights(tiny_run).items():
-        assert torch.equal(tensor, weights(run)[name]), name
-
-    def without_times(log: list[dict[str, object]]) -> list[dict[str, object]]:
-        timed = ("seconds", "target_tokens_per_second")
-        return [{key: value for key, value in line.items() if key not in timed} for line in log]
-
-    # A stop adds reports of its own, so only lines of the same updates can be compared.
-    validations = [line for line in without_times(run_log(tiny_run)) if "validation" in line]
-    assert [line for line in without_times(run_log(run)) if "validation" in line] == validations
 
 
 def test_sigterm_saves_and_exits_130(recipe_file: Path, tmp_path: Path) -> None:
@@ -109,16 +79,6 @@ def test_sigterm_saves_and_exits_130(recipe_file: Path, tmp_path: Path) -> None:
     assert "--resume" in errors
     assert "Traceback" not in errors
     assert ModelBundle.load(run)
-
-
-def test_a_half_written_checkpoint_is_not_taken(recipe_file: Path, tmp_path: Path) -> None:
-    recipe, run = load_recipe(str(recipe_file)), tmp_path / "run"
-    with pytest.raises(Interrupted):
-        transduce.train(recipe, run, observers=[StopAt(10)])
-    (run / "checkpoints" / "000029").mkdir()
-    lines: list[str] = []
-    transduce.train(recipe, run, resume=True, tell=lines.append)
-    assert any("after update 10" in line for line in lines)
 
 
 def test_an_existing_run_is_not_written_over(tiny_run: Path, recipe_file: Path) -> None:
@@ -222,3 +182,58 @@ def test_each_recipe_ships_and_says_what_it_does() -> None:
 def test_an_unknown_recipe_lists_those_there_are() -> None:
     with pytest.raises(ConfigError, match="multi30k"):
         load_recipe("multi31k")
+
+
+def test_a_moving_average_is_what_is_validated_and_kept(recipe_file: Path, tmp_path: Path) -> None:
+    last_only = ["validation.every_updates=1000", "checkpoint.every_updates=1000", "optimizer.learning_rate=1e-2"]
+    last_only += ["optimizer.schedule={kind='constant'}"]
+    losses = {}
+    for decay in (None, 0.05, 0.95):
+        changes = [f"training.moving_average={decay}"] if decay else []
+        result = transduce.train(load_recipe(str(recipe_file), [*last_only, *changes]), tmp_path / str(decay))
+        losses[decay] = result.validation["loss"]
+    assert losses[0.05] == pytest.approx(losses[None], abs=0.02)  # follows the weights closely
+    assert losses[0.95] > losses[None] + 0.02  # lags behind while the loss falls fast
+
+
+def test_an_average_of_checkpoints_is_a_model_that_is_validated(recipe_file: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    changes = ["checkpoint={every_updates=5, keep_last=4}", "validation.every_updates=1000"]
+    transduce.train(load_recipe(str(recipe_file), changes), run)
+    result = average(run, last=3)
+    assert result.checkpoints == ["000020", "000025", "000030"]
+    files = [run / "checkpoints" / name / "bundle" / "weights.safetensors" for name in result.checkpoints]
+    expected = torch.stack([load_file(file)["decoder.norm.weight"] for file in files]).mean(0)
+    averaged = ModelBundle.load(result.model)
+    torch.testing.assert_close(averaged.model.decoder.norm.weight.data, expected)
+    assert averaged.history["validation"] == result.validation
+    assert average(run, out=tmp_path / "all").checkpoints == ["000015", "000020", "000025", "000030"]
+    assert average(run, best=1, out=tmp_path / "best").checkpoints == ["000030"]
+    with pytest.raises(InputError, match="exists; remove it"):
+        average(run, last=3)
+    with pytest.raises(InputError, match=r"only 4 of the 9 last checkpoints; .* checkpoint\.keep_last"):
+        average(run, last=9, out=tmp_path / "nine")
+    with pytest.raises(InputError, match="no checkpoints to average"):
+        average(tmp_path, out=tmp_path / "none")
+
+
+def test_a_plateau_reduces_the_rate_and_the_log_says_so(recipe_file: Path, tmp_path: Path) -> None:
+    changes = [
+        "optimizer.learning_rate=3",
+        "optimizer.schedule={kind='plateau', patience=1}",
+        "validation.every_updates=2",
+    ]
+    transduce.train(load_recipe(str(recipe_file), [*changes, "training.report_every=1"]), tmp_path / "run")
+    rates = [line["learning_rate"] for line in run_log(tmp_path / "run") if "loss" in line]
+    worse = [line for line in run_log(tmp_path / "run") if line.get("best") is False and line["update"] < 30]
+    assert worse, "with this rate some validation must be worse than the one before"
+    assert rates[-1] == 3 * 0.5 ** len(worse)
+
+
+def test_a_runs_settings_are_a_recipe_that_repeats_it(recipe_file: Path, tmp_path: Path) -> None:
+    first, again = tmp_path / "deep" / "first", tmp_path / "again"
+    transduce.train(load_recipe(str(recipe_file), ["training.updates=10"]), first)
+    assert str(tmp_path) not in (first / "experiment.toml").read_text()
+    transduce.train(load_recipe(str(first / "experiment.toml")), again)
+    for name, tensor in weights(first).items():
+        assert torch.equal(tensor, weights(again)[name]), name

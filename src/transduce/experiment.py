@@ -1,5 +1,6 @@
 """Nests all settings into one, and wires a run together: text to tokens to batches to a trained model."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -44,6 +45,7 @@ from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer, TrainingConfig, ValidationConfig
 
 VALIDATION_TOKENS = 4096
+PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
 PROBE_CHARACTERS = 200  # longer validation pairs are not made part of a probe
 
 
@@ -195,15 +197,16 @@ def _train(
     device: torch.device,
 ) -> RunResult:
     config = recipe.config
+    recorded = _record(recipe, run)
     if processes.is_first:
-        _check_folder(run, config, resume)
+        _check_folder(run, recorded, resume)
     checkpoint = processes.from_first(lambda: latest_checkpoint(run) if resume else None)
     torch.manual_seed(config.seed)
     splits = open_splits(config.data, recipe.folder)
     prepared = _prepare(recipe, splits, checkpoint, processes, tell)
     if processes.is_first:
         run.mkdir(parents=True, exist_ok=True)
-        write_text(run / "experiment.toml", to_toml(config))
+        write_text(run / "experiment.toml", to_toml(recorded))
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
     trainer = _build_trainer(run, config, splits, prepared, processes, device)
@@ -457,6 +460,24 @@ def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
     before = msgspec.structs.replace(before, training=msgspec.structs.replace(before.training, **lengths))
     if before != config:
         raise ConfigError(f"{run} was begun with other settings: {_first_difference(before, config)}")
+
+
+def _record(recipe: Recipe, run: Path) -> ExperimentConfig:
+    """The settings with file names relative to the run's folder, where they stand as a recipe that repeats the run."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if Path(value).is_absolute() else os.path.relpath(recipe.folder / value, run)
+        if isinstance(value, dict):
+            return value | {key: moved(value[key]) for key in PATH_KEYS & value.keys()}
+        return [moved(item) for item in value] if isinstance(value, list) else value
+
+    tree = to_tree(recipe.config)
+    for table in ("data", "training", "tokenizer"):
+        tree[table] = moved(tree[table])
+    for side in {"source", "target"} & tree["tokenizer"].keys():
+        tree["tokenizer"][side] = moved(tree["tokenizer"][side])
+    return convert(tree, ExperimentConfig, recipe.name)
 
 
 def _first_difference(before: Settings, now: Settings, prefix: str = "") -> str:

@@ -1,0 +1,31 @@
+"""Folders of runs tell how far they came."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from transduce.errors import InputError
+from transduce.training.runs import find_runs
+
+
+def test_runs_are_found_with_their_state_and_best_scores(tiny_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run, tmp_path / "group" / "finished")
+    shutil.copytree(tiny_run, tmp_path / "stopped", ignore=shutil.ignore_patterns("model"))
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    shutil.copy(tiny_run / "experiment.toml", begun)
+    runs = {Path(run.run).name: run for run in find_runs(tmp_path)}
+    best = msgspec.json.decode((tiny_run / "best.json").read_bytes())["validation"]
+    assert runs["finished"].state == "finished"
+    assert runs["finished"].updates == 30
+    assert runs["finished"].validation == best
+    assert runs["finished"].test is not None
+    assert (runs["stopped"].state, runs["stopped"].test, runs["stopped"].validation) == ("stopped", None, best)
+    assert (runs["begun"].updates, runs["begun"].validation) == (0, {})
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        find_runs(tmp_path / "nowhere")
