@@ -26,6 +26,7 @@ def transduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, st
 
 
 Command = Callable[..., tuple[int, str, str]]
+VERBS = ("quickstart", "recipes", "train", "translate", "evaluate", "info", "average", "runs")
 
 
 def in_a_process(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -41,13 +42,13 @@ def test_help_and_version_do_not_import_torch() -> None:
     for arguments in (
         ["--help"],
         ["--version"],
-        *([verb, "--help"] for verb in ("quickstart", "recipes", "train", "translate", "evaluate", "info")),
+        *([verb, "--help"] for verb in VERBS),
     ):
         subprocess.run([sys.executable, "-c", program, *arguments], check=True, capture_output=True)
 
 
 def test_every_verb_helps_with_an_example(transduce: Command) -> None:
-    for verb in ("quickstart", "recipes", "train", "translate", "evaluate", "info"):
+    for verb in VERBS:
         status, output, _ = transduce(verb, "--help")
         assert status == 0
         assert f"transduce {verb}" in output.replace("\n", " ")
@@ -222,3 +223,18 @@ def test_multi30k_trains_in_any_direction(transduce: Command, tmp_path: Path) ->
     )
     assert status == 0, errors
     assert json.loads(output)["updates"] == 1
+
+
+def test_average_and_runs(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    status, output, _ = transduce("average", tiny_run, "--last", 2, "--out", tmp_path / "mean", "--json")
+    result = json.loads(output)
+    assert status == 0
+    assert result["checkpoints"] == ["000020", "000030"]
+    assert result["validation"]["perplexity"] > 1
+    assert transduce("info", tmp_path / "mean")[0] == 0
+    status, _, errors = transduce("average", tiny_run, "--last", 2, "--best", 1, "--out", tmp_path / "other")
+    assert (status, errors.count("\n")) == (2, 1)
+    status, output, _ = transduce("runs", tiny_run.parent)
+    assert status == 0
+    assert "finished" in output
+    assert json.loads(transduce("runs", tiny_run.parent, "--json")[1])[0]["updates"] == 30
