@@ -10,23 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.main import app, run
-
-
-@pytest.fixture
-def transduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run the command in this process: exit status, standard output, standard error."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        status = run(lambda: app([str(argument) for argument in arguments]))
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
-
-
 Command = Callable[..., tuple[int, str, str]]
-VERBS = ("quickstart", "recipes", "train", "translate", "evaluate", "info", "average", "runs")
+VERBS = ("quickstart", "recipes", "train", "translate", "evaluate", "compare", "info", "average", "runs")
 
 
 def in_a_process(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,8 @@ import pytest
 
 import transduce
 from transduce.data.batch import make_batch
-from transduce.evaluation.evaluate import evaluate, measure_loss
+from transduce.errors import DataError
+from transduce.evaluation.evaluate import evaluate, evaluate_outputs, measure_loss
 from transduce.search.beam import Beam
 
 
@@ -30,7 +31,21 @@ def test_an_evaluation_has_the_promised_fields(tiny_run: Path) -> None:
     translator = transduce.load(tiny_run)
     references = [translation.text for translation in translator.translate(texts, Beam(size=1))]
     found = evaluate(translator, texts, references, Beam(size=1)).to_dict()
-    assert set(found) == {"bleu", "chrf", "ter", "exact_match", "sentences", "seconds"}
+    assert set(found) == {"bleu", "chrf", "ter", "exact_match", "length_ratio", "sentences", "seconds"}
     assert set(found["bleu"]) == {"score", "signature", "interval"}
     assert found["exact_match"] == 1
     assert found["sentences"] == 2
+
+
+def test_finished_outputs_score_as_the_model_that_wrote_them(tiny_run: Path, corpus: Path) -> None:
+    sources, references = ((corpus / f"test.{language}").read_text().splitlines() for language in ("en", "de"))
+    by_model = evaluate(transduce.load(tiny_run), sources, references, Beam(size=1), all_bleu=True).to_dict()
+    outputs = [translation.text for translation in transduce.load(tiny_run).translate(sources, Beam(size=1))]
+    assert evaluate_outputs(outputs, references, all_bleu=True).to_dict() == by_model | {"seconds": None}
+    assert len(by_model["all_bleu"]) == 4
+    assert set(by_model["all_bleu"][0]) == {"score", "signature", "interval", "tokenize", "lowercase"}
+
+
+def test_sources_that_do_not_fit_are_refused_before_they_are_translated(tiny_run: Path) -> None:
+    with pytest.raises(DataError, match="sources: 2 lines, but there are 1 references"):
+        evaluate(transduce.load(tiny_run), ["a", "b"], ["a"])

@@ -2,8 +2,20 @@
 
 import pytest
 import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
-from transduce.evaluation.metrics import exact_match, score_bleu, score_chrf, score_ter
+from transduce.errors import DataError
+from transduce.evaluation.metrics import (
+    count_bleu,
+    exact_match,
+    length_ratio,
+    score_bleu,
+    score_bleu_variants,
+    score_chrf,
+    score_ter,
+)
 
 OUTPUTS = ["The dog runs over the grass.", "A man sleeps.", "Two children play in the snow today."]
 REFERENCES = ["The dog runs across the grass.", "A man is sleeping.", "two children play in the snow today."]
@@ -17,11 +29,15 @@ def test_scores_are_sacrebleus() -> None:
     )
 
 
-def test_each_score_is_signed_and_has_an_interval_around_it() -> None:
-    for score in (score_bleu(OUTPUTS, REFERENCES), score_chrf(OUTPUTS, REFERENCES), score_ter(OUTPUTS, REFERENCES)):
-        low, high = score.interval
-        assert low <= high
-        assert "version:" in score.signature
+def test_signatures_and_intervals_are_those_sacrebleu_prints() -> None:
+    for ours, metric in (
+        (score_bleu(OUTPUTS, REFERENCES), BLEU()),
+        (score_chrf(OUTPUTS, REFERENCES), CHRF()),
+        (score_ter(OUTPUTS, REFERENCES), TER(case_sensitive=True)),
+    ):
+        theirs = metric.corpus_score(OUTPUTS, [REFERENCES], n_bootstrap=1000)
+        assert ours.signature == str(metric.get_signature())
+        assert ours.interval == pytest.approx((theirs._mean - theirs._ci, theirs._mean + theirs._ci), abs=1e-3)
 
 
 def test_the_interval_is_the_same_each_time() -> None:
@@ -33,6 +49,30 @@ def test_lowercase_and_tokenization_are_in_the_signature_and_matter() -> None:
     assert lower.score > cased.score
     assert "case:lc" in lower.signature
     assert "tok:intl" in score_bleu(OUTPUTS, REFERENCES, tokenize="intl").signature
+
+
+def test_the_four_bleus_are_what_their_names_say() -> None:
+    found = score_bleu_variants(OUTPUTS, REFERENCES)
+    assert [(row.tokenize, row.lowercase) for row in found] == [
+        ("13a", False),
+        ("13a", True),
+        ("intl", False),
+        ("intl", True),
+    ]
+    for row in found:
+        alone = score_bleu(OUTPUTS, REFERENCES, row.lowercase, row.tokenize)
+        assert (row.score, row.signature, row.interval) == (alone.score, alone.signature, alone.interval)
+
+
+def test_the_length_ratio_counts_tokens() -> None:
+    assert length_ratio(count_bleu(["a b c."], ["a b."])) == 4 / 3
+    assert length_ratio(count_bleu([""], ["a b."])) == 0
+
+
+def test_outputs_and_references_must_be_as_many() -> None:
+    for score in (score_bleu, score_chrf, score_ter):
+        with pytest.raises(DataError, match="2 lines, but there are 3 references"):
+            score(OUTPUTS[1:], REFERENCES)
 
 
 def test_exact_match_is_a_share() -> None:

@@ -1,36 +1,50 @@
-"""`transduce evaluate`: BLEU, chrF and TER of a model on a test set."""
+"""`transduce evaluate`: BLEU, chrF and TER of a model, or of finished outputs, on a test set."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transduce.cli.options import (
     BeamSize,
+    DatasetName,
     Device,
+    Direction,
     InferencePrecision,
     Json,
     LengthPenalty,
-    Model,
+    Lowercase,
     Normalization,
+    Reference,
+    Source,
+    Split,
+    System,
     Threads,
+    Tokenize,
 )
 
 if TYPE_CHECKING:
     from transduce.evaluation.evaluate import Evaluation
+    from transduce.evaluation.metrics import Score
 
 
 def evaluate(
-    model: Model,
-    source: Annotated[str | None, typer.Option(help="Text to translate, one sentence a line.")] = None,
-    reference: Annotated[str | None, typer.Option(help="Its right translation, line by line.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="A built-in data set instead of files.")] = None,
-    split: Annotated[str | None, typer.Option(help="Its part; the test set unless given.")] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
+    model: System,
+    source: Source = None,
+    reference: Reference = None,
+    dataset: DatasetName = None,
+    split: Split = None,
+    direction: Direction = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write the model's translations here.")
+    ] = None,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Score without regard to case.")] = False,
-    tokenize: Annotated[Literal["13a", "intl", "none"], typer.Option(help="How BLEU splits words.")] = "13a",
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    all_bleu: Annotated[
+        bool, typer.Option("--all-bleu", help="Also print BLEU in four ways: 13a and intl, cased and uncased.")
+    ] = False,
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
@@ -38,34 +52,33 @@ def evaluate(
 ) -> None:
     """Translate a test set and score it, with signatures and 95 % confidence intervals.
 
+    Outputs that are there already, by whatever made them, are scored as they are: give their file instead of a model.
+
     Example: `transduce evaluate runs/multi30k --dataset multi30k --split test_2016_flickr`
     """
     import msgspec
 
-    from transduce.cli.model import make_beam, open_translator, set_threads
+    from transduce.cli.model import make_beam, set_threads
     from transduce.cli.streams import text_output
-    from transduce.errors import DataError
+    from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
+    from transduce.errors import InputError
     from transduce.evaluation.evaluate import evaluate as run_evaluation
-    from transduce.text.datasets import find_dataset, open_split
-    from transduce.text.formats import parallel_files
+    from transduce.evaluation.evaluate import evaluate_outputs
+    from transduce.evaluation.metrics import check_aligned
 
     set_threads(threads)
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
-    if (dataset is None) == (source is None) or (source is None) != (reference is None):
-        raise typer.BadParameter("give either --source and --reference, or --dataset")
-    translator = open_translator(model, device, precision)
-    if dataset is not None:
-        config = translator.bundle.config
-        corpus = open_split(dataset, split or find_dataset(dataset).test, config.source, config.target)
+    options = TestSetOptions(source, reference, dataset, split, direction)
+    system = open_system(model, device, precision)
+    test = options.open([system])
+    if isinstance(system, list):
+        if output is not None:
+            raise InputError(f"--output: nothing is translated, the outputs are in {model}")
+        check_aligned(model, system, test.references)
+        result = evaluate_outputs(system, test.references, lowercase, tokenize, all_bleu)
     else:
-        assert source is not None and reference is not None
-        corpus = parallel_files([source, reference])
-    pairs = list(corpus)
-    if not pairs:
-        raise DataError(f"{corpus.name}: nothing to evaluate on, the files are empty")
-    result = run_evaluation(
-        translator, [pair.source for pair in pairs], [pair.target for pair in pairs], search, lowercase, tokenize
-    )
+        warn_of_case(model, system, lowercase)
+        result = run_evaluation(system, test.to_translate(), test.references, search, lowercase, tokenize, all_bleu)
     if output is not None:
         with text_output(output) as stream:
             stream.writelines(f"{translation.text}\n" for translation in result.translations)
@@ -74,11 +87,24 @@ def evaluate(
 
 def describe(result: "Evaluation") -> str:
     """A line a metric, for people."""
-    lines = []
-    for name, score in (("BLEU", result.bleu), ("chrF", result.chrf), ("TER", result.ter)):
-        low, high = score.interval
-        lines.append(f"{name:<5}{score.score:6.2f}  [{low:.2f}, {high:.2f}]  {score.signature}")
-    lines.append(f"exact match {result.exact_match:.1%}".replace("%", " %"))
-    rate = result.sentences / max(result.seconds, 1e-9)
-    lines.append(f"{result.sentences:,} sentences in {result.seconds:.1f} s, {rate:,.1f} a second")
+    from transduce.evaluation.significance import RESAMPLES, SEED
+
+    lines = [
+        _line(f"{name:<5}", score)
+        for name, score in (("BLEU", result.bleu), ("chrF", result.chrf), ("TER", result.ter))
+    ]
+    for variant in result.all_bleu or []:
+        lines.append(_line(f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant))
+    lines.append(f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the sentences, seed {SEED}")
+    lines.append(f"length {result.length_ratio:.3f} of the reference's; exact match {100 * result.exact_match:.1f} %")
+    if result.seconds is None:
+        lines.append(f"{result.sentences:,} sentences")
+    else:
+        rate = result.sentences / max(result.seconds, 1e-9)
+        lines.append(f"{result.sentences:,} sentences in {result.seconds:.1f} s, {rate:,.1f} a second")
     return "\n".join(lines)
+
+
+def _line(name: str, score: "Score") -> str:
+    low, high = score.interval
+    return f"{name}{score.score:6.2f}  [{low:.2f}, {high:.2f}]  {score.signature}"

@@ -9,6 +9,7 @@ import typer
 
 from transduce import __version__
 from transduce.cli.average import average
+from transduce.cli.compare import compare
 from transduce.cli.evaluate import evaluate
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (quickstart, recipes, train, translate, evaluate, info, runs, average):
+for verb in (quickstart, recipes, train, runs, average, translate, evaluate, compare, info):
     app.command()(verb)
 
 

@@ -15,3 +15,15 @@ BeamSize = Annotated[int, typer.Option(min=1, help="Hypotheses followed at once;
 LengthPenalty = Annotated[float, typer.Option(help="Exponent of length normalisation; 0 for none.")]
 Normalization = Annotated[Literal["wu", "power"], typer.Option(help="((5 + n) / 6)^alpha, or n^alpha.")]
 Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]
+System = Annotated[
+    str, typer.Argument(help="A model's or a run's folder, or a text file of finished outputs.", show_default=False)
+]
+Source = Annotated[str | None, typer.Option(help="Text to translate, one sentence a line.")]
+Reference = Annotated[str | None, typer.Option(help="Its right translation, line by line.")]
+DatasetName = Annotated[str | None, typer.Option("--dataset", help="A built-in data set instead of files.")]
+Split = Annotated[str | None, typer.Option(help="The data set's part; the test set unless given.")]
+Direction = Annotated[
+    str | None, typer.Option(help="The data set's direction, as de-en; the model's own unless given.")
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score without regard to case.")]
+Tokenize = Annotated[Literal["13a", "intl", "none"], typer.Option(help="How BLEU splits words.")]

@@ -3,14 +3,26 @@
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import msgspec
 import torch
 from torch import nn
 
 from transduce.data.batch import Batch
-from transduce.evaluation.metrics import BleuTokenizer, Score, exact_match, score_bleu, score_chrf, score_ter
+from transduce.evaluation.metrics import (
+    BleuTokenizer,
+    BleuVariant,
+    Score,
+    check_aligned,
+    count_bleu,
+    exact_match,
+    length_ratio,
+    score_bleu_variants,
+    score_chrf,
+    score_ter,
+)
 from transduce.inference.translator import Translation, Translator
 from transduce.models.interface import EncoderDecoder, score_tokens
 from transduce.nn.state import DecoderState
@@ -26,23 +38,21 @@ class Evaluation:
     ter: Score
     exact_match: float
     """Share of translations that equal their reference, 0 to 1."""
+    length_ratio: float
+    """Tokens of the translations to tokens of the references, as BLEU split them."""
     sentences: int
-    seconds: float
-    """Spent on translating."""
-    translations: list[Translation]
+    all_bleu: list[BleuVariant] | None = None
+    """BLEU in the four ways that papers report it, if it was asked for."""
+    seconds: float | None = None
+    """Spent on translating; None for outputs that were there already."""
+    translations: list[Translation] = field(default_factory=list)
+    """Empty for outputs that were there already."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce evaluate --json` prints."""
-        scores = {
-            name: {"score": score.score, "signature": score.signature, "interval": list(score.interval)}
-            for name, score in (("bleu", self.bleu), ("chrf", self.chrf), ("ter", self.ter))
-        }
-        return {
-            **scores,
-            "exact_match": self.exact_match,
-            "sentences": self.sentences,
-            "seconds": self.seconds,
-        }
+        facts: dict[str, Any] = msgspec.to_builtins(replace(self, translations=[]))
+        unasked = {"translations"} | ({"all_bleu"} if self.all_bleu is None else set())
+        return {name: fact for name, fact in facts.items() if name not in unasked}
 
 
 def evaluate(
@@ -52,20 +62,35 @@ def evaluate(
     search: Beam | None = None,
     lowercase: bool = False,
     tokenize: BleuTokenizer = "13a",
+    all_bleu: bool = False,
 ) -> Evaluation:
-    """Translate the sources and score them against their references, which must be as many."""
+    """Translate the sources and score them; raises DataError unless there are as many references."""
+    check_aligned("sources", sources, references)
     started = time.perf_counter()
     translations = translator.translate(sources, search)
     seconds = time.perf_counter() - started
     outputs = [translation.text for translation in translations]
+    scores = evaluate_outputs(outputs, references, lowercase, tokenize, all_bleu)
+    return replace(scores, seconds=seconds, translations=translations)
+
+
+def evaluate_outputs(
+    outputs: Sequence[str],
+    references: Sequence[str],
+    lowercase: bool = False,
+    tokenize: BleuTokenizer = "13a",
+    all_bleu: bool = False,
+) -> Evaluation:
+    """Score detokenised translations by whatever made them; raises DataError unless there are as many references."""
+    bleu = count_bleu(outputs, references, lowercase, tokenize)
     return Evaluation(
-        bleu=score_bleu(outputs, references, lowercase, tokenize),
+        bleu=bleu.summary(),
         chrf=score_chrf(outputs, references, lowercase),
         ter=score_ter(outputs, references, lowercase),
         exact_match=exact_match(outputs, references, lowercase),
+        length_ratio=length_ratio(bleu),
         sentences=len(outputs),
-        seconds=seconds,
-        translations=translations,
+        all_bleu=score_bleu_variants(outputs, references) if all_bleu else None,
     )
 
 

@@ -1,0 +1,137 @@
+"""`transduce compare`: two or more models or outputs on one test set, with significance."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transduce.cli.options import (
+    BeamSize,
+    DatasetName,
+    Device,
+    Direction,
+    InferencePrecision,
+    Json,
+    LengthPenalty,
+    Lowercase,
+    Normalization,
+    Quiet,
+    Reference,
+    Source,
+    Split,
+    Threads,
+    Tokenize,
+)
+
+if TYPE_CHECKING:
+    from transduce.inference.translator import Translator
+
+MOST_SYSTEMS = 26  # they go by letters
+
+
+def compare(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Models' or runs' folders, or text files of finished outputs; the first is the baseline.",
+            show_default=False,
+        ),
+    ],
+    source: Source = None,
+    reference: Reference = None,
+    dataset: DatasetName = None,
+    split: Split = None,
+    direction: Direction = None,
+    train: Annotated[
+        str | None,
+        typer.Option(
+            help="Training text in the target language, to tell which words are rare; known for models of a data set."
+        ),
+    ] = None,
+    beam_size: BeamSize = 4,
+    length_penalty: LengthPenalty = 0.6,
+    normalization: Normalization = "wu",
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    device: Device = "cpu",
+    threads: Threads = None,
+    precision: InferencePrecision = "float32",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare models or finished outputs on one test set, and say whether a difference could be chance.
+
+    Example: `transduce compare runs/small runs/large --dataset multi30k`
+    """
+    import msgspec
+
+    from transduce.cli.comparison import print_comparison
+    from transduce.cli.model import make_beam, set_threads
+    from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
+    from transduce.errors import InputError
+    from transduce.evaluation.compare import compare as run_comparison
+    from transduce.evaluation.metrics import check_aligned
+    from transduce.inference.translator import Translator
+    from transduce.text.formats import read_lines
+
+    set_threads(threads)
+    _check_names(systems)
+    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
+    if train is not None and not Path(train).is_file():
+        raise InputError(f"--train {train}: no such file")
+    options = TestSetOptions(source, reference, dataset, split, direction)
+    opened = {name: open_system(name, device, precision) for name in systems}
+    test = options.open(opened.values())
+    sources = test.to_translate()
+    for name, system in opened.items():  # all of them, before the first is waited for
+        warn_of_case(name, system, lowercase)
+        if isinstance(system, list):
+            check_aligned(name, system, test.references)
+    translators = [system for system in opened.values() if isinstance(system, Translator)]
+    training = _training_text(translators) if train is None else read_lines(train)
+    outputs = {}
+    for name, system in opened.items():
+        if isinstance(system, Translator):
+            if not quiet:
+                print(f"{name}: translating {len(sources):,} sentences ...", file=sys.stderr)
+            outputs[name] = [translation.text for translation in system.translate(sources, search)]
+        else:
+            outputs[name] = system
+    result = run_comparison(outputs, sources, test.references, lowercase, tokenize, training)
+    if json:
+        print(msgspec.json.encode(result.to_dict()).decode())
+    else:
+        print_comparison(result)
+
+
+def _check_names(systems: list[str]) -> None:
+    from transduce.errors import InputError
+
+    if len(systems) < 2:
+        raise InputError(f"there is nothing to compare {systems[0]} with; name two systems or more")
+    if len(systems) > MOST_SYSTEMS:
+        raise InputError(f"{len(systems)} systems are too many to compare at once; name at most {MOST_SYSTEMS}")
+    places: dict[Path, str] = {}
+    for name in systems:
+        place = Path(name).resolve()
+        if place in places:
+            raise InputError(f"{name} is named twice" + (f", first as {places[place]}" * (places[place] != name)))
+        places[place] = name
+
+
+def _training_text(translators: "list[Translator]") -> Iterable[str] | None:
+    """The target side of the built-in data set that all models were trained on, or None."""
+    from transduce.text.datasets import DATASETS, open_split
+
+    trained_on = {
+        (bundle.history.get("data"), bundle.config.source, bundle.config.target)
+        for bundle in (translator.bundle for translator in translators)
+    }
+    if len(trained_on) != 1:
+        return None
+    ((data, source, target),) = trained_on
+    if data not in DATASETS:
+        return None
+    return (pair.target for pair in open_split(data, DATASETS[data].train, source, target))

@@ -1,0 +1,163 @@
+"""Prints a comparison of systems for people, in tables that fit a terminal."""
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from transduce.evaluation.compare import Comparison, DifferingSentence
+from transduce.evaluation.metrics import Score
+from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
+
+Letters = Mapping[str, str]
+"""What each system goes by in the tables; the baseline is A."""
+
+ScoreRow = tuple[str, Score, Difference | None]
+"""A system's letter, its score, and its difference to the baseline."""
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print all that is told of the systems."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    letters = {system.name: chr(ord("A") + number) for number, system in enumerate(comparison.systems)}
+    console.print(f"{comparison.sentences:,} sentences")
+    for name, letter in letters.items():
+        console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
+    _print_scores(console, comparison, letters)
+    _print_parts(console, comparison, letters)
+    if comparison.most_different:
+        console.print("\nSentences that differ most, with sentence-level chrF")
+        for sentence in comparison.most_different:
+            console.print(_sentence(sentence, letters))
+
+
+def _print_scores(console: Console, comparison: Comparison, letters: Letters) -> None:
+    """A table a metric, and how its figures were made."""
+    found = [(letters[system.name], system, system.against_baseline) for system in comparison.systems]
+    tables: dict[str, list[ScoreRow]] = {
+        "BLEU": [(letter, system.bleu, against.bleu if against else None) for letter, system, against in found],
+        "chrF": [(letter, system.chrf, against.chrf if against else None) for letter, system, against in found],
+        "TER, lower is better": [
+            (letter, system.ter, against.ter if against else None) for letter, system, against in found
+        ],
+    }
+    for title, rows in tables.items():
+        console.print(f"\n{title}")
+        console.print(_scores(rows))
+        console.print(rows[0][1].signature, soft_wrap=True)
+    console.print(
+        f"\nIntervals and p by bootstrap: {RESAMPLES:,} resamples of the sentences (Koehn 2004).\n"
+        f"p by randomisation: {TRIALS:,} trials (Riezler and Maxwell 2005). Both two-sided, seed {SEED}.",
+        soft_wrap=True,
+    )
+    if (tested := len(found) - 1) > 1:
+        console.print(f"p is not corrected for testing {tested} systems; with Bonferroni, multiply it by {tested}.")
+
+
+def _scores(rows: Iterable[ScoreRow]) -> Table:
+    table = _table("", "score", "95 % interval", "minus A", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
+    for letter, score, difference in rows:
+        cells = [letter, f"{score.score:.2f}", _interval(score.interval)]
+        if difference is not None:
+            cells += [
+                f"{difference.difference:+.2f}",
+                _interval(difference.interval, "+"),
+                f"{difference.bootstrap_p:.4f}",
+                f"{difference.randomization_p:.4f}",
+            ]
+        table.add_row(*cells)
+    return table
+
+
+def _print_parts(console: Console, comparison: Comparison, letters: Letters) -> None:
+    """Where the systems differ: by length, by word frequency, in numbers."""
+    lengths = [(_range(part.at_least, part.at_most), part) for part in comparison.by_length]
+    console.print("\nBLEU by words of the source")
+    console.print(
+        _parts(
+            ("words", "sentences"),
+            letters,
+            [((words, f"{part.sentences:,}"), [f"{x:.2f}" for x in part.bleu.values()]) for words, part in lengths],
+        )
+    )
+    overall = [f"{system.length_ratio:.3f}" for system in comparison.systems]
+    console.print("\nLength of the outputs, as a share of the reference's, by words of the source")
+    console.print(
+        _parts(
+            ("words", "sentences"),
+            letters,
+            [
+                *(
+                    ((words, f"{part.sentences:,}"), [f"{ratio:.3f}" for ratio in part.length_ratio.values()])
+                    for words, part in lengths
+                ),
+                (("all", f"{comparison.sentences:,}"), overall),
+            ],
+        )
+    )
+    console.print("\nReference words found, by how often training has them")
+    if comparison.by_word_frequency is None:
+        console.print("  training text unknown: name it with --train FILE (in the target language)")
+    else:
+        console.print(
+            _parts(
+                ("times", "words"),
+                letters,
+                [
+                    (
+                        ("unseen" if part.at_most == 0 else _range(part.at_least, part.at_most), f"{part.words:,}"),
+                        [_percent(recall) for recall in part.recall.values()],
+                    )
+                    for part in comparison.by_word_frequency
+                ],
+            )
+        )
+    numbers = comparison.numbers
+    console.print("\nNumbers of the source copied")
+    if numbers.reference is None:
+        console.print("  the source has no numbers in digits")
+    else:
+        shares = [_percent(share or 0.0) for share in numbers.systems.values()]
+        rows = [((f"{numbers.in_source:,}", _percent(numbers.reference)), shares)]
+        console.print(_parts(("numbers", "reference"), letters, rows))
+
+
+def _parts(headings: tuple[str, str], letters: Letters, rows: Iterable[tuple[tuple[str, str], Iterable[str]]]) -> Table:
+    table = _table(*headings, *letters.values())
+    for labels, values in rows:
+        table.add_row(*labels, *values)
+    return table
+
+
+def _sentence(sentence: DifferingSentence, letters: Letters) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(f"line {sentence.line:,}", sentence.source)
+    table.add_row("reference", sentence.reference)
+    for name, output in sentence.outputs.items():
+        table.add_row(f"{letters[name]} {sentence.chrf[name]:6.2f}", output)
+    table.add_row("", "")
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _range(at_least: int, at_most: int | None) -> str:
+    if at_most is None:
+        return f"over {at_least - 1}"
+    return f"{at_least}-{at_most}" if at_least < at_most else str(at_least)
+
+
+def _interval(interval: tuple[float, float], sign: str = "") -> str:
+    low, high = interval
+    return f"[{low:{sign}.2f}, {high:{sign}.2f}]"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,117 @@
+"""Where systems differ: by length of the source, and by how often a word was seen in training."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+
+from transduce.evaluation.metrics import BleuTokenizer, SentenceCounts, length_ratio
+
+LENGTHS = (0, 10, 20, 30, 40, 60)
+"""Most words of each part but the last; the first, of blank lines, is empty for most test sets."""
+
+FREQUENCIES = (0, 5, 50)
+"""Most occurrences in training of each part but the last."""
+
+
+@dataclass(frozen=True)
+class LengthPart:
+    """The sentences of a test set whose sources are similar in length."""
+
+    at_least: int
+    """Words of the source, parted by white space."""
+    at_most: int | None
+    """None for no limit."""
+    sentences: int
+    bleu: dict[str, float]
+    """Of each system, on these sentences."""
+    length_ratio: dict[str, float]
+    """Tokens of each system's outputs to tokens of the references."""
+
+
+@dataclass(frozen=True)
+class FrequencyPart:
+    """The reference words that were seen about as often in training."""
+
+    at_least: int
+    """Occurrences in the target side of the training data."""
+    at_most: int | None
+    """None for no limit."""
+    words: int
+    """Running words of the references."""
+    recall: dict[str, float]
+    """Share of them, 0 to 1, that each system's output of the same sentence has."""
+
+
+def by_length(sources: Sequence[str], bleu: Mapping[str, SentenceCounts]) -> list[LengthPart]:
+    """BLEU of each system by the number of words in the source; parts without sentences are left out."""
+    lengths = np.array([len(source.split()) for source in sources])
+    parts = np.searchsorted(LENGTHS, lengths)
+    found = []
+    for part, (at_least, at_most) in enumerate(_ranges(LENGTHS)):
+        chosen = np.flatnonzero(parts == part)
+        if len(chosen):
+            counts = {name: counted.choose(chosen) for name, counted in bleu.items()}
+            scores = {name: counted.score for name, counted in counts.items()}
+            ratios = {name: length_ratio(counted) for name, counted in counts.items()}
+            found.append(LengthPart(at_least, at_most, len(chosen), scores, ratios))
+    return found
+
+
+def by_word_frequency(
+    references: Sequence[str],
+    systems: Mapping[str, Sequence[str]],
+    training: Iterable[str],
+    lowercase: bool = False,
+    tokenize: BleuTokenizer = "13a",
+) -> list[FrequencyPart]:
+    """Recall of reference words by how often the training text, in the target language, has them.
+
+    Words are BLEU's tokens that hold a letter or a digit; one that stands twice must be found twice. Parts without
+    words are left out.
+    """
+    words_of = _Words(lowercase, tokenize)
+    wanted = [words_of(reference) for reference in references]
+    vocabulary = set().union(*wanted)
+    occurrences: Counter[str] = Counter()
+    for line in training:
+        occurrences.update({word: count for word, count in words_of(line).items() if word in vocabulary})
+    part_of = {word: int(np.searchsorted(FREQUENCIES, occurrences[word])) for word in vocabulary}
+
+    def totals(counted: Iterable[Counter[str]]) -> list[int]:
+        sums = [0] * (len(FREQUENCIES) + 1)
+        for words in counted:
+            for word, count in words.items():
+                sums[part_of[word]] += count
+        return sums
+
+    words = totals(wanted)
+    matches = {
+        name: totals(reference & words_of(output) for reference, output in zip(wanted, outputs, strict=True))
+        for name, outputs in systems.items()
+    }
+    return [
+        FrequencyPart(
+            at_least, at_most, words[part], {name: found[part] / words[part] for name, found in matches.items()}
+        )
+        for part, (at_least, at_most) in enumerate(_ranges(FREQUENCIES))
+        if words[part]
+    ]
+
+
+class _Words:
+    """Splits text into words as BLEU does, and leaves out punctuation."""
+
+    def __init__(self, lowercase: bool, tokenize: BleuTokenizer) -> None:
+        self.lowercase = lowercase
+        self.tokenizer = BLEU(tokenize=tokenize).tokenizer
+
+    def __call__(self, text: str) -> Counter[str]:
+        tokens = self.tokenizer((text.lower() if self.lowercase else text).rstrip()).split()
+        return Counter(token for token in tokens if any(character.isalnum() for character in token))
+
+
+def _ranges(limits: Sequence[int]) -> list[tuple[int, int | None]]:
+    return list(zip([0, *(limit + 1 for limit in limits)], [*limits, None], strict=True))

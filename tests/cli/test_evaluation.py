@@ -1,0 +1,194 @@
+"""`evaluate` and `compare` take models and finished outputs alike; each mistake is one clear line."""
+
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def files(corpus: Path) -> list[object]:
+    """Options that name a test set."""
+    return ["--source", corpus / "test.en", "--reference", corpus / "test.de"]
+
+
+@pytest.fixture
+def outputs(tmp_path: Path, corpus: Path) -> Path:
+    """A file of outputs, worse than the references in a few lines."""
+    lines = (corpus / "test.de").read_text(encoding="utf-8").splitlines()
+    lines[2], lines[5] = "Der Hund.", ""
+    (tmp_path / "outputs.de").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path / "outputs.de"
+
+
+def test_finished_outputs_are_evaluated_without_their_sources(
+    transduce: Command, outputs: Path, corpus: Path, files: list[object]
+) -> None:
+    status, output, errors = transduce("evaluate", outputs, "--reference", corpus / "test.de", "--json")
+    found = json.loads(output)
+    assert (status, errors, found["sentences"], found["seconds"]) == (0, "", 17, None)
+    assert json.loads(transduce("evaluate", outputs, *files, "--json")[1]) == found
+    output = transduce("evaluate", outputs, *files)[1]
+    assert "17 sentences" in output
+    assert "1,000 bootstrap resamples" in output
+
+
+def test_outputs_come_from_standard_input_too(
+    transduce: Command, outputs: Path, files: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(outputs.read_bytes())))
+    assert transduce("evaluate", "-", *files)[1] == transduce("evaluate", outputs, *files)[1]
+
+
+def test_all_four_bleus_are_printed_with_their_signatures(
+    transduce: Command, outputs: Path, files: list[object]
+) -> None:
+    output = transduce("evaluate", outputs, *files, "--all-bleu")[1]
+    for row in ("13a  cased", "13a  uncased", "intl cased", "intl uncased"):
+        (line,) = (line for line in output.splitlines() if row in line)
+        tokenize, case = row.split()
+        assert f"tok:{tokenize}" in line
+        assert ("case:lc" if case == "uncased" else "case:mixed") in line
+    plain = json.loads(transduce("evaluate", outputs, *files, "--json")[1])
+    found = json.loads(transduce("evaluate", outputs, *files, "--json", "--all-bleu")[1])
+    assert len(found.pop("all_bleu")) == 4
+    assert found == plain
+
+
+def test_a_model_and_outputs_are_compared(
+    transduce: Command, tiny_run: Path, outputs: Path, files: list[object]
+) -> None:
+    packed = outputs.with_name("packed.de.gz")
+    packed.write_bytes(gzip.compress(outputs.read_bytes()))
+    status, output, errors = transduce("compare", outputs, tiny_run, packed, *files, "--beam-size", 1, "--json")
+    assert status == 0, errors
+    assert errors == f"{tiny_run}: translating 17 sentences ...\n"
+    found = json.loads(output)
+    assert [system["name"] for system in found["systems"]] == [str(outputs), str(tiny_run), str(packed)]
+    assert found["systems"][2]["against_baseline"]["bleu"]["bootstrap_p"] == 1
+    alone = json.loads(transduce("evaluate", tiny_run, *files, "--beam-size", 1, "--json")[1])
+    assert found["systems"][1]["bleu"] == alone["bleu"]
+    assert found["by_word_frequency"] is None
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_the_tables_fit_the_terminal(
+    transduce: Command,
+    outputs: Path,
+    corpus: Path,
+    files: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    worse = outputs.with_name("worse [bold]")
+    worse.write_text("Katze [red] :smile:\n" * 17)
+    status, output, errors = transduce("compare", corpus / "test.de", outputs, worse, *files, "--train", outputs)
+    assert (status, errors) == (0, "")
+    prose = [line for line in output.splitlines() if line.startswith(("A  ", "B  ", "C  ", "nrefs:", "p by rand"))]
+    assert all(len(line) <= int(columns) for line in output.splitlines() if line not in prose)
+    for expected in (
+        "A  ",
+        ", the baseline",
+        "worse [bold]",
+        "Katze [red] :smile:",
+        "p is not corrected for testing 2 systems",
+        "BLEU by words of the source",
+        "Numbers of the source copied",
+        "unseen",
+        "Sentences that differ most",
+        "case:mixed",
+    ):
+        assert expected in output
+    assert "…" not in output
+
+
+def test_without_training_text_the_option_is_named(transduce: Command, outputs: Path, files: list[object]) -> None:
+    other = outputs.with_name("other.de")
+    other.write_bytes(outputs.read_bytes())
+    output = transduce("compare", outputs, other, *files)[1]
+    assert "--train FILE" in output
+    assert "Sentences that differ most" not in output
+
+
+def test_a_data_set_gives_the_test_and_tells_which_words_are_rare(
+    transduce: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transduce.text import datasets
+
+    monkeypatch.setattr(datasets, "GRAMMAR_SIZES", {"train": 90, "validation": 11, "test": 13})
+    datasets._grammar_parts.cache_clear()
+    try:
+        small = ["model.dim=16", "model.heads=2", "training.updates=2", "batching.target_tokens=100"]
+        words = ["tokenizer.kind=words", "tokenizer.lowercase=true"]
+        status, _, errors = transduce("train", "quickstart", *small, *words, "--out", tmp_path / "run", "--quiet")
+        assert status == 0, errors
+        (tmp_path / "a").write_text("Der Hund schläft.\n" * 13, encoding="utf-8")
+        systems = ["compare", tmp_path / "run", tmp_path / "a", "--dataset", "grammar", "--beam-size", 1]
+        status, output, errors = transduce(*systems, "--json")
+        assert status == 0, errors
+        assert f"{tmp_path / 'run'} writes lower case only; --lowercase would score it fairly" in errors
+        assert sum(part["words"] for part in json.loads(output)["by_word_frequency"]) > 13
+        assert transduce(*systems, "--lowercase", "--quiet", "--json")[2] == ""
+        status, output, _ = transduce(
+            "evaluate", tmp_path / "a", "--dataset", "grammar", "--direction", "en-de", "--json"
+        )
+        assert (status, json.loads(output)["sentences"]) == (0, 13)
+    finally:
+        datasets._grammar_parts.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["evaluate", "a"], "give either --source and --reference, or --dataset"),
+        (["evaluate", "a", "--source", "two"], "give either --source and --reference, or --dataset"),
+        (["evaluate", "a", "--reference", "two", "--dataset", "grammar"], "give either"),
+        (["evaluate", "a", "--reference", "two", "--split", "test"], "--split and --direction are for a --dataset"),
+        (["evaluate", "a", "--reference", "two"], "a: 3 lines, but there are 2 references"),
+        (["evaluate", "a", "--reference", "nowhere"], "nowhere: cannot be opened"),
+        (["evaluate", "empty", "--reference", "empty"], "empty: nothing to evaluate"),
+        (["evaluate", "nowhere", "--reference", "two"], "nowhere: no such model"),
+        (["evaluate", "a", "--reference", "b", "-o", "c"], "nothing is translated, the outputs are in a"),
+        (["evaluate", "RUN", "--reference", "two"], "--source is missing"),
+        (["evaluate", "a", "--dataset", "grammar"], "say --direction"),
+        (["evaluate", "a", "--dataset", "grammar", "--direction", "ende"], "--direction ende: expected two languages"),
+        (["evaluate", "a", "--dataset", "grammar", "--direction", "en-fr"], "no language 'fr'"),
+        (["evaluate", "a", "--dataset", "grammer", "--direction", "en-de"], "no data set 'grammer'"),
+        (["compare", "a", "--source", "a", "--reference", "a"], "nothing to compare a with"),
+        (["compare", "a", "b", "./a", "--source", "a", "--reference", "a"], "./a is named twice, first as a"),
+        (["compare", "a", "a", "--source", "a", "--reference", "a"], "a is named twice"),
+        (["compare", *"abcdefghijklmnopqrstuvwxyzå", "--source", "a", "--reference", "a"], "27 systems are too many"),
+        (["compare", "a", "b", "--reference", "a"], "--source is missing"),
+        (["compare", "a", "two", "--source", "a", "--reference", "a"], "two: 2 lines, but there are 3 references"),
+        (["compare", "RUN", "two", "--source", "a", "--reference", "a"], "two: 2 lines, but there are 3 references"),
+        (["compare", "a", "b", "--source", "two", "--reference", "a"], "two has 2 lines but a has 3"),
+        (["compare", "a", "b", "--source", "a", "--reference", "a", "--train", "c"], "--train c: no such file"),
+        (["compare", "a", "latin", "--source", "a", "--reference", "a"], "latin: line 1 is not UTF-8"),
+        (["compare", "a", ".", "--source", "a", "--reference", "a"], "is not a model"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(
+    transduce: Command,
+    tiny_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in (("a", "x\ny\nz\n"), ("b", "x\ny\nw\n"), ("two", "x\ny\n"), ("empty", ""), ("latin", "")):
+        (tmp_path / name).write_text(content)
+    (tmp_path / "latin").write_bytes("schön\n".encode("latin-1"))
+    status, output, errors = transduce(*(tiny_run if argument == "RUN" else argument for argument in arguments))
+    assert status == 2
+    assert told in errors
+    assert errors.count("\n") == 1
+    assert output == ""
+    assert not (tmp_path / "c").exists()
