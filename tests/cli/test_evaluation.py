@@ -5,9 +5,15 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from transduce.bundle import ModelBundle
+from transduce.inference.translator import Translator
+from transduce.text import datasets
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -118,30 +124,54 @@ def test_without_training_text_the_option_is_named(transduce: Command, outputs: 
 
 
 def test_a_data_set_gives_the_test_and_tells_which_words_are_rare(
-    transduce: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    transduce: Command, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from transduce.text import datasets
-
     monkeypatch.setattr(datasets, "GRAMMAR_SIZES", {"train": 90, "validation": 11, "test": 13})
-    datasets._grammar_parts.cache_clear()
-    try:
-        small = ["model.dim=16", "model.heads=2", "training.updates=2", "batching.target_tokens=100"]
-        words = ["tokenizer.kind=words", "tokenizer.lowercase=true"]
-        status, _, errors = transduce("train", "quickstart", *small, *words, "--out", tmp_path / "run", "--quiet")
-        assert status == 0, errors
-        (tmp_path / "a").write_text("Der Hund schläft.\n" * 13, encoding="utf-8")
-        systems = ["compare", tmp_path / "run", tmp_path / "a", "--dataset", "grammar", "--beam-size", 1]
-        status, output, errors = transduce(*systems, "--json")
-        assert status == 0, errors
-        assert f"{tmp_path / 'run'} writes lower case only; --lowercase would score it fairly" in errors
-        assert sum(part["words"] for part in json.loads(output)["by_word_frequency"]) > 13
-        assert transduce(*systems, "--lowercase", "--quiet", "--json")[2] == ""
-        status, output, _ = transduce(
-            "evaluate", tmp_path / "a", "--dataset", "grammar", "--direction", "en-de", "--json"
-        )
-        assert (status, json.loads(output)["sentences"]) == (0, 13)
-    finally:
-        datasets._grammar_parts.cache_clear()
+    monkeypatch.setattr(datasets, "_grammar_parts", datasets._grammar_parts.__wrapped__)
+    model = ModelBundle.load(tiny_run).with_history(data="grammar")
+    model.save(tmp_path / "model", [("The dog sleeps.", "Der Hund schläft.")])
+    (tmp_path / "outputs").write_text("Der Hund schläft.\n" * 13, encoding="utf-8")
+    on_grammar = ["--dataset", "grammar", "--json"]
+    status, output, errors = transduce("compare", tmp_path / "model", tmp_path / "outputs", *on_grammar)
+    assert status == 0, errors
+    parts = json.loads(output)["by_word_frequency"]
+    assert len(parts) > 1
+    assert sum(part["words"] for part in parts) > 13
+    status, output, _ = transduce("evaluate", tmp_path / "outputs", *on_grammar, "--direction", "en-de")
+    assert (status, json.loads(output)["sentences"]) == (0, 13)
+
+    other = replace(model, config=msgspec.structs.replace(model.config, target="nl"))
+    other.save(tmp_path / "other", [("The dog sleeps.", "De hond slaapt.")])
+    status, _, errors = transduce("compare", tmp_path / "model", tmp_path / "other", *on_grammar)
+    assert status == 2
+    assert "the models translate en-de and en-nl" in errors
+    assert errors.count("\n") == 1
+
+
+def test_an_existing_output_is_seen_before_anything_is_translated(
+    transduce: Command, tiny_run: Path, files: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def translate(*_: object) -> None:
+        raise AssertionError("the model was used")
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    (tmp_path / "kept").write_text("mine")
+    status, _, errors = transduce("evaluate", tiny_run, *files, "-o", tmp_path / "kept")
+    assert (status, (tmp_path / "kept").read_text()) == (2, "mine")
+    assert "exists" in errors
+
+
+def test_cased_scores_of_a_model_that_writes_lower_case_are_remarked_on(
+    transduce: Command, tiny_run: Path, tmp_path: Path, files: list[object]
+) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    tokenizer = msgspec.structs.replace(bundle.config.tokenizer, lowercase=True)
+    lower = replace(bundle, config=msgspec.structs.replace(bundle.config, tokenizer=tokenizer))
+    lower.save(tmp_path / "lower", [("The dog sleeps.", "Der Hund schläft.")])
+    remark = f"{tmp_path / 'lower'} writes lower case only; --lowercase would score it fairly"
+    greedy = [*files, "--beam-size", 1]
+    assert remark in transduce("evaluate", tmp_path / "lower", *greedy)[2]
+    assert transduce("compare", tmp_path / "lower", tiny_run, *greedy, "--lowercase", "--quiet")[2] == ""
 
 
 @pytest.mark.parametrize(

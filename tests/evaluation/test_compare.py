@@ -2,6 +2,8 @@
 
 import json
 import random
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -117,6 +119,13 @@ def test_as_json_it_has_the_promised_shape(comparison: Comparison) -> None:
     assert set(found["most_different"][0]) == {"line", "source", "reference", "outputs", "chrf"}
 
 
+def test_the_documentations_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out.splitlines()[-1] == "1.0 1"
+
+
 def test_frequency_needs_training_text() -> None:
     assert compare({"a": REFERENCES, "b": REFERENCES}, SOURCES, REFERENCES).by_word_frequency is None
 
@@ -127,6 +136,6 @@ def test_what_cannot_be_compared_is_said() -> None:
     with pytest.raises(DataError, match="short: 59 lines, but there are 60 references"):
         compare({"whole": REFERENCES, "short": REFERENCES[1:]}, SOURCES, REFERENCES)
     with pytest.raises(DataError, match="sources: 59 lines, but there are 60 references"):
-        compare({"a": REFERENCES, "b": REFERENCES}, SOURCES[1:], REFERENCES)
+        compare({"sources": REFERENCES, "b": REFERENCES}, SOURCES[1:], REFERENCES)
     with pytest.raises(DataError, match="nothing to evaluate"):
         compare({"a": [], "b": []}, [], [])

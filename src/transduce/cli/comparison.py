@@ -1,6 +1,6 @@
 """Prints a comparison of systems for people, in tables that fit a terminal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -24,7 +24,9 @@ def print_comparison(comparison: Comparison) -> None:
     for name, letter in letters.items():
         console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
     _print_scores(console, comparison, letters)
-    _print_parts(console, comparison, letters)
+    for title, part in _parts(comparison, letters):
+        console.print(f"\n{title}")
+        console.print(part)
     if comparison.most_different:
         console.print("\nSentences that differ most, with sentence-level chrF")
         for sentence in comparison.most_different:
@@ -55,78 +57,55 @@ def _print_scores(console: Console, comparison: Comparison, letters: Letters) ->
 
 
 def _scores(rows: Iterable[ScoreRow]) -> Table:
-    table = _table("", "score", "95 % interval", "minus A", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
+    cells = []
     for letter, score, difference in rows:
-        cells = [letter, f"{score.score:.2f}", _interval(score.interval)]
+        cells.append([letter, f"{score.score:.2f}", _interval(score.interval)])
         if difference is not None:
-            cells += [
+            cells[-1] += [
                 f"{difference.difference:+.2f}",
                 _interval(difference.interval, "+"),
                 f"{difference.bootstrap_p:.4f}",
                 f"{difference.randomization_p:.4f}",
             ]
-        table.add_row(*cells)
-    return table
+    headings = ("", "score", "95 % interval", "minus A", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
+    return _table(headings, cells)
 
 
-def _print_parts(console: Console, comparison: Comparison, letters: Letters) -> None:
-    """Where the systems differ: by length, by word frequency, in numbers."""
-    lengths = [(_range(part.at_least, part.at_most), part) for part in comparison.by_length]
-    console.print("\nBLEU by words of the source")
-    console.print(
-        _parts(
-            ("words", "sentences"),
-            letters,
-            [((words, f"{part.sentences:,}"), [f"{x:.2f}" for x in part.bleu.values()]) for words, part in lengths],
-        )
+def _parts(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | str]]:
+    """Where the systems differ: titles, and a table or a line on why there is none."""
+    lengths = [((_range(part.at_least, part.at_most), f"{part.sentences:,}"), part) for part in comparison.by_length]
+    headings = ("words", "sentences", *letters.values())
+    yield (
+        "BLEU by words of the source",
+        _table(headings, [(*labels, *(f"{score:.2f}" for score in part.bleu.values())) for labels, part in lengths]),
     )
-    overall = [f"{system.length_ratio:.3f}" for system in comparison.systems]
-    console.print("\nLength of the outputs, as a share of the reference's, by words of the source")
-    console.print(
-        _parts(
-            ("words", "sentences"),
-            letters,
-            [
-                *(
-                    ((words, f"{part.sentences:,}"), [f"{ratio:.3f}" for ratio in part.length_ratio.values()])
-                    for words, part in lengths
-                ),
-                (("all", f"{comparison.sentences:,}"), overall),
-            ],
-        )
+    rows = [(*labels, *(f"{ratio:.3f}" for ratio in part.length_ratio.values())) for labels, part in lengths]
+    overall = ("all", f"{comparison.sentences:,}", *(f"{system.length_ratio:.3f}" for system in comparison.systems))
+    yield (
+        "Length of the outputs, as a share of the reference's, by words of the source",
+        _table(headings, [*rows, overall]),
     )
-    console.print("\nReference words found, by how often training has them")
+    title = "Reference words found, by how often training has them"
     if comparison.by_word_frequency is None:
-        console.print("  training text unknown: name it with --train FILE (in the target language)")
+        yield title, "training text unknown: name it with --train FILE (in the target language)"
     else:
-        console.print(
-            _parts(
-                ("times", "words"),
-                letters,
-                [
-                    (
-                        ("unseen" if part.at_most == 0 else _range(part.at_least, part.at_most), f"{part.words:,}"),
-                        [_percent(recall) for recall in part.recall.values()],
-                    )
-                    for part in comparison.by_word_frequency
-                ],
+        rows = [
+            (
+                "unseen" if part.at_most == 0 else _range(part.at_least, part.at_most),
+                f"{part.words:,}",
+                *(_percent(recall) for recall in part.recall.values()),
             )
-        )
+            for part in comparison.by_word_frequency
+        ]
+        yield title, _table(("times", "words", *letters.values()), rows)
     numbers = comparison.numbers
-    console.print("\nNumbers of the source copied")
-    if numbers.reference is None:
-        console.print("  the source has no numbers in digits")
-    else:
-        shares = [_percent(share or 0.0) for share in numbers.systems.values()]
-        rows = [((f"{numbers.in_source:,}", _percent(numbers.reference)), shares)]
-        console.print(_parts(("numbers", "reference"), letters, rows))
-
-
-def _parts(headings: tuple[str, str], letters: Letters, rows: Iterable[tuple[tuple[str, str], Iterable[str]]]) -> Table:
-    table = _table(*headings, *letters.values())
-    for labels, values in rows:
-        table.add_row(*labels, *values)
-    return table
+    shares = [_percent(share) for share in (numbers.reference, *numbers.systems.values()) if share is not None]
+    yield (
+        "Numbers of the source copied",
+        _table(("numbers", "reference", *letters.values()), [(f"{numbers.in_source:,}", *shares)])
+        if shares
+        else "the source has no numbers in digits",
+    )
 
 
 def _sentence(sentence: DifferingSentence, letters: Letters) -> Table:
@@ -141,10 +120,12 @@ def _sentence(sentence: DifferingSentence, letters: Letters) -> Table:
     return table
 
 
-def _table(*headings: str) -> Table:
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     table = Table(box=None)
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

@@ -1,5 +1,6 @@
 """`transduce evaluate`: BLEU, chrF and TER of a model, or of finished outputs, on a test set."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,11 +78,12 @@ def evaluate(
         check_aligned(model, system, test.references)
         result = evaluate_outputs(system, test.references, lowercase, tokenize, all_bleu)
     else:
+        sources = test.to_translate()
         warn_of_case(model, system, lowercase)
-        result = run_evaluation(system, test.to_translate(), test.references, search, lowercase, tokenize, all_bleu)
-    if output is not None:
-        with text_output(output) as stream:
-            stream.writelines(f"{translation.text}\n" for translation in result.translations)
+        with nullcontext() if output is None else text_output(output) as stream:
+            result = run_evaluation(system, sources, test.references, search, lowercase, tokenize, all_bleu)
+            if stream is not None:
+                stream.writelines(f"{translation.text}\n" for translation in result.translations)
     print(msgspec.json.encode(result.to_dict()).decode() if json else describe(result))
 
 

@@ -16,7 +16,10 @@ LengthPenalty = Annotated[float, typer.Option(help="Exponent of length normalisa
 Normalization = Annotated[Literal["wu", "power"], typer.Option(help="((5 + n) / 6)^alpha, or n^alpha.")]
 Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]
 System = Annotated[
-    str, typer.Argument(help="A model's or a run's folder, or a text file of finished outputs.", show_default=False)
+    str,
+    typer.Argument(
+        help="A model's or a run's folder, or a text file of finished outputs; - is standard input.", show_default=False
+    ),
 ]
 Source = Annotated[str | None, typer.Option(help="Text to translate, one sentence a line.")]
 Reference = Annotated[str | None, typer.Option(help="Its right translation, line by line.")]

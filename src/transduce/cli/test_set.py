@@ -26,7 +26,7 @@ class TestSetOptions:
     direction: str | None
 
     def __post_init__(self) -> None:
-        if (self.dataset is None) == (self.reference is None) or (self.source and not self.reference):
+        if (self.dataset is None) == (self.reference is None) or (self.source is not None and self.reference is None):
             raise InputError("give either --source and --reference, or --dataset")
         if self.dataset is None and (self.split or self.direction):
             raise InputError("--split and --direction are for a --dataset, not for --reference")

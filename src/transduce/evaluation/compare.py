@@ -95,8 +95,9 @@ def compare(
     """
     if len(systems) < 2:
         raise InputError(f"there is nothing to compare {', '.join(systems) or 'no systems'} with; name two or more")
-    for name, texts in {"sources": sources, **systems}.items():
-        check_aligned(name, texts, references)
+    check_aligned("sources", sources, references)
+    for name, outputs in systems.items():
+        check_aligned(name, outputs, references)
     bleu = {name: count_bleu(outputs, references, lowercase, tokenize) for name, outputs in systems.items()}
     chrf = {name: count_chrf(outputs, references, lowercase) for name, outputs in systems.items()}
     ter = {name: count_ter(outputs, references, lowercase) for name, outputs in systems.items()}
