@@ -35,8 +35,10 @@ def _section(path: str, table: type[Settings]) -> Iterator[str]:
     meanings = _meanings(table)
     inner: list[tuple[str, type[Settings]]] = []
     for field in msgspec.structs.fields(table):
-        tables = [member for member in _members(field.type) if _is_table(member)]
+        members = _members(field.type)
+        tables = [member for member in members if _is_table(member)]
         inner += [(f"{path}.{field.name}".lstrip("."), member) for member in tables]
+        inner += [(f"[{path}.{field.name}]", item) for member in members for item in _items(member) if _is_table(item)]
         if tables and not path:
             continue  # a section of its own says more
         meaning = meanings[field.name].replace("|", "\\|")
@@ -67,6 +69,11 @@ def _meanings(table: type[Settings]) -> dict[str, str]:
 
 def _members(type_: Any) -> tuple[Any, ...]:
     return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
+
+
+def _items(type_: Any) -> tuple[Any, ...]:
+    """What a list may hold."""
+    return _members(get_args(type_)[0]) if get_origin(type_) in (list, tuple) else ()
 
 
 def _is_table(type_: Any) -> bool:

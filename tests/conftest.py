@@ -1,5 +1,9 @@
-"""Runs that many tests share: a tiny translator, trained once."""
+"""What many tests share: a tiny translator, trained once, and a server of files."""
 
+import hashlib
+import http.server
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,3 +84,69 @@ def write_recipe(folder: Path) -> Path:
     path = folder / "tiny.toml"
     path.write_text(tomli_w.dumps({"data": {**data, "source": "en", "target": "de"}, **TINY}), encoding="utf-8")
     return path
+
+
+class FileServer:
+    """Files of a folder served on this machine, with the faults that a test asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.asked: list[tuple[str, str | None]] = []
+        """Name and range of each request."""
+        self.drops: list[int] = []
+        """After how many bytes the next connections break."""
+        self.failures: list[int] = []
+        """HTTP statuses that the next requests end with."""
+        self.knows_ranges = True
+        self.address = ""
+
+    def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
+        path, wanted = self.folder / request.path.lstrip("/"), request.headers.get("Range")
+        self.asked.append((request.path.lstrip("/"), wanted))
+        status = self.failures.pop(0) if self.failures else 200 if path.is_file() else 404
+        if status != 200:
+            return request.send_error(status)
+        content = path.read_bytes()
+        tag = f'"{hashlib.sha256(content).hexdigest()[:8]}"'
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.knows_ranges else 0
+        if request.headers.get("If-Range", tag) != tag:
+            start = 0
+        if start >= len(content) > 0:
+            return request.send_error(416)
+        request.send_response(206 if start else 200)
+        request.send_header("Content-Length", str(len(content) - start))
+        request.send_header("ETag", tag)
+        if start:
+            request.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        request.end_headers()
+        stop = start + self.drops.pop(0) if self.drops else len(content)
+        request.wfile.write(content[start:stop])
+        return None
+
+
+@pytest.fixture
+def file_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    """A server beside an empty cache and no folder of data, whose clients do not pause between attempts."""
+    from transduce.text import download
+
+    server = FileServer(tmp_path / "served")
+    server.folder.mkdir()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            server.answer(self)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        server.address = f"http://127.0.0.1:{running.server_address[1]}"
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path / "cache"))
+        monkeypatch.delenv("TRANSDUCE_DATA", raising=False)
+        monkeypatch.setattr(download, "PAUSE", 0)
+        yield server
+        running.shutdown()
+        thread.join()

@@ -22,13 +22,16 @@ from transduce.data.batching import BatchingConfig, TrainingData, plan_batches
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import measure_loss
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.metrics import exact_match, score_bleu
 from transduce.files import write_text
 from transduce.inference.translator import Translator
 from transduce.models.families import ModelConfig, build_model
 from transduce.objectives.translation import Translation
 from transduce.search.beam import Beam
-from transduce.text.datasets import DataConfig, Splits, cache_folder, open_splits
+from transduce.text.datasets import DataConfig, Splits, open_splits
+from transduce.text.download import announce
+from transduce.text.library import cache_folder
+from transduce.text.overlap import find_overlaps
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers, train_tokenizers
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import (
@@ -202,7 +205,7 @@ def _train(
         _check_folder(run, recorded, resume)
     checkpoint = processes.from_first(lambda: latest_checkpoint(run) if resume else None)
     torch.manual_seed(config.seed)
-    splits = open_splits(config.data, recipe.folder)
+    splits = open_splits(config.data, recipe.folder, announce(tell))
     prepared = _prepare(recipe, splits, checkpoint, processes, tell)
     if processes.is_first:
         run.mkdir(parents=True, exist_ok=True)
@@ -311,7 +314,11 @@ def _prepare(
     for entry, store in zip(splits.train, stores, strict=True):
         tell(f"training data: {len(store):,} pairs from {entry.corpus.name}")
         for reason, dropped in store.dropped.items():
-            tell(f"  left out: {dropped.count:,} {reason}, such as: {dropped.examples[0]}")
+            tell(f"  left out: {dropped.count:,} {reason}, such as:")
+            for example in dropped.examples:
+                tell(f"    {example}")
+    if checkpoint is None and processes.is_first:
+        _tell_overlaps(splits, tell)
     if start is not None:
         model = start.model
     else:
@@ -339,6 +346,15 @@ def _make_tokenizers(recipe: Recipe, splits: Splits) -> Tokenizers:
         return (getattr(pair, name) for entry in splits.train for pair in entry.corpus)
 
     return train_tokenizers(recipe.config.tokenizer, side("source"), side("target"), recipe.folder)
+
+
+def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
+    """Held-out sentences that are trained on make scores look better than they are."""
+    for overlap in find_overlaps((entry.corpus for entry in splits.train), splits.held_out):
+        if overlap.examples:
+            tell(f"{overlap.describe()}, such as:")
+            for example in overlap.examples:
+                tell(f"    {example}")
 
 
 def _check_lengths(name: str, store: TokenStore, model: nn.Module) -> None:
@@ -393,9 +409,9 @@ def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfi
     test = _recorded_test(model, best)
     if test is None and splits.test is not None:
         pairs = list(splits.test)
-        lowercase = (config.tokenizer.target or config.tokenizer).lowercase
+        folds_case = (config.tokenizer.target or config.tokenizer).folds_case
         translations = Translator(best).translate([pair.source for pair in pairs], config.search)
-        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], lowercase)
+        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
         test = {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(config.search)}
     plot_training_curves(run / "log.jsonl", run / "curves.png")
     best.with_history(**({"test": test} if test else {})).save(model, _probe_texts(splits))
@@ -418,16 +434,22 @@ def _validator(
         store.source.lengths + 1, store.target.lengths + 1, BatchingConfig(target_tokens=VALIDATION_TOKENS)
     )
 
+    wants_exact_match = config.validation.exact_match or config.data.is_generated
+
     def batch(pairs: NDArray[np.int64]) -> Batch:
         return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], bundle.special)
 
     def validate(model: nn.Module) -> dict[str, float]:
         scores = measure_loss(model, (batch(pairs) for pairs in plan))
-        if config.validation.bleu:
+        if config.validation.bleu or wants_exact_match:
             pairs = list(splits.validation)
-            outputs = Translator(replace(bundle, model=model)).translate([p.source for p in pairs], Beam(size=1))
-            lowercase = (config.tokenizer.target or config.tokenizer).lowercase
-            scores["bleu"] = score_bleu([o.text for o in outputs], [p.target for p in pairs], lowercase).score
+            translations = Translator(replace(bundle, model=model)).translate([p.source for p in pairs], Beam(size=1))
+            outputs, references = [t.text for t in translations], [p.target for p in pairs]
+            folds_case = (config.tokenizer.target or config.tokenizer).folds_case
+            if config.validation.bleu:
+                scores["bleu"] = score_bleu(outputs, references, folds_case).score
+            if wants_exact_match:
+                scores["exact_match"] = exact_match(outputs, references, folds_case)
         return scores
 
     return validate

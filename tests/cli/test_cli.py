@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 Command = Callable[..., tuple[int, str, str]]
-VERBS = ("quickstart", "recipes", "train", "translate", "evaluate", "compare", "info", "average", "runs")
+VERBS = ("quickstart", "recipes", "data", "train", "translate", "evaluate", "compare", "info", "average", "runs")
 
 
 def in_a_process(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -122,6 +122,9 @@ def test_an_existing_output_is_not_written_over(
         (["train", "quickstart", "training.updates"], "expected key=value"),
         (["train", "quickstart", "tokenizer.kind=bpe", "tokenizer.size=90000"], "set tokenizer.size to at most"),
         (["train", "quickstart", "--device", "toaster"], "--device toaster"),
+        (["train", "quickstart", "data.dataset=ptb"], "ptb is text of one language"),
+        (["data", "get", "multi31k"], "no data set 'multi31k'"),
+        (["data", "get", "copy"], "copy is generated when it is used"),
         (["translate", "nowhere"], "no such model"),
         (["translate", "."], "is not a model"),
         (["info", "nowhere"], "no such model"),

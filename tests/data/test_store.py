@@ -1,5 +1,7 @@
 """A store holds a corpus's pairs as ids, aligned, and is built once for the same contents."""
 
+import os
+import time
 import tracemalloc
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +16,7 @@ from tokenizers import models, pre_tokenizers
 from transduce.data import store as module
 from transduce.data.store import open_store
 from transduce.errors import DataError
+from transduce.text.cleaning import Identical
 from transduce.text.corpus import ParallelCorpus, SentencePair
 from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers, train_tokenizer
 
@@ -216,3 +219,46 @@ def test_ids_are_wide_enough_for_the_vocabulary(tmp_path, size, dtype):
     store = open_store(corpus((f"w{size - 1} w7", "x")), Tokenizers(large, BYTES), None, tmp_path)
     assert store.source.ids.dtype == dtype
     assert store.source[0].tolist() == [size - 1, 7]
+
+
+@pytest.mark.parametrize("damage", ["a byte is turned", "a file is cut", "a file is gone", "the record is cut"])
+def test_a_damaged_store_is_built_anew(tmp_path, damage):
+    toys, read = counted([SentencePair("ab", "cd"), SentencePair("ef", "gh")])
+    whole = texts(open_store(toys, BOTH, None, tmp_path))
+    (folder,) = (tmp_path / "stores").iterdir()
+    file = folder / ("store.json" if damage == "the record is cut" else "target.ids")
+    content = file.read_bytes()
+    if damage == "a file is gone":
+        file.unlink()
+    else:
+        file.write_bytes(content[:-2] if "cut" in damage else bytes([content[0] ^ 1]) + content[1:])
+    assert texts(open_store(toys, BOTH, None, tmp_path)) == whole
+    assert read["pairs"] == 4
+    open_store(toys, BOTH, None, tmp_path)
+    assert read["pairs"] == 4
+
+
+def test_what_killed_builds_left_goes_when_it_is_old_and_running_builds_stay(tmp_path):
+    stores = tmp_path / "stores"
+    for name, age in (("building-old", 2 * module.ABANDONED), ("building-now", module.ABANDONED / 2)):
+        (stores / name).mkdir(parents=True)
+        (stores / name / "source.ids").write_bytes(b"x")
+        then = time.time() - age
+        for path in (stores / name / "source.ids", stores / name):
+            os.utime(path, (then, then))
+    open_store(corpus(("a", "b")), BOTH, None, tmp_path)
+    assert sorted(path.name for path in stores.glob("building-*")) == ["building-now"]
+
+
+def test_what_cleaning_leaves_out_is_counted_and_makes_another_store(tmp_path):
+    toys = corpus(("a", "a"), ("a", "b"), ("c", "c"), ("d", " "))
+    cleaned = toys.filtered([Identical()])
+    assert len(open_store(toys, BOTH, None, tmp_path)) == 3
+    for _ in range(2):  # built, and found again
+        store = open_store(cleaned, BOTH, None, tmp_path)
+        assert texts(store) == [("a", "b")]
+        assert {reason: found.count for reason, found in store.dropped.items()} == {
+            "with equal sides": 2,
+            "with a blank side": 1,
+        }
+        assert store.dropped["with equal sides"].examples == ["a | a", "c | c"]

@@ -1,18 +1,21 @@
 """A data set is what its name says, wherever it comes from, or an error says what to do."""
 
 import gzip
-import hashlib
-import http.server
 import os
-import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from transduce.config import convert
 from transduce.errors import ConfigError, DataError
-from transduce.text import datasets
-from transduce.text.datasets import DATASETS, DataConfig, fetch, find_dataset, open_split, open_splits
+from transduce.text import library
+from transduce.text.datasets import DataConfig, open_split, open_splits, open_text
+from transduce.text.download import Remote
+from transduce.text.overlap import plain
+from transduce.text.registry import DATASETS, Dataset, find_dataset
+from transduce.text.sequences import SequencesConfig
+from transduce.text.splitting import letters_of
 
 needs_multi30k = pytest.mark.skipif(
     not (Path(os.environ.get("TRANSDUCE_DATA") or "/nowhere") / "multi30k").is_dir(),
@@ -23,7 +26,7 @@ needs_multi30k = pytest.mark.skipif(
 @needs_multi30k
 @pytest.mark.parametrize(("split", "pairs"), [("val", 1014), ("test_2016_flickr", 1000)])
 def test_multi30k_is_found_in_the_folder_of_data(split, pairs, monkeypatch):
-    monkeypatch.setattr(datasets.pooch, "retrieve", None)  # nothing is downloaded
+    monkeypatch.setattr(library, "retrieve", None)  # nothing is downloaded
     german_english = list(open_split("multi30k", split, "de", "en"))
     assert len(german_english) == pairs
     turned = [(pair.target, pair.source) for pair in open_split("multi30k", split, "en", "de")]
@@ -39,107 +42,198 @@ def test_a_built_in_data_set_gives_all_three_splits():
     assert len(contents) == 3
 
 
+@needs_multi30k
+@pytest.mark.parametrize("name", ["iwslt15-en-vi", "tanaka-en-ja", "newstest"])
+def test_what_the_folder_of_data_holds_is_read_in_both_directions(name):
+    dataset = find_dataset(name)
+    source, target = dataset.languages[:2]
+    pairs = list(open_split(name, dataset.validation, source, target))
+    turned = open_split(name, dataset.validation, target, source)
+    assert len(pairs) >= 500
+    assert [(pair.target, pair.source) for pair in turned] == [(pair.source, pair.target) for pair in pairs]
+
+
+@needs_multi30k
+def test_the_years_of_newstest_are_joined():
+    years = [len(list(open_split("newstest", f"newstest{year}", "de", "fr"))) for year in range(2008, 2013)]
+    assert years == [2051, 2525, 2489, 3003, 3003]
+    splits = open_splits(DataConfig(dataset="newstest", source="de", target="fr"), Path())
+    assert len(list(splits.train[0].corpus)) == sum(years)
+    assert len(list(splits.validation)) == 3000
+    assert splits.test is None
+
+
+@needs_multi30k
+def test_a_part_says_so():
+    assert "the first 30,000 of 133,317 pairs" in open_split("iwslt15-en-vi", "train", "en", "vi").name
+    assert open_split("iwslt15-en-vi", "tst2012", "en", "vi").name == "iwslt15-en-vi tst2012"
+
+
+@needs_multi30k
+def test_text_of_one_language_is_read_line_by_line():
+    train, validation = (list(open_text("tinyshakespeare", split)) for split in ("train", "validation"))
+    characters = [sum(len(line) + 1 for line in lines) for lines in (train, validation)]
+    assert sum(characters) == 1_115_394
+    assert characters[0] == pytest.approx(0.9 * sum(characters), abs=3)
+    assert len(list(open_text("ptb", "validation"))) == 3370
+    contents = {open_text("tinyshakespeare", split).content() for split in ("train", "validation")}
+    assert len(contents) == 2
+
+
+def test_a_set_in_one_piece_is_cleaned_and_then_split(tmp_path, monkeypatch):
+    (tmp_path / "toys").mkdir()
+    rows = [f"{'We' if n % 7 else 'You'} sleep {n % 100}.\tschlafen {n % 130}" for n in range(400)]
+    (tmp_path / "toys" / "all.txt").write_text("".join(f"{row}\n" for row in rows))
+    monkeypatch.setenv("TRANSDUCE_DATA", str(tmp_path))
+    monkeypatch.setitem(DATASETS, "toys", Dataset("toys", "Toys", "none", ("en", "de"), 400, {"all": ("all.txt",)}))
+    config = convert(
+        {
+            "dataset": "toys",
+            "source": "de",
+            "target": "en",
+            "validation_share": 0.2,
+            "test_share": 0.1,
+            "cleaning": [
+                {"kind": "prefix", "side": "target", "prefixes": ["we "]},
+                {"kind": "overlap", "of": "source"},
+            ],
+        },
+        DataConfig,
+        "x.toml",
+    )
+    splits = open_splits(config, Path())
+    assert splits.test is not None
+    train, validation, test = (list(part) for part in (splits.train[0].corpus, splits.validation, splits.test))
+    for part in (train, validation, test):
+        assert part
+        assert all(pair.target.startswith("We ") and pair.source.startswith("schlafen") for pair in part)
+    assert {letters_of(p.target) for p in train}.isdisjoint(letters_of(p.target) for p in [*validation, *test])
+    assert {plain(p.source) for p in train}.isdisjoint(plain(p.source) for p in [*validation, *test])
+    assert open_splits(msgspec.structs.replace(config, test_share=0.0), Path()).test is None
+
+
 def test_a_file_of_other_contents_in_the_folder_of_data_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "multi30k").mkdir()
-    (tmp_path / "multi30k" / "val.de.gz").write_bytes(b"something else")
+    for file in ("val.de.gz", "val.en.gz", "val.fr.gz"):
+        (tmp_path / "multi30k" / file).write_bytes(b"something else")
     monkeypatch.setenv("TRANSDUCE_DATA", str(tmp_path))
     with pytest.raises(DataError, match=r"val\.de\.gz: its contents are not those of multi30k's val\.de\.gz"):
         open_split("multi30k", "val", "de", "en")
 
 
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """Files served on this machine, and what was asked for."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    asked = []
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments):
-            super().__init__(*arguments, directory=str(folder))
-
-        def log_message(self, *_):
-            asked.append(self.path)
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path / "cache"))
-        monkeypatch.delenv("TRANSDUCE_DATA", raising=False)
-        monkeypatch.setattr(datasets, "MULTI30K_HOME", f"http://127.0.0.1:{running.server_address[1]}")
-        yield folder, asked
-        running.shutdown()
-        thread.join()
+def served(server, monkeypatch, files):
+    """A data set `toys` of these files, not yet downloaded."""
+    remotes = []
+    for name, lines in files.items():
+        (server.folder / name).write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+        remotes.append(Remote(f"{server.address}/{name}", {name: ""}))
+    splits = {part: (f"{part}.{{language}}.gz",) for part in ("train", "validation", "test")}
+    dataset = Dataset(
+        "toys",
+        "Toys",
+        "none",
+        ("de", "en"),
+        3,
+        splits,
+        tuple(remotes),
+        {"train": ("part.{language}.gz",)},
+        {"train": "the first pair"},
+    )
+    monkeypatch.setitem(DATASETS, "toys", dataset)
+    return dataset
 
 
-def serve(folder, monkeypatch, contents):
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
-        monkeypatch.setitem(datasets.MULTI30K_SHA256, name, hashlib.sha256(content).hexdigest())
+FILES = {"train.de.gz": ["ja", "nein"], "train.en.gz": ["yes", "no"], "test.de.gz": ["ja"], "test.en.gz": ["yes"]}
 
 
-def test_a_download_is_kept_and_not_repeated(server, tmp_path, monkeypatch):
-    folder, asked = server
-    serve(folder, monkeypatch, {"val.de.gz": gzip.compress(b"ja\n"), "val.en.gz": gzip.compress(b"yes\n")})
+def sources(split, language="de"):
+    return [pair.source for pair in open_split("toys", split, language, "en" if language == "de" else "de")]
+
+
+def test_only_what_is_needed_is_downloaded_and_kept(file_server, monkeypatch):
+    dataset = served(file_server, monkeypatch, FILES)
+    assert library.place_of(dataset) == "to download"
     for _ in range(2):
-        assert [(pair.source, pair.target) for pair in open_split("multi30k", "val", "de", "en")] == [("ja", "yes")]
-    assert sorted(asked) == ["/val.de.gz", "/val.en.gz"]
-    kept = [path.name for path in (tmp_path / "cache" / "datasets" / "multi30k").iterdir()]
-    assert sorted(kept) == ["val.de.gz", "val.en.gz"]
+        assert sources("test") == ["ja"]
+        assert sources("test", "en") == ["yes"]
+    assert sorted(name for name, _ in file_server.asked) == ["test.de.gz", "test.en.gz"]
 
 
-def test_a_download_of_other_contents_is_an_error_and_not_kept(server, tmp_path, monkeypatch):
-    folder, _ = server
-    serve(folder, monkeypatch, {"val.de.gz": b"right"})
-    (folder / "val.de.gz").write_bytes(b"wrong")
-    with pytest.raises(DataError, match=r"/val\.de\.gz: the download is not multi30k's val\.de\.gz \(SHA-256"):
-        open_split("multi30k", "val", "de", "en")
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-
-
-def test_a_kept_file_that_was_damaged_is_downloaded_anew(server, tmp_path, monkeypatch):
-    folder, asked = server
-    serve(folder, monkeypatch, {"val.de.gz": b"right"})
-    arguments = ("multi30k", "val.de.gz", f"{datasets.MULTI30K_HOME}/val.de.gz", datasets.MULTI30K_SHA256["val.de.gz"])
-    fetch(*arguments).write_bytes(b"damaged")
-    assert fetch(*arguments).read_bytes() == b"right"
-    assert len(asked) == 2
-
-
-def test_what_cannot_be_downloaded_says_where_to_put_it(server):
-    with pytest.raises(DataError, match=r"/val\.de\.gz cannot be downloaded .*multi30k/val\.de\.gz.*TRANSDUCE_DATA"):
-        open_split("multi30k", "val", "de", "en")
-
-
-def test_the_folder_of_data_comes_before_the_download(server, tmp_path, monkeypatch):
-    folder, asked = server
-    serve(folder, monkeypatch, {"val.de.gz": b"right"})
-    (tmp_path / "data" / "multi30k").mkdir(parents=True)
-    (tmp_path / "data" / "multi30k" / "val.de.gz").write_bytes(b"right")
+def test_the_folder_of_data_comes_before_a_download_and_a_whole_before_a_part(file_server, tmp_path, monkeypatch):
+    dataset = served(file_server, monkeypatch, FILES)
+    (tmp_path / "data" / "toys").mkdir(parents=True)
+    for language, word in (("de", "vielleicht"), ("en", "perhaps")):
+        (tmp_path / "data" / "toys" / f"part.{language}.gz").write_bytes(gzip.compress(f"{word}\n".encode()))
     monkeypatch.setenv("TRANSDUCE_DATA", str(tmp_path / "data"))
-    path = fetch("multi30k", "val.de.gz", "http://127.0.0.1:9/none", datasets.MULTI30K_SHA256["val.de.gz"])
-    assert path == tmp_path / "data" / "multi30k" / "val.de.gz"
-    assert not asked
+    assert sources("train") == ["vielleicht"]
+    assert file_server.asked == []
+    assert library.place_of(dataset) == "a part in TRANSDUCE_DATA"
+    assert library.what_is_missing(dataset) == [
+        "train: only the first pair",
+        "validation: not there",
+        "test: not there",
+    ]
+    library.download(dataset, ["train.de.gz", "train.en.gz"])
+    assert sources("train") == ["ja", "nein"]
+    for name in FILES:
+        (tmp_path / "data" / "toys" / name).write_bytes(gzip.compress(b"own\n"))
+    assert sources("train") == ["own"]
+
+
+def test_what_was_downloaded_whole_is_in_the_cache(file_server, monkeypatch):
+    more = {f"validation.{language}.gz": ["x"] for language in ("de", "en")}
+    dataset = served(file_server, monkeypatch, FILES | more)
+    folder = library.download(dataset)
+    assert library.place_of(dataset) == "cache"
+    assert {path.name for path in folder.glob("*.gz")} == set(FILES | more)
+
+
+def test_every_data_set_is_described_and_its_files_have_an_address():
+    for name, dataset in DATASETS.items():
+        assert dataset.name == name
+        assert dataset.description and dataset.licence and dataset.size and dataset.languages
+        offered = {file for remote in dataset.remotes for file in remote.keep}
+        wanted = {file for files in dataset.splits.values() for file in library._names(dataset, files)}
+        assert offered == wanted, name
+        assert {dataset.validation} <= set(dataset.split_names)
+        assert dataset.test is None or dataset.test in dataset.split_names
+        assert all(remote.address.startswith("https://") for remote in dataset.remotes)
 
 
 def test_an_unknown_data_set_lists_the_known():
-    with pytest.raises(ConfigError, match=r"data\.dataset: no data set 'multi'; there are multi30k, grammar"):
+    with pytest.raises(ConfigError, match=r"data\.dataset: no data set 'multi'; there are multi30k, .*grammar"):
         find_dataset("multi")
 
 
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if dataset.kind != "text"])
 def test_an_unknown_split_or_language_lists_the_known(name):
     dataset = DATASETS[name]
     source, target = dataset.languages[:2]
-    with pytest.raises(ConfigError, match=f"{name} has no split 'x'; it has {', '.join(dataset.splits)}"):
+    with pytest.raises(ConfigError, match=f"{name} has no split 'x'; it has {', '.join(dataset.split_names)}"):
         open_split(name, "x", source, target)
     for languages in (("xx", target), (source, "xx")):
         with pytest.raises(ConfigError, match=f"{name} has no language 'xx'; it has {', '.join(dataset.languages)}"):
-            open_split(name, dataset.train, *languages)
+            open_split(name, "train", *languages)
     with pytest.raises(ConfigError, match=f"source and target are both '{source}'"):
-        open_split(name, dataset.train, source, source)
+        open_split(name, "train", source, source)
+
+
+def test_text_of_one_language_is_no_data_for_translation():
+    with pytest.raises(ConfigError, match="ptb is text of one language, without translations"):
+        open_splits(DataConfig(dataset="ptb"), Path())
+    with pytest.raises(ConfigError, match=r"multi30k holds sentence pairs; .* tinyshakespeare, ptb, wikitext-2"):
+        open_text("multi30k", "train")
+    with pytest.raises(ConfigError, match="ptb has no split 'x'; it has train, validation, test"):
+        open_text("ptb", "x")
+
+
+def test_settings_of_generated_sequences_reach_them():
+    sizes = SequencesConfig(symbols=4, train=30, validation=20, test=10)
+    splits = open_splits(DataConfig(dataset="reverse", sequences=sizes), Path())
+    assert splits.test is not None
+    assert [len(list(part)) for part in (splits.train[0].corpus, splits.validation, splits.test)] == [30, 20, 10]
+    for pair in splits.validation:
+        assert pair.target.split() == pair.source.split()[::-1]
 
 
 def test_files_are_sought_from_the_folder_that_names_them(tmp_path):
@@ -181,9 +275,17 @@ def test_file_names_and_tables_are_not_mixed(tmp_path):
         ({}, "give either dataset or train"),
         ({"dataset": "multi30k", "train": "a.tsv"}, "give either dataset or train"),
         ({"train": "a.tsv"}, "training files need validation files"),
+        ({"dataset": "copy", "validation_share": 0.6, "test_share": 0.4}, "both together below 1"),
+        ({"train": "a.tsv", "validation": "v.tsv", "split": "random"}, "split: only for a built-in data set"),
+        ({"dataset": "multi30k", "sequences": {}}, "sequences: only for the data sets copy and reverse"),
         ({"train": [{"files": "a.tsv", "weight": 0}], "validation": "v.tsv"}, r"train\[0\]: weight must be above 0"),
     ],
 )
 def test_settings_that_contradict_each_other_say_so(tree, pattern):
     with pytest.raises(ConfigError, match=pattern):
         convert(tree, DataConfig, "x.toml")
+
+
+def test_a_split_for_a_data_set_that_has_one_is_refused():
+    with pytest.raises(ConfigError, match=r"data\.split_seed: multi30k has a split of its own; leave it out"):
+        open_splits(DataConfig(dataset="multi30k", source="de", target="en", split_seed=2), Path())

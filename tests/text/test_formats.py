@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from transduce.errors import DataError
 from transduce.text.corpus import ParallelCorpus, SentencePair
-from transduce.text.formats import open_bytes, parallel_files, read_lines
+from transduce.text.formats import open_bytes, parallel_files, read_lines, text_file
 
 COMPRESS = {
     "": bytes,
@@ -247,3 +247,31 @@ def test_pairs_in_memory_have_a_content_of_their_own():
         ParallelCorpus.of_pairs("x", [SentencePair(*pair) for pair in variant]).content() for variant in variants
     ]
     assert len(set(contents)) == len(variants)
+
+
+def test_segments_of_sgml_are_lines(tmp_path):
+    (tmp_path / "s.en.sgm").write_text(
+        '<srcset setid="x" srclang="any">\n<doc docid="d">\n<hl>\n<seg id="1">A &amp; B</seg>\n</hl>\n<p>\n'
+        '<seg id="2"> c &lt;d&gt; </seg>\n</p>\n</doc>\n</srcset>\n'
+    )
+    (tmp_path / "t.de").write_text("eins\nzwei\n")
+    pairs = [(pair.source, pair.target) for pair in parallel_files([tmp_path / "s.en.sgm", tmp_path / "t.de"])]
+    assert pairs == [("A & B", "eins"), ("c <d>", "zwei")]
+    (tmp_path / "s.en.sgm").write_text('\n<seg id="1">never\n')
+    with pytest.raises(DataError, match=r"s\.en\.sgm: line 2 begins a segment that does not end on it"):
+        list(parallel_files([tmp_path / "s.en.sgm", tmp_path / "t.de"]))
+
+
+def test_a_corpus_of_several_reads_one_after_another():
+    parts = [ParallelCorpus.of_pairs("x", [SentencePair(f"{n}", "y")]) for n in range(3)]
+    joined = ParallelCorpus.joined("all", parts)
+    for _ in range(2):
+        assert [pair.source for pair in joined] == ["0", "1", "2"]
+    assert joined.content() != ParallelCorpus.joined("all", parts[::-1]).content()
+
+
+def test_lines_of_one_language_may_be_a_stretch_of_a_file(tmp_path):
+    (tmp_path / "x.txt").write_text("a\nb\nc\nd\n")
+    stretches = [(0, None), (1, 3), (3, None)]
+    assert [list(text_file(tmp_path / "x.txt", *s)) for s in stretches] == [["a", "b", "c", "d"], ["b", "c"], ["d"]]
+    assert len({text_file(tmp_path / "x.txt", *s).content() for s in stretches}) == 3

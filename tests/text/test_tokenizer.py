@@ -305,3 +305,24 @@ def test_a_brought_file_that_is_missing_or_no_tokenizer_is_named(tmp_path):
         train_tokenizer(SideConfig(kind="file", file="x.json"), [], tmp_path)
     with pytest.raises(CheckpointError, match=r"gone\.json: no such file"):
         Tokenizer.load(tmp_path / "gone.json")
+
+
+@pytest.mark.parametrize("kind", ["words", "bpe", "characters"])
+def test_letters_are_all_that_is_read_of_a_text_here_and_when_loaded_again(kind, tmp_path):
+    texts = ["I'm “OK”, 7 times!", "Où ça ? Ici.", "где я"] * 9
+    made = train_tokenizer(
+        SideConfig(kind=kind, normalize="letters", min_frequency=1, size=None if kind != "bpe" else 285), texts
+    )
+    made.save(tmp_path / "t.json")
+    for tokenizer in (made, Tokenizer.load(tmp_path / "t.json")):
+        for text, plain in (("I’m OK times!", "i m ok times!"), ("OÙ  (ÇA) ?", "ou ca?"), ("ГДЕ Я", "где я")):
+            decoded = tokenizer.decode(tokenizer.encode(text))
+            assert decoded.replace(" ?", "?") == plain
+            assert tokenizer.encode(plain) == tokenizer.encode(plain.upper())
+        assert tokenizer.encode(" 12 … ") == []
+
+
+def test_letters_fold_case_for_scores_too():
+    assert SideConfig(normalize="letters").folds_case
+    assert SideConfig(lowercase=True).folds_case
+    assert not SideConfig().folds_case

@@ -123,7 +123,8 @@ def _check_names(systems: list[str]) -> None:
 
 def _training_text(translators: "list[Translator]") -> Iterable[str] | None:
     """The target side of the built-in data set that all models were trained on, or None."""
-    from transduce.text.datasets import DATASETS, open_split
+    from transduce.text.datasets import open_split
+    from transduce.text.registry import DATASETS
 
     trained_on = {
         (bundle.history.get("data"), bundle.config.source, bundle.config.target)
@@ -134,4 +135,4 @@ def _training_text(translators: "list[Translator]") -> Iterable[str] | None:
     ((data, source, target),) = trained_on
     if data not in DATASETS:
         return None
-    return (pair.target for pair in open_split(data, DATASETS[data].train, source, target))
+    return (pair.target for pair in open_split(data, "train", source, target))

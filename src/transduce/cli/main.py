@@ -10,6 +10,7 @@ import typer
 from transduce import __version__
 from transduce.cli.average import average
 from transduce.cli.compare import compare
+from transduce.cli.data import data
 from transduce.cli.evaluate import evaluate
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 for verb in (quickstart, recipes, train, runs, average, translate, evaluate, compare, info):
     app.command()(verb)
+app.add_typer(data, name="data")
 
 
 def _print_version(asked: bool) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from transduce.cli.model import open_translator
 from transduce.errors import InputError
 from transduce.inference.translator import Translator
-from transduce.text.datasets import find_dataset, open_split
+from transduce.text.datasets import open_split
 from transduce.text.formats import parallel_files, read_lines
+from transduce.text.registry import find_dataset
 
 System = Translator | list[str]
 """A model, or outputs that are there already."""
@@ -40,6 +41,8 @@ class TestSetOptions:
             corpus = parallel_files([self.source, self.reference])
         else:
             split = self.split or find_dataset(self.dataset).test
+            if split is None:
+                raise InputError(f"{self.dataset} has no test set; choose another part with --split")
             corpus = open_split(self.dataset, split, *self._languages(systems))
         pairs = list(corpus)
         return TestSet([pair.source for pair in pairs], [pair.target for pair in pairs])

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import tempfile
+import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +20,13 @@ from transduce.files import write_text
 from transduce.text.corpus import ParallelCorpus, SentencePair
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
-FORMAT = 1
+FORMAT = 2
+SIDES = ("source", "target")
+FILES = [f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets")]
 PAIRS_AT_ONCE = 4096
 MOST_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
 SHOWN = 3
+ABANDONED = 3600.0  # seconds without a write after which a store that is being built is taken to be left behind
 
 
 @dataclass(frozen=True)
@@ -69,28 +74,53 @@ def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int |
     """
     made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
     folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
-    if not (folder / "store.json").exists():
+    store = _read(folder)
+    if store is None:
+        shutil.rmtree(folder, ignore_errors=True)
         _build(corpus, tokenizers, max_tokens, folder)
-    facts = json.loads((folder / "store.json").read_text())
-    source, target = (
-        Side(
-            np.memmap(folder / f"{side}.ids", dtype=facts["dtype"], mode="r"),
-            np.fromfile(folder / f"{side}.offsets", dtype=np.int64),
+        store = _read(folder)
+    if store is None:
+        raise DataError(f"{folder}: damaged as soon as it was written; is the disk sound?")
+    return store
+
+
+def _read(folder: Path) -> TokenStore | None:
+    """The store in a folder; None where there is none, or where its files are not what was written."""
+    try:
+        facts = json.loads((folder / "store.json").read_text())
+        if any(_checksum(folder / name) != checksum for name, checksum in facts["checksums"].items()):
+            return None
+        source, target = (
+            Side(
+                np.memmap(folder / f"{side}.ids", dtype=facts["dtype"], mode="r"),
+                np.fromfile(folder / f"{side}.offsets", dtype=np.int64),
+            )
+            for side in SIDES
         )
-        for side in ("source", "target")
-    )
-    dropped = {reason: Dropped(**found) for reason, found in facts["dropped"].items()}
+        dropped = {reason: Dropped(**found) for reason, found in facts["dropped"].items()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
     return TokenStore(source, target, dropped)
+
+
+def _checksum(path: Path) -> int:
+    """CRC-32, which finds damage at the speed of reading."""
+    value = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 16):
+            value = zlib.crc32(chunk, value)
+    return value
 
 
 def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path) -> None:
     """Write beside the folder, then rename, so that a half-built store is never found."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(folder.parent)
     building = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
     try:
         writer = _Writer(building, np.dtype(np.uint16 if max(map(len, _both(tokenizers))) <= 2**16 else np.uint32))
         with writer:
-            for pairs in _chunks(iter(corpus)):
+            for pairs in _chunks(corpus.sift(writer.drop)):
                 _write_chunk(pairs, tokenizers, max_tokens, writer)
         if not writer.kept:
             reasons = ", ".join(f"{d.count:,} {reason}" for reason, d in writer.dropped.items())
@@ -98,6 +128,7 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
         _check_unknown(corpus.name, writer.unknown, writer.tokens)
         facts = {
             "dtype": writer.dtype.name,
+            "checksums": {name: _checksum(building / name) for name in FILES},
             "dropped": {r: {"count": d.count, "examples": d.examples} for r, d in writer.dropped.items()},
         }
         write_text(building / "store.json", json.dumps(facts))
@@ -108,6 +139,17 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
                 raise
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def _remove_abandoned(stores: Path) -> None:
+    """What killed builds left behind goes; builds of other processes, which write all the time, stay."""
+    for building in stores.glob("building-*"):
+        try:
+            newest = max(path.stat().st_mtime for path in (building, *building.iterdir()))
+        except OSError:  # its process has just finished
+            continue
+        if time.time() - newest > ABANDONED:
+            shutil.rmtree(building, ignore_errors=True)
 
 
 def _write_chunk(pairs: list[SentencePair], tokenizers: Tokenizers, max_tokens: int | None, writer: "_Writer") -> None:

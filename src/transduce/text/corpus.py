@@ -1,8 +1,10 @@
-"""Aligned sentences that can be read any number of times without being held in memory."""
+"""Text that can be read any number of times without being held in memory: aligned sentences, or lines."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -13,6 +15,31 @@ class SentencePair:
     target: str
 
 
+Keeps = Callable[[SentencePair], bool]
+"""Whether a pair is kept; asked of every pair of one pass, in order."""
+
+Drop = Callable[[str, SentencePair], None]
+"""Told of each pair that is left out, and why."""
+
+
+class Filter(Protocol):
+    """Decides which pairs of a corpus are kept."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why pairs are left out, in words that follow their number; None where they only belong to another split."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """A text that changes when decisions may."""
+        ...
+
+    def start(self) -> Keeps:
+        """Begin a pass; what is remembered of its pairs ends with it."""
+        ...
+
+
 @dataclass(frozen=True)
 class ParallelCorpus:
     """Sentence pairs that are read anew at each iteration; reading raises DataError where sides do not align."""
@@ -20,12 +47,43 @@ class ParallelCorpus:
     name: str
     """Where the pairs come from, for messages."""
     read: Callable[[], Iterator[SentencePair]]
-    """Starts a new pass."""
-    content: Callable[[], str]
-    """A hash that changes when the pairs do."""
+    """Starts a new pass over all pairs."""
+    fingerprint: Callable[[], str]
+    """A hash that changes when the pairs that are read do."""
+    filters: tuple[Filter, ...] = ()
+    """Applied to each pair in this order, until one leaves it out."""
 
     def __iter__(self) -> Iterator[SentencePair]:
-        return self.read()
+        return self.sift(lambda reason, pair: None)
+
+    def sift(self, drop: Drop) -> Iterator[SentencePair]:
+        """The pairs that the filters keep; `drop` is told of those that are left out for a reason."""
+        checks = [(step.reason, step.start()) for step in self.filters]
+        for pair in self.read():
+            for reason, keeps in checks:
+                if not keeps(pair):
+                    if reason is not None:
+                        drop(reason, pair)
+                    break
+            else:
+                yield pair
+
+    def content(self) -> str:
+        """A hash that changes when the pairs do."""
+        if not self.filters:
+            return self.fingerprint()
+        return _hash([self.fingerprint(), *(step.content for step in self.filters)])
+
+    def filtered(self, filters: Sequence[Filter], name: str | None = None) -> "ParallelCorpus":
+        """The same corpus, sifted further."""
+        return replace(self, name=name or self.name, filters=(*self.filters, *filters))
+
+    @staticmethod
+    def joined(name: str, corpora: Sequence["ParallelCorpus"]) -> "ParallelCorpus":
+        """Several corpora, one after another."""
+        return ParallelCorpus(
+            name, lambda: chain.from_iterable(corpora), lambda: _hash([corpus.content() for corpus in corpora])
+        )
 
     @staticmethod
     def of_pairs(name: str, pairs: Sequence[SentencePair]) -> "ParallelCorpus":
@@ -38,3 +96,22 @@ class ParallelCorpus:
             return digest.hexdigest()
 
         return ParallelCorpus(name, lambda: iter(pairs), content)
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """Lines of one language, read anew at each iteration."""
+
+    name: str
+    """Where the lines come from, for messages."""
+    read: Callable[[], Iterator[str]]
+    """Starts a new pass."""
+    content: Callable[[], str]
+    """A hash that changes when the lines do."""
+
+    def __iter__(self) -> Iterator[str]:
+        return self.read()
+
+
+def _hash(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

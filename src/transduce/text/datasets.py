@@ -1,18 +1,26 @@
 """Which texts a run learns from: files of the user's own, or a built-in data set by its name."""
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-
-import pooch
+from typing import Any, cast
 
 from transduce.config import Settings
-from transduce.errors import ConfigError, DataError
-from transduce.text.corpus import ParallelCorpus, SentencePair
-from transduce.text.formats import parallel_files
+from transduce.errors import ConfigError
+from transduce.text.cleaning import Overlap, Step, cleaning_filters, selecting_filters
+from transduce.text.corpus import ParallelCorpus, SentencePair, TextCorpus
+from transduce.text.download import Progress
+from transduce.text.formats import parallel_files, table_file, text_file
 from transduce.text.grammar import derive_pairs, split_pairs
+from transduce.text.library import find_split, in_language
+from transduce.text.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset
+from transduce.text.sequences import SequencesConfig, Task, sequence_pairs
+from transduce.text.splitting import Part, PartFilter, Side, Split, SplitKind
+
+GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
+SEQUENCES = ("copy", "reverse")
+TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
+SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
 
 
 class CorpusConfig(Settings, frozen=True):
@@ -32,7 +40,7 @@ class DataConfig(Settings, frozen=True):
     """A built-in data set, or files; paths are relative to the file that names them."""
 
     dataset: str | None = None
-    """Name of a built-in data set: multi30k, or grammar (generated English and German)."""
+    """Name of a built-in data set; `transduce data list` shows them."""
     source: str = "source"
     """Language to translate from; chooses the side of a built-in data set."""
     target: str = "target"
@@ -47,12 +55,46 @@ class DataConfig(Settings, frozen=True):
     """Source and target column of a .tsv (numbers from 1, or names in its header), or keys of a .jsonl."""
     max_tokens: int | None = None
     """Training pairs with more tokens on a side are left out, counted and shown; no limit unless given."""
+    cleaning: tuple[Step, ...] = ()
+    """Steps that leave out training pairs, in this order; each is counted and shown. Of a data set without a split of
+    its own, what they keep is split."""
+    split: SplitKind | None = None
+    """How a built-in data set without a split of its own is split: all pairs with the same English (else target)
+    sentence in one part (grouped, unless given), or each pair by itself (random), which leaks other translations."""
+    validation_share: float | None = None
+    """Share of its pairs to validate on, 0 to 1; 0.05 unless given."""
+    test_share: float | None = None
+    """Share of its pairs to test on, 0 to 1, 0 for no test set; 0.05 unless given."""
+    split_seed: int | None = None
+    """Decides which pairs these are; 1 unless given, apart from the run's seed."""
+    sequences: SequencesConfig | None = None
+    """Sizes of the generated data sets copy and reverse."""
 
     def __post_init__(self) -> None:
         if (self.dataset is None) == (self.train is None):
             raise ValueError("give either dataset or train")
         if self.train is not None and self.validation is None:
             raise ValueError("training files need validation files beside them")
+        if self.dataset is None and self.split_settings:
+            raise ValueError(f"{', '.join(self.split_settings)}: only for a built-in data set without its own split")
+        if self.sequences is not None and self.dataset not in SEQUENCES:
+            raise ValueError("sequences: only for the data sets copy and reverse")
+        self.chosen_split  # noqa: B018 - raises where the shares do not fit
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the pairs are made by a rule, so that each source has one right target."""
+        return self.dataset is not None and find_dataset(self.dataset).kind == "generated"
+
+    @property
+    def chosen_split(self) -> Split:
+        """How a data set without a split of its own is split."""
+        return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
+
+    @property
+    def split_settings(self) -> dict[str, Any]:
+        """The settings of the split that are given."""
+        return {name: value for name in SPLIT_FIELDS if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -71,16 +113,60 @@ class Splits:
     validation: ParallelCorpus
     test: ParallelCorpus | None
 
+    @property
+    def held_out(self) -> list[ParallelCorpus]:
+        """What is not trained on."""
+        return [self.validation, *([self.test] if self.test else [])]
 
-def open_splits(config: DataConfig, folder: Path) -> Splits:
-    """The corpora that the settings name; relative paths start from the folder."""
-    if config.dataset is not None:
-        dataset = find_dataset(config.dataset)
-        train, validation, test = (
-            open_split(config.dataset, split, config.source, config.target)
-            for split in (dataset.train, dataset.validation, dataset.test)
-        )
-        return Splits([WeightedCorpus(train)], validation, test)
+
+def open_splits(config: DataConfig, folder: Path, progress: Progress | None = None) -> Splits:
+    """The corpora that the settings name, training data cleaned; relative paths start from the folder."""
+    dataset = find_dataset(config.dataset) if config.dataset is not None else None
+    splits = _open_files(config, folder) if dataset is None else _open_dataset(dataset, config, progress)
+    is_cleaned = dataset is not None and not dataset.has_own_split  # all but the overlap, before it was split
+    steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_cleaned]
+    filters = cleaning_filters(steps, splits.held_out)
+    return replace(splits, train=[WeightedCorpus(each.corpus.filtered(filters), each.weight) for each in splits.train])
+
+
+def open_split(
+    name: str, split: str, source: str, target: str, config: DataConfig | None = None, progress: Progress | None = None
+) -> ParallelCorpus:
+    """One split of a built-in data set in one direction, not cleaned; one without splits of its own is split as the
+    settings say, or by default."""
+    dataset = find_dataset(name)
+    if split not in dataset.split_names:
+        raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.split_names)}")
+    if dataset.kind == "text":
+        raise ConfigError(f"{name} is text of one language, without translations; choose a data set of pairs")
+    for language in (source, target):
+        if language not in dataset.languages:
+            raise ConfigError(f"{name} has no language '{language}'; it has {', '.join(dataset.languages)}")
+    if source == target:
+        raise ConfigError(f"{name}: source and target are both '{source}'")
+    if dataset.kind == "generated":
+        return _generate(dataset.name, split, source, config)
+    if dataset.has_own_split:
+        return _open_pairs(dataset, split, source, target, progress)
+    whole = _open_pairs(dataset, WHOLE, source, target, progress)
+    selected = whole.filtered(selecting_filters(config.cleaning) if config else [])
+    drawn = config.chosen_split if config else Split()
+    grouped_by: Side = "source" if source == "en" else "target"
+    return selected.filtered([PartFilter(cast(Part, split), drawn, grouped_by)], f"{name} {split}")
+
+
+def open_text(name: str, split: str, progress: Progress | None = None) -> TextCorpus:
+    """One split of a built-in data set of one language."""
+    dataset = find_dataset(name)
+    if dataset.kind != "text":
+        raise ConfigError(f"{name} holds sentence pairs; for text of one language choose one of {', '.join(TEXTS)}")
+    if split not in dataset.splits:
+        raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")
+    (file,) = find_split(dataset, split, progress).files
+    return text_file(file, *dataset.lines.get(split, (0, None)))
+
+
+def _open_files(config: DataConfig, folder: Path) -> Splits:
     assert config.train is not None and config.validation is not None
     train_files = [config.train] if isinstance(config.train, str) else config.train
     plain = [entry for entry in train_files if isinstance(entry, str)]
@@ -99,120 +185,48 @@ def open_splits(config: DataConfig, folder: Path) -> Splits:
     )
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A data set that can be had by its name."""
+def _open_dataset(dataset: Dataset, config: DataConfig, progress: Progress | None) -> Splits:
+    if dataset.has_own_split and config.split_settings:
+        raise ConfigError(
+            f"data.{next(iter(config.split_settings))}: {dataset.name} has a split of its own; leave it out"
+        )
+    has_test = dataset.test is not None and (dataset.has_own_split or config.chosen_split.test > 0)
 
-    description: str
-    licence: str
-    languages: tuple[str, ...]
-    train: str
-    validation: str
-    test: str
-    splits: tuple[str, ...]
-    open: Callable[[str, str, str], ParallelCorpus]
-    """(split, source language, target language) to pairs."""
+    def open_one(split: str) -> ParallelCorpus:
+        return open_split(dataset.name, split, config.source, config.target, config, progress)
 
-
-def find_dataset(name: str) -> Dataset:
-    """The data set of that name."""
-    if name not in DATASETS:
-        raise ConfigError(f"data.dataset: no data set '{name}'; there are {', '.join(DATASETS)}")
-    return DATASETS[name]
+    return Splits(
+        [WeightedCorpus(open_one("train"))],
+        open_one(dataset.validation),
+        open_one(dataset.test) if has_test and dataset.test else None,
+    )
 
 
-def open_split(name: str, split: str, source: str, target: str) -> ParallelCorpus:
-    """One split of a built-in data set in one direction."""
-    dataset = find_dataset(name)
-    if split not in dataset.splits:
-        raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")
-    for language in (source, target):
-        if language not in dataset.languages:
-            raise ConfigError(f"{name} has no language '{language}'; it has {', '.join(dataset.languages)}")
-    if source == target:
-        raise ConfigError(f"{name}: source and target are both '{source}'")
-    return dataset.open(split, source, target)
+def _open_pairs(dataset: Dataset, split: str, source: str, target: str, progress: Progress | None) -> ParallelCorpus:
+    shelf = find_split(dataset, split, progress)
+    columns = [dataset.languages.index(language) + 1 for language in (source, target)]
+    corpora = [
+        parallel_files([in_language(file, source), in_language(file, target)])
+        if in_language(file, source) != file
+        else table_file(file, columns)
+        for file in shelf.files
+    ]
+    return ParallelCorpus.joined(f"{dataset.name} {split}{shelf.partial and f' ({shelf.partial})'}", corpora)
 
 
-def cache_folder() -> Path:
-    """Where downloads and token stores are kept: TRANSDUCE_CACHE, or the user's cache."""
-    return Path(os.environ.get("TRANSDUCE_CACHE") or pooch.os_cache("transduce"))
-
-
-def fetch(dataset: str, file: str, address: str, sha256: str) -> Path:
-    """A file of a data set: from TRANSDUCE_DATA, else from the cache, else downloaded; its hash is checked."""
-    local = os.environ.get("TRANSDUCE_DATA")
-    if local and (path := Path(local) / dataset / file).is_file():
-        if pooch.file_hash(str(path)) != sha256:
-            raise DataError(f"{path}: its contents are not those of {dataset}'s {file} (SHA-256 differs)")
-        return path
-    folder = cache_folder() / "datasets" / dataset
-    try:
-        pooch.get_logger().setLevel("WARNING")
-        return Path(pooch.retrieve(address, known_hash=f"sha256:{sha256}", fname=file, path=folder))
-    except ValueError:  # the wrong hash; pooch has removed the file
-        raise DataError(f"{address}: the download is not {dataset}'s {file} (SHA-256 differs)") from None
-    except OSError as error:
-        raise DataError(
-            f"{address} cannot be downloaded ({type(error).__name__}); get it elsewhere, put it in a folder as "
-            f"{dataset}/{file}, and set TRANSDUCE_DATA to that folder"
-        ) from None
-
-
-MULTI30K_HOME = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
-MULTI30K_SHA256 = {
-    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
-    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
-    "train.fr.gz": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
-    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
-    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
-    "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
-    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
-    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
-    "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
-}
-
-
-def _open_multi30k(split: str, source: str, target: str) -> ParallelCorpus:
-    files = [f"{split}.{language}.gz" for language in (source, target)]
-    return parallel_files([fetch("multi30k", f, f"{MULTI30K_HOME}/{f}", MULTI30K_SHA256[f]) for f in files])
-
-
-GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
-
-
-def _open_grammar(split: str, source: str, target: str) -> ParallelCorpus:
-    if source == "de":
-        raise ConfigError("grammar translates from en to de only: several English sentences share a German one")
-    part = _grammar_parts()[list(GRAMMAR_SIZES).index(split)]
-    return ParallelCorpus.of_pairs(f"grammar {split}", part)
+def _generate(name: str, split: str, source: str, config: DataConfig | None) -> ParallelCorpus:
+    if name == "grammar":
+        if source == "de":
+            raise ConfigError("grammar translates from en to de only: several English sentences share a German one")
+        return ParallelCorpus.of_pairs(f"grammar {split}", _grammar_parts()[split])
+    sizes = (config.sequences if config else None) or SequencesConfig()
+    return ParallelCorpus.of_pairs(f"{name} {split}", _sequence_parts(cast(Task, name), sizes)[split])
 
 
 @lru_cache(maxsize=1)
-def _grammar_parts() -> tuple[list[SentencePair], list[SentencePair], list[SentencePair]]:
+def _grammar_parts() -> dict[str, list[SentencePair]]:
     pairs = derive_pairs(sum(GRAMMAR_SIZES.values()), seed=1)
-    return split_pairs(pairs, GRAMMAR_SIZES["validation"], GRAMMAR_SIZES["test"])
+    return dict(zip(PARTS, split_pairs(pairs, GRAMMAR_SIZES["validation"], GRAMMAR_SIZES["test"]), strict=True))
 
 
-DATASETS = {
-    "multi30k": Dataset(
-        "Image captions in English, German and French (Elliott et al. 2016); 29,000 training pairs",
-        "research and education only",
-        ("de", "en", "fr"),
-        train="train",
-        validation="val",
-        test="test_2016_flickr",
-        splits=("train", "val", "test_2016_flickr"),
-        open=_open_multi30k,
-    ),
-    "grammar": Dataset(
-        "English and German sentences derived from a grammar that ships with Transduce",
-        "Apache-2.0",
-        ("en", "de"),
-        train="train",
-        validation="validation",
-        test="test",
-        splits=("train", "validation", "test"),
-        open=_open_grammar,
-    ),
-}
+_sequence_parts = lru_cache(maxsize=1)(sequence_pairs)

@@ -2,9 +2,11 @@
 
 import gzip
 import hashlib
+import html
 import io
 import itertools
 import lzma
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +17,7 @@ import msgspec
 import zstandard
 
 from transduce.errors import DataError
-from transduce.text.corpus import ParallelCorpus, SentencePair
+from transduce.text.corpus import ParallelCorpus, SentencePair, TextCorpus
 
 Columns = Sequence[int | str]
 """Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
@@ -61,7 +63,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
-    """A corpus in two line-aligned files, or in one file of pairs whose ending names its format."""
+    """A corpus in two line-aligned files (.sgm: WMT's SGML), or in one file of pairs whose ending names its format."""
     name = " and ".join(str(path) for path in paths)
     if any(Path(path).name == "-" for path in paths):
         raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
@@ -79,6 +81,22 @@ def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) 
     return ParallelCorpus(name, lambda: reader(path, columns), lambda: _hash_files(paths, str(columns)))
 
 
+def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
+    """A corpus in two columns of a file of any name, between tabs."""
+    open_bytes(path).close()
+    return ParallelCorpus(str(path), lambda: _tsv(path, columns), lambda: _hash_files([path], str(columns)))
+
+
+def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> TextCorpus:
+    """Lines of one file, from the one numbered `start`, counted from 0, up to before `stop`."""
+    open_bytes(path).close()
+    return TextCorpus(
+        str(path),
+        lambda: itertools.islice(read_lines(path), start, stop),
+        lambda: _hash_files([path], f"{start} {stop}"),
+    )
+
+
 def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz", ".zst")]
     ending = suffixes[-1] if suffixes else ""
@@ -90,7 +108,7 @@ def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator
 
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
     counts = [0, 0]
-    for source_line, target_line in itertools.zip_longest(read_lines(source), read_lines(target)):
+    for source_line, target_line in itertools.zip_longest(_segments(source), _segments(target)):
         counts[0] += source_line is not None
         counts[1] += target_line is not None
         if counts[0] == counts[1]:
@@ -99,6 +117,20 @@ def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]
         raise DataError(
             f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; they must be aligned line by line"
         )
+
+
+def _segments(path: str | Path) -> Iterator[str]:
+    """The lines of a file; of WMT's SGML the texts between <seg> and </seg>."""
+    if not {".sgm", ".sgml"}.intersection(Path(path).suffixes):
+        yield from read_lines(path)
+        return
+    for number, line in enumerate(read_lines(path), 1):
+        if "<seg" not in line.lower():
+            continue
+        segment = re.search(r"<seg\b[^>]*>(.*?)</seg>", line, re.IGNORECASE)
+        if segment is None:
+            raise DataError(f"{path}: line {number} begins a segment that does not end on it; expected <seg>...</seg>")
+        yield html.unescape(segment[1]).strip()
 
 
 def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

@@ -41,8 +41,8 @@ class SideConfig(Settings, frozen=True):
     kept."""
     lowercase: bool = False
     """Lower-case the text."""
-    normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD"] = "NFC"
-    """Unicode normalisation of the text."""
+    normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
+    """Unicode normalisation of the text; letters: lower case, no accents, and all but letters and .!? become spaces."""
     file: str | None = None
     """A Hugging Face tokenizer JSON of your own, for kind = "file"."""
 
@@ -51,6 +51,11 @@ class SideConfig(Settings, frozen=True):
             raise ValueError('kind = "file" and file = "..." go together')
         if self.size is not None and self.size < 5:
             raise ValueError("size must leave room for more than the 4 special tokens")
+
+    @property
+    def folds_case(self) -> bool:
+        """Whether upper and lower case become one."""
+        return self.lowercase or self.normalize == "letters"
 
 
 class TokenizerConfig(SideConfig, frozen=True):
@@ -286,9 +291,12 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
 def _normalizer(config: SideConfig) -> normalizers.Normalizer:
     """Any white space or control character is one space, so that tabs and line marks never enter a vocabulary."""
     steps = [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
-    if config.normalize != "none":
+    if config.normalize == "letters":
+        without_accents = [normalizers.NFD(), normalizers.StripAccents(), normalizers.NFC()]
+        steps = [*without_accents, normalizers.Replace(Regex(r"[^\p{L}.!?]+"), " "), *steps]
+    elif config.normalize != "none":
         steps.insert(0, getattr(normalizers, config.normalize)())
-    if config.lowercase:
+    if config.folds_case:
         steps.append(normalizers.Lowercase())
     return normalizers.Sequence(steps)
 

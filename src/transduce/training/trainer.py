@@ -74,6 +74,9 @@ class ValidationConfig(Settings, frozen=True):
     """Passes over the training data between validations."""
     bleu: bool = False
     """Translate the validation source, greedily, and report BLEU too."""
+    exact_match: bool = False
+    """Translate likewise and report the share of outputs that equal their reference, 0 to 1; for generated data sets,
+    of which each source has one right output, it always is."""
     patience: int | None = None
     """Validations without a lower loss after which the run ends."""
 

@@ -1,0 +1,121 @@
+"""`transduce data`: the built-in data sets, and how to get them."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transduce.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from transduce.text.download import Progress
+    from transduce.text.registry import Dataset
+
+MEGABYTE = 2**20
+
+data = typer.Typer(
+    help="List the built-in data sets, and download them. Example: `transduce data list`", no_args_is_help=True
+)
+
+
+@data.command("list")
+def list_datasets(json: Json = False) -> None:
+    """List the built-in data sets: what they are, and where they stand.
+
+    Example: `transduce data list`
+    """
+    from transduce.text.registry import DATASETS
+
+    facts = [_facts(dataset) for dataset in DATASETS.values()]
+    if json:
+        _print_json(facts)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "pairs or lines", "languages", "licence", "where it stands", box=None)
+    for each in facts:
+        size = f" ({each['bytes'] / MEGABYTE:,.0f} MB)" if each["bytes"] and each["where"] == "to download" else ""
+        where = "; ".join([each["where"] + size, *each["missing"]])
+        table.add_row(each["name"], f"{each['size']:,}", " ".join(each["languages"]), each["licence"], where)
+    Console().print(table)
+
+
+@data.command()
+def get(
+    name: Annotated[str, typer.Argument(help="A built-in data set; `transduce data list` shows them.")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Download a built-in data set whole into the cache, going on where an earlier download broke off.
+
+    Example: `transduce data get multi30k`
+    """
+    from transduce.errors import InputError
+    from transduce.text.library import download
+    from transduce.text.registry import find_dataset
+
+    dataset = find_dataset(name)
+    if dataset.kind == "generated":
+        raise InputError(f"{name} is generated when it is used; there is nothing to download")
+    with _show_progress(quiet) as progress:
+        folder = download(dataset, progress=progress)
+    if json:
+        _print_json(_facts(dataset) | {"folder": str(folder)})
+    else:
+        print(f"{name} is in {folder}")
+        print(f"licence: {dataset.licence}")
+
+
+def _facts(dataset: "Dataset") -> dict[str, Any]:
+    from transduce.text.library import place_of, what_is_missing
+
+    place = place_of(dataset)
+    return {
+        "name": dataset.name,
+        "description": dataset.description,
+        "kind": dataset.kind,
+        "size": dataset.size,
+        "languages": list(dataset.languages),
+        "licence": dataset.licence,
+        "splits": dataset.split_names,
+        "where": place,
+        "missing": what_is_missing(dataset) if place.startswith("a part") else [],
+        "bytes": dataset.download_size,
+        "downloads": [{"address": r.address, "checksum": r.checksum, "bytes": r.size} for r in dataset.remotes],
+    }
+
+
+def _print_json(facts: object) -> None:
+    import msgspec
+
+    print(msgspec.json.encode(facts).decode())
+
+
+@contextmanager
+def _show_progress(quiet: bool) -> "Iterator[Progress | None]":
+    """A bar a file on a terminal, a line a file elsewhere, nothing if quiet."""
+    from transduce.text.download import announce
+
+    if quiet:
+        yield None
+    elif not sys.stderr.isatty():
+        yield announce(lambda line: print(line, file=sys.stderr, flush=True))
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bars:
+            tasks: dict[str, TaskID] = {}
+
+            def show(address: str, done: int, total: int | None) -> None:
+                if address not in tasks:
+                    tasks[address] = bars.add_task(address.rsplit("/", 1)[-1])
+                bars.update(tasks[address], completed=done, total=total)
+
+            yield show

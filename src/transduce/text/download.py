@@ -1,0 +1,266 @@
+"""Public files into a folder of the cache: resumed after a break, verified, and never half there under their name."""
+
+import fcntl
+import hashlib
+import http.client
+import json
+import shutil
+import ssl
+import tarfile
+import time
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pooch
+
+from transduce.errors import DataError
+from transduce.files import write_text
+
+RECORD = "downloads.json"
+ATTEMPTS = 4  # in a row that bring nothing
+PAUSE = 0.5  # seconds before the second attempt, twice as many before each one more
+PATIENCE = 30  # seconds without a byte
+CHUNK = 1 << 16
+
+Progress = Callable[[str, int, int | None], None]
+"""Told of an address, the bytes that are there, and how many there will be, if that is known."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A public file, and what is kept of it."""
+
+    address: str
+    keep: Mapping[str, str]
+    """The names of files that are kept, with their places in the archive; one name and "" for a file that is none."""
+    checksum: str | None = None
+    """As in "sha256:..." or "md5:..."; None where it is not known: then that of the first download is recorded."""
+    size: int | None = None
+    """Bytes, roughly where the address does not pin a version."""
+
+
+@dataclass
+class Record:
+    """What is known of the files in a folder of downloads."""
+
+    addresses: dict[str, str]
+    """SHA-256 of what each address gave."""
+    files: dict[str, str]
+    """SHA-256 of each file that is kept."""
+
+    @staticmethod
+    def read(folder: Path) -> "Record":
+        """The folder's record, empty where there is none or it is damaged."""
+        try:
+            tree = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            return Record(dict(tree["addresses"]), dict(tree["files"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return Record({}, {})
+
+    def write(self, folder: Path) -> None:
+        """Keep the record in the folder."""
+        write_text(folder / RECORD, json.dumps({"addresses": self.addresses, "files": self.files}, indent=1))
+
+
+def announce(tell: Callable[[str], None]) -> Progress:
+    """Progress in lines: one when a download begins."""
+    announced: set[str] = set()
+
+    def progress(address: str, done: int, total: int | None) -> None:
+        if address not in announced:
+            announced.add(address)
+            tell(f"downloading {address}" + (f" ({total / 2**20:,.1f} MB)" if total else ""))
+
+    return progress
+
+
+def retrieve(remote: Remote, folder: Path, progress: Progress | None = None) -> None:
+    """Download what is not in the folder yet, or no longer what it was; another process that does so is waited for.
+
+    Raises DataError for an address that cannot be reached, a wrong or changed checksum, or an archive that is damaged
+    or lacks a file.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        record = Record.read(folder)
+        if all(is_intact(folder / name, record.files.get(name)) for name in remote.keep):
+            return
+        download = _download(remote, folder, record, progress)
+        record.addresses[remote.address] = sha256(download)
+        try:
+            for name, content in _contents(download, remote):
+                _write(content, folder / name)
+                record.files[name] = sha256(folder / name)
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+            raise DataError(f"{remote.address}: a damaged archive ({error})") from None
+        finally:
+            if download.name not in remote.keep:
+                download.unlink()
+        record.write(folder)
+
+
+def is_intact(path: Path, expected: str | None) -> bool:
+    """Whether a file is there with the SHA-256 expected of it."""
+    return expected is not None and path.is_file() and sha256(path) == expected
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _download(remote: Remote, folder: Path, record: Record, progress: Progress | None) -> Path:
+    """The file at the address, with the checksum known or recorded."""
+    pooch.get_logger().setLevel("WARNING")
+    name = next(iter(remote.keep)) if list(remote.keep.values()) == [""] else remote.address.rsplit("/", 1)[-1]
+    recorded = record.addresses.get(remote.address)
+    checksum = remote.checksum or (f"sha256:{recorded}" if recorded else None)
+    while True:
+        downloader = _Resuming(folder / f"{name}.part", checksum is not None, progress)
+        try:
+            return Path(pooch.retrieve(remote.address, checksum, fname=name, path=folder, downloader=downloader))
+        except ValueError:  # the wrong hash; pooch has removed the file
+            if downloader.has_resumed:  # perhaps two versions of the file, one begun and one continued
+                continue
+            if remote.checksum is None:
+                raise DataError(
+                    f"{remote.address} has changed since it was first downloaded (SHA-256 was {recorded}); if that is "
+                    f"right, remove {folder / RECORD} and try again"
+                ) from None
+            kind = remote.checksum.partition(":")[0].upper().replace("SHA256", "SHA-256")
+            raise DataError(f"{remote.address}: the download is not the {name} expected ({kind} differs)") from None
+        except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
+            raise DataError(
+                f"{remote.address} cannot be downloaded ({_describe(error)}); try again later, or get it elsewhere, "
+                f"put what is needed of it ({', '.join(remote.keep)}) in a folder named {folder.name}, and set "
+                f"TRANSDUCE_DATA to the folder above that"
+            ) from None
+
+
+class _Resuming:
+    """Downloads for pooch: appends to a .part file as long as what it continues can be trusted."""
+
+    def __init__(self, part: Path, is_verified: bool, progress: Progress | None) -> None:
+        self.part = part
+        self.is_verified = is_verified
+        self.progress = progress
+        self.has_resumed = False
+        self._version = part.with_name(f"{part.name}.version")  # what the server calls this state of the file
+
+    def __call__(self, address: str, output_file: str, _: object) -> None:
+        fruitless = 0
+        while True:
+            before = self._size()
+            try:
+                self._continue(address)
+                break
+            except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as e:
+                if isinstance(e, urllib.error.HTTPError) and e.code == 416:  # nothing after the part: it is no part
+                    self.part.unlink(missing_ok=True)
+                elif isinstance(e, urllib.error.HTTPError) and e.code < 500 and e.code not in (408, 429):
+                    raise
+                fruitless = 0 if self._size() > before else fruitless + 1
+                if fruitless == ATTEMPTS:
+                    raise
+                time.sleep(PAUSE * 2**fruitless)
+        self.part.replace(output_file)
+        self._version.unlink(missing_ok=True)
+
+    def _size(self) -> int:
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def _continue(self, address: str) -> None:
+        """One connection; raises ConnectionError where it ends too early."""
+        version = self._version.read_text() if self._version.exists() else None
+        start = self._size() if self.is_verified or version else 0
+        headers = {"User-Agent": "transduce", "Accept-Encoding": "identity"}
+        if start:
+            headers |= {"Range": f"bytes={start}-"} | ({"If-Range": version} if version else {})
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=PATIENCE) as response:
+            if response.status != 206:
+                start = 0
+                self._keep_version(response.headers)
+            self.has_resumed |= start > 0
+            length = response.headers.get("Content-Length")
+            total = start + int(length) if length else None
+            with self.part.open("ab" if start else "wb") as part:
+                done = start
+                while chunk := response.read(CHUNK):
+                    part.write(chunk)
+                    done += len(chunk)
+                    if self.progress:
+                        self.progress(address, done, total)
+        if total is not None and done < total:
+            raise ConnectionError(f"it ended after {done:,} of {total:,} bytes")
+
+    def _keep_version(self, headers: Mapping[str, str]) -> None:
+        tag = headers.get("ETag", "")
+        version = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified")
+        if version:
+            self._version.write_text(version)
+        else:
+            self._version.unlink(missing_ok=True)
+
+
+def _contents(download: Path, remote: Remote) -> Iterator[tuple[str, IO[bytes] | None]]:
+    """Each name to keep with its bytes; None for the download itself. Only names asked for are ever written."""
+    if list(remote.keep.values()) == [""]:
+        yield next(iter(remote.keep)), None
+        return
+    wanted = {place: name for name, place in remote.keep.items()}
+    reader = _zip_members if download.suffix == ".zip" else _tar_members
+    for place, content in reader(download, wanted.keys()):
+        yield wanted.pop(place), content
+        if not wanted:
+            return
+    raise DataError(f"{remote.address}: the archive has no file {', '.join(wanted)}")
+
+
+def _zip_members(path: Path, places: Any) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for place in [name for name in archive.namelist() if name in places]:
+            with archive.open(place) as content:
+                yield place, content
+
+
+def _tar_members(path: Path, places: Any) -> Iterator[tuple[str, IO[bytes]]]:
+    with tarfile.open(path, "r|*") as archive:  # read once from front to back
+        for member in archive:
+            place = member.name.removeprefix("./")
+            content = archive.extractfile(member) if member.isfile() and place in places else None
+            if content is not None:
+                yield place, content
+
+
+def _write(content: IO[bytes] | None, path: Path) -> None:
+    """Copy into a file that has its name only when it is whole."""
+    if content is None:
+        return
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        with beside.open("wb") as stream:
+            shutil.copyfileobj(content, stream, CHUNK)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
+        yield
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"HTTP {error.code} {error.reason}"
+    return str(error.reason if isinstance(error, urllib.error.URLError) else error) or type(error).__name__

@@ -1,0 +1,73 @@
+"""Random sequences of integers, to be copied or reversed: tasks whose right answers are known."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Literal
+
+from transduce.config import Settings
+from transduce.errors import DataError
+from transduce.text.corpus import SentencePair
+
+Task = Literal["copy", "reverse"]
+
+DRAWS_PER_SEQUENCE = 100  # when so many draws bring nothing new, all sequences are taken to be found
+
+
+class SequencesConfig(Settings, frozen=True):
+    """The random sequences of the data sets copy and reverse; no sequence is in two splits, or twice in one."""
+
+    symbols: int = 10
+    """The integers that sequences are made of: 1 to this."""
+    min_length: int = 5
+    """Integers in the shortest sequences."""
+    max_length: int = 10
+    """Integers in the longest sequences; all lengths are drawn equally often."""
+    train: int = 18_000
+    """Sequences to train on."""
+    validation: int = 1_000
+    """Sequences to validate on."""
+    test: int = 1_000
+    """Sequences to test on."""
+    seed: int = 1
+    """Decides which sequences; apart from the run's seed."""
+
+    def __post_init__(self) -> None:
+        if min(self.symbols, self.min_length, self.train, self.validation, self.test) < 1:
+            raise ValueError("symbols, lengths and numbers of sequences must be at least 1")
+        if self.max_length < self.min_length:
+            raise ValueError("max_length must be at least min_length")
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sequences of each split, in the order in which they are drawn."""
+        return {"test": self.test, "validation": self.validation, "train": self.train}
+
+
+def sequence_pairs(task: Task, config: SequencesConfig) -> dict[str, list[SentencePair]]:
+    """All pairs of each split; a longer training set begins as a shorter one does, beside the same other splits."""
+    drawn = _distinct_sequences(config)
+    return {split: [_pair(task, next(drawn)) for _ in range(size)] for split, size in config.sizes.items()}
+
+
+def _distinct_sequences(config: SequencesConfig) -> Iterator[tuple[int, ...]]:
+    random = Random(config.seed)
+    seen: set[tuple[int, ...]] = set()
+    fruitless = 0
+    while fruitless < DRAWS_PER_SEQUENCE * (len(seen) + 1):
+        length = random.randint(config.min_length, config.max_length)
+        sequence = tuple(random.randint(1, config.symbols) for _ in range(length))
+        if sequence in seen:
+            fruitless += 1
+            continue
+        seen.add(sequence)
+        yield sequence
+    raise DataError(
+        f"data.sequences: {sum(config.sizes.values()):,} different sequences wanted, but there are hardly more than "
+        f"{len(seen):,} of {config.min_length} to {config.max_length} of {config.symbols} symbols; ask for fewer, or "
+        "raise max_length or symbols"
+    )
+
+
+def _pair(task: Task, sequence: tuple[int, ...]) -> SentencePair:
+    source = [str(number) for number in sequence]
+    return SentencePair(" ".join(source), " ".join(source if task == "copy" else reversed(source)))
