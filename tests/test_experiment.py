@@ -1,7 +1,10 @@
 """A run trains, resumes as if it had never stopped, and refuses what does not fit."""
 
+import dataclasses
+import io
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from pathlib import Path
@@ -173,7 +176,9 @@ def test_tying_all_needs_a_shared_vocabulary(recipe_file: Path, tmp_path: Path) 
 
 
 def test_each_recipe_ships_and_says_what_it_does() -> None:
-    assert {"multi30k", "multi30k-words", "quickstart"} <= set(recipes())
+    assert {"multi30k", "multi30k-words", "quickstart", "copy", "reverse", "quotes", "tatoeba-fra-eng"} <= set(
+        recipes()
+    )
     for name in recipes():
         assert load_recipe(name).config.training
         assert describe_recipe(name)
@@ -237,3 +242,105 @@ def test_a_runs_settings_are_a_recipe_that_repeats_it(recipe_file: Path, tmp_pat
     transduce.train(load_recipe(str(first / "experiment.toml")), again)
     for name, tensor in weights(first).items():
         assert torch.equal(tensor, weights(again)[name]), name
+
+
+def test_cleaning_and_overlap_are_told_when_training_begins(recipe_file: Path, corpus: Path, tmp_path: Path) -> None:
+    lines = (corpus / "train.en").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "leak.en").write_text(f"{lines[0]}\n", encoding="utf-8")
+    (tmp_path / "leak.de").write_text("anders\n", encoding="utf-8")
+    leak = f"data.test=['{tmp_path}/leak.en', '{tmp_path}/leak.de']"
+    short = ["training.updates=1", "search.max_ratio=0", "search.max_extra=2", leak]
+    told: list[str] = []
+    transduce.train(load_recipe(str(recipe_file), short), tmp_path / "leaking", tell=told.append)
+    assert any("of 1 pairs" in line and "1 sources, 0 targets and 0 whole pairs" in line for line in told)
+    assert any(line.strip() == f"{lines[0]} | anders" for line in told)
+
+    told.clear()
+    steps = "data.cleaning=[{kind='length', max_words=12}, {kind='overlap', of='either'}]"
+    transduce.train(load_recipe(str(recipe_file), [*short, steps]), tmp_path / "clean", tell=told.append)
+    assert any("with a side not of 1 to 12 words, such as:" in line for line in told)
+    assert not any("are in the training data too" in line for line in told)
+    with pytest.raises(ConfigError, match=r"data\.cleaning was .* now it is"):
+        transduce.train(load_recipe(str(recipe_file), short), tmp_path / "clean", resume=True)
+
+
+def tiny(*overrides: str) -> list[str]:
+    """Settings that make any recipe's model small."""
+    sizes = ["encoder_layers=1", "decoder_layers=1", "dim=32", "heads=2", "inner_dim=32"]
+    return [*(f"model.{size}" for size in sizes), "training.precision=float32", *overrides]
+
+
+def test_generated_tasks_are_validated_by_exact_match(tmp_path: Path) -> None:
+    sizes = ["data.sequences={train=60, validation=9, test=5}", "training.updates=2", "checkpoint.every_updates=2"]
+    result = transduce.train(load_recipe("copy", tiny(*sizes)), tmp_path / "run")
+    assert 0 <= result.validation["exact_match"] <= 1
+
+
+def test_quotes_are_known_by_heart(tmp_path: Path) -> None:
+    sizes = ["model.key_dim=5", "model.value_dim=7", "optimizer.learning_rate=1e-2", "training.epochs=60"]
+    sizes += ["batching.sentences=6", "validation.every_epochs=60"]
+    result = transduce.train(load_recipe("quotes", tiny(*sizes)), tmp_path / "run")
+    assert result.validation["exact_match"] == 1
+
+
+WMT_LINES = {
+    "europarl-v7": ["Resumption of the session\tWiederaufnahme der Sitzungsperiode", "Yes.\tJa."],
+    "commoncrawl": ["One two three four .\tEins zwei drei vier .", "one two three\t" + "lang " * 9],
+    "news-commentary-v9": ["What a fine day it is .\tWas für ein schöner Tag es ist ."],
+}
+
+
+def serve_wmt(server: "FileServer", monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[name-defined]
+    """WMT14 in the archives and formats of its makers, but small."""
+    from transduce.text.registry import DATASETS
+
+    def sides(lines: list[str], form: str = "{}") -> dict[str, str]:
+        pairs = [line.split("\t") for line in lines]
+        return {lang: "".join(form.format(pair[i]) + "\n" for pair in pairs) for i, lang in enumerate(("en", "de"))}
+
+    texts = {}
+    for corpus, lines in WMT_LINES.items():
+        many = [f"{i} {line.replace(chr(9), f'{chr(9)}{i} ')}" for line in lines for i in range(40)]
+        folder = "" if corpus == "commoncrawl" else "training/"
+        texts |= {f"{folder}{corpus}.de-en.{language}": text for language, text in sides(many).items()}
+    segments = sides(["This is a test .\tDies ist ein Test .", "A &amp; B\tA &amp; B"], '<seg id="1">{}</seg>')
+    for language, text in segments.items():
+        kind = "src" if language == "en" else "ref"
+        texts |= {
+            f"test/newstest2013-src.{language}.sgm": text,
+            f"test-full/newstest2014-deen-{kind}.{language}.sgm": text,
+        }
+    remotes = []
+    for remote in DATASETS["wmt14-en-de"].remotes:
+        name = remote.address.rsplit("/", 1)[-1]
+        with tarfile.open(server.folder / name, "w:gz") as archive:
+            for place in [*remote.keep.values(), "training/other.cs-en.cs"]:
+                content = texts.get(place, "jiné\n").encode()
+                member = tarfile.TarInfo(place)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        remotes.append(dataclasses.replace(remote, address=f"{server.address}/{name}", checksum=None))
+    changed = dataclasses.replace(DATASETS["wmt14-en-de"], remotes=tuple(remotes))
+    monkeypatch.setitem(DATASETS, "wmt14-en-de", changed)
+
+
+def test_the_wmt14_recipe_runs_from_download_to_bleu(
+    file_server: "FileServer",  # type: ignore[name-defined]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    serve_wmt(file_server, monkeypatch)
+    file_server.drops = [100, 50]
+    told: list[str] = []
+    few = ["tokenizer.size=330", "training.updates=2", "batching.target_tokens=300", "search.max_extra=3"]
+    few += ["model.key_dim=8", "model.value_dim=8", "checkpoint.every_updates=2"]
+    result = transduce.train(load_recipe("wmt14-en-de-base", tiny(*few)), tmp_path / "run", tell=told.append)
+    assert sum("downloading" in line for line in told) == 5
+    assert any("training data: 120 pairs from wmt14-en-de train" in line for line in told)
+    for reason in ("40 with a side not of 3 to 150 words", "40 with more than 2 times the words"):
+        assert any(reason in line for line in told)
+    assert result.test is not None
+    assert result.test["search"]["size"] == 4
+    served = len(file_server.asked)
+    transduce.train(load_recipe("wmt14-en-de-base", tiny(*few)), tmp_path / "again")
+    assert len(file_server.asked) == served
