@@ -17,7 +17,9 @@ from transduce.nn.positions import LearnedPositions
 from transduce.nn.recording import record_attention
 from transduce.nn.state import AttentionState
 from transduce.objectives.translation import Translation
-from transduce.search.beam import Beam, beam_search, limits_for
+from transduce.search.beam import Beam, beam_search
+from transduce.search.limits import limits_for
+from transduce.search.rules import Forbid
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
 SIZES = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 19}
@@ -289,7 +291,7 @@ def test_it_learns_to_reverse_a_string(choices: dict[str, Any]) -> None:
     beam = Beam(size=1)
     limits = limits_for(beam, batch.source_is_real.sum(1), model.target_limit)
     state = start(model, batch.source, batch.source_is_real)
-    found = beam_search(model.decoder, state, beam, limits, begin, end, [0, begin])
+    found = beam_search(model.decoder, state, beam, limits, begin, end, [Forbid([0, begin])])
     right = sum(best.tokens == list(string[::-1]) for string, (best, *_) in zip(sources, found, strict=True))
     assert right >= 0.98 * len(sources)
 

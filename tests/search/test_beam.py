@@ -13,8 +13,10 @@ from torch.testing import assert_close
 
 from transduce.models.interface import score_tokens
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
-from transduce.search.beam import Beam, Limits, beam_search, limits_for
+from transduce.search.beam import Beam, beam_search
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.limits import Limits, limits_for
+from transduce.search.rules import Forbid
 
 VOCABULARY, BEGIN, END = 5, 0, 1
 SOURCE_LENGTHS = [4, 2, 3]
@@ -123,7 +125,7 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
     decoder, start = family(int(10 * alpha))
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE, normalization=normalization, length_penalty=alpha)
     longest = [5, 3, 4]
-    forbidden = [BEGIN]  # leaves three tokens besides the end
+    forbidden = [Forbid([BEGIN])]  # leaves three tokens besides the end
     found = beam_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, forbidden)
     for sentence, most in enumerate(longest):
         every = []
@@ -202,10 +204,10 @@ def test_a_batch_of_sentences_finds_what_each_finds_alone(family: Family, seed: 
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     shortest, longest = [1, 3, 2], [9, 4, 7]
-    together = beam_search(decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [BEGIN])
+    together = beam_search(decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [Forbid([BEGIN])])
     for sentence in range(3):
         own = limits(longest[sentence : sentence + 1], shortest[sentence : sentence + 1])
-        (alone,) = beam_search(decoder, start([sentence]), beam, own, BEGIN, END, [BEGIN])
+        (alone,) = beam_search(decoder, start([sentence]), beam, own, BEGIN, END, [Forbid([BEGIN])])
         assert_same(together[sentence], alone)
 
 
@@ -235,7 +237,9 @@ def test_outputs_keep_their_lengths_hold_nothing_forbidden_and_come_best_first(
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     shortest, longest = zip(*bounds, strict=True)
-    found = beam_search(decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, sorted(forbidden))
+    found = beam_search(
+        decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [Forbid(sorted(forbidden))]
+    )
     for sentence, (hypotheses, (least, most)) in enumerate(zip(found, bounds, strict=True)):
         assert 1 <= len(hypotheses) <= size
         assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
@@ -271,7 +275,7 @@ def test_log_probabilities_are_what_score_tokens_gives_the_same_tokens() -> None
 def test_a_vocabulary_smaller_than_the_beam_is_enough() -> None:
     decoder, start = recurrent(8, vocabulary=3)  # besides begin and end a single token
     beam = Beam(size=7, n_best=7)
-    found = beam_search(decoder, start(range(3)), beam, limits([4, 2, 3]), BEGIN, END, [BEGIN])
+    found = beam_search(decoder, start(range(3)), beam, limits([4, 2, 3]), BEGIN, END, [Forbid([BEGIN])])
     for hypotheses, longest in zip(found, [4, 2, 3], strict=True):
         assert sorted(h.tokens for h in hypotheses) == [[2] * length for length in range(longest)]
 
@@ -295,7 +299,9 @@ def test_a_sentence_is_done_once_it_has_as_many_outputs_as_the_beam_is_wide(n_be
         return logits + torch.tensor([0.0, 50.0, 0.0, 0.0, 0.0]), state
 
     counter = RowCounter(ends_gladly)
-    found = beam_search(counter, start(range(3)), Beam(size=2, n_best=n_best), limits([50] * 3), BEGIN, END, [BEGIN])
+    found = beam_search(
+        counter, start(range(3)), Beam(size=2, n_best=n_best), limits([50] * 3), BEGIN, END, [Forbid([BEGIN])]
+    )
     assert len(counter.rows) == 2  # at once the empty output, then the best of one token
     assert [[len(h.tokens) for h in hypotheses] for hypotheses in found] == [[0, 1][:n_best]] * 3
 

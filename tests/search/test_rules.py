@@ -2,16 +2,39 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.search.rules import forbid, keep_within
+from transduce.search.limits import Limits
+from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.rules import Ban, BeginWith, Forbid, KeepWithin, NoRepeat, SoFar
 
 SENTENCES, ROWS, VOCABULARY, END = 3, 2, 7, 4
+WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)
+SUBWORDS = WordEdges((False, False, False, False, False, True, True), (True,) * VOCABULARY)  # 5 and 6 go on with a word
+
+texts = st.integers(0, 9).flatmap(
+    lambda length: st.lists(
+        st.lists(
+            st.lists(st.integers(0, VOCABULARY - 1), min_size=length, max_size=length), min_size=ROWS, max_size=ROWS
+        ),
+        min_size=SENTENCES,
+        max_size=SENTENCES,
+    )
+)
+
+
+def so_far(tokens: list[list[list[int]]]) -> SoFar:
+    shaped = torch.tensor(tokens, dtype=torch.long).reshape(SENTENCES, ROWS, -1)
+    return SoFar(torch.arange(SENTENCES), shaped)
+
+
+def written(length: int) -> SoFar:
+    return so_far([[[0] * length] * ROWS] * SENTENCES)
 
 
 @given(tokens=st.lists(st.integers(0, VOCABULARY - 1), max_size=4))
 def test_forbidden_tokens_and_no_others_become_impossible(tokens: list[int]) -> None:
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
-    forbid(after, tokens)
+    Forbid(tokens)(after, written(3))
     for token in range(VOCABULARY):
         assert (after[..., token] == (-torch.inf if token in tokens else before[..., token])).all()
 
@@ -28,10 +51,70 @@ def test_each_sentence_is_kept_within_its_own_lengths(length: int, limits: list[
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
     shortest, longest = torch.tensor(limits).T
-    keep_within(after, length, shortest, longest, END)
+    KeepWithin(Limits(shortest, longest), END)(after, written(length))
     for sentence, (least, most) in enumerate(limits):
         for token in range(VOCABULARY):
             # `length` tokens are written; a token now makes length + 1, and unless it is the end one more must come
             allowed = length + 1 >= least if token == END else length + 1 < most
             expected = before[sentence, :, token] if allowed else torch.tensor(-torch.inf)
             assert (after[sentence, :, token] == expected).all()
+
+
+def test_an_output_can_end_at_its_longest_even_where_other_rules_forbid_the_end() -> None:
+    before = torch.randn(SENTENCES, ROWS, VOCABULARY)
+    after = before.clone()
+    limits = Limits(torch.tensor([1, 1, 1]), torch.tensor([3, 4, 5]))
+    KeepWithin(limits, END, [Forbid([END])])(after, written(3))
+    assert (after[:2, :, END] == before[:2, :, END]).all()
+    assert (after[2, :, END] == -torch.inf).all()
+
+
+@given(texts=texts, size=st.integers(1, 4))
+def test_exactly_the_tokens_that_would_repeat_a_run_become_impossible(texts: list[list[list[int]]], size: int) -> None:
+    before = torch.randn(SENTENCES, ROWS, VOCABULARY)
+    after = before.clone()
+    NoRepeat(size)(after, so_far(texts))
+    for sentence, rows in enumerate(texts):
+        for row, tokens in enumerate(rows):
+            known = {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
+            for token in range(VOCABULARY):
+                repeats = tuple([*tokens, token][-size:]) in known
+                expected = -torch.inf if repeats else before[sentence, row, token]
+                assert after[sentence, row, token] == expected
+
+
+def test_a_prefix_comes_before_all_else_and_its_last_word_ends_there() -> None:
+    prefixes = [[2, 3], [], [5]]
+    rule = BeginWith(prefixes, SUBWORDS, [Forbid([3, 5])])
+    for length in range(4):
+        before = torch.randn(SENTENCES, ROWS, VOCABULARY)
+        after = before.clone()
+        rule(after, written(length))
+        for sentence, prefix in enumerate(prefixes):
+            for token in range(VOCABULARY):
+                if length < len(prefix):
+                    allowed = token == prefix[length]
+                else:
+                    allowed = token not in (3, 5) and not (0 < length == len(prefix) and token == 6)
+                expected = before[sentence, :, token] if allowed else torch.tensor(-torch.inf)
+                assert (after[sentence, :, token] == expected).all()
+
+
+def allowed_after(rule: Ban, tokens: list[int]) -> set[int]:
+    scores = torch.zeros(SENTENCES, ROWS, VOCABULARY)
+    rule(scores, so_far([[tokens] * ROWS] * SENTENCES))
+    assert scores[2].isfinite().all()  # a sentence that bans nothing
+    return {token for token in range(VOCABULARY) if scores[0, 0, token] == 0}
+
+
+def test_a_banned_phrase_of_whole_words_cannot_be_completed() -> None:
+    rule = Ban([[Phrase(((2, 3),))], [Phrase(((1,),))], []], WHOLE_WORDS)
+    assert allowed_after(rule, [0, 2]) == {0, 1, 2, 4, 5, 6}
+    assert allowed_after(rule, [2, 0]) == set(range(VOCABULARY))
+
+
+def test_a_banned_word_may_grow_into_another_but_not_end() -> None:
+    rule = Ban([[Phrase(((2, 5),))], [Phrase(((1,),))], []], SUBWORDS)
+    assert allowed_after(rule, [0, 2]) == set(range(VOCABULARY))
+    assert allowed_after(rule, [0, 2, 5]) == {5, 6}
+    assert allowed_after(rule, [0, 2, 5, 6]) == set(range(VOCABULARY))

@@ -16,6 +16,7 @@ from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
+from transduce.cli.score import score
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 from transduce.errors import TransduceError
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (quickstart, recipes, train, runs, average, translate, evaluate, compare, info):
+for verb in (quickstart, recipes, train, runs, average, translate, score, evaluate, compare, info):
     app.command()(verb)
 app.add_typer(data, name="data")
 

@@ -1,5 +1,6 @@
 """Opens the model that a verb was given."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -26,12 +27,17 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def open_translator(model: str, device: str, precision: str) -> Translator:
-    """A translator ready to use."""
+def open_bundle(model: str, device: str, precision: str) -> ModelBundle:
+    """A bundle on a device, at a precision."""
     bundle = ModelBundle.load(Path(model), find_device(device))
     if precision == "bfloat16":
         bundle.model.to(torch.bfloat16)
-    return Translator(bundle)
+    return bundle
+
+
+def open_translator(model: str, device: str, precision: str, others: Sequence[str] = ()) -> Translator:
+    """A translator ready to use; with others, of an ensemble."""
+    return Translator(*(open_bundle(one, device, precision) for one in (model, *others)))
 
 
 def make_beam(**options: object) -> Beam:

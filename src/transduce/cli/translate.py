@@ -22,21 +22,42 @@ if TYPE_CHECKING:
 
 
 def translate(
+    context: typer.Context,
     model: Model,
     input: Annotated[str, typer.Argument(help="A text file, .gz, .xz and .zst too; - is standard input.")] = "-",
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = "-",
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
+    coverage_penalty: Annotated[
+        float, typer.Option(help="Rank outputs lower that pass over source words; 0.2 is usual, 0 for none.")
+    ] = 0.0,
+    groups: Annotated[int, typer.Option(min=1, help="Groups of the beam that avoid each other's words.")] = 1,
+    diversity: Annotated[float, typer.Option(help="With --groups: how much they avoid them, in nats.")] = 0.5,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of a beam.")] = False,
+    temperature: Annotated[float, typer.Option(help="With --sample: below 1 for likelier outputs.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="With --sample: only among so many tokens; 0 for all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="With --sample: only among tokens of this total probability.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="With --sample: decides the draws.")] = 1,
     n_best: Annotated[
         int, typer.Option(min=1, help="Print so many translations a line: number, score and text, tabs between.")
     ] = 1,
     max_ratio: Annotated[float, typer.Option(help="Longest output: this times the source's tokens, and ...")] = 2.0,
     max_extra: Annotated[int, typer.Option(min=0, help="... so many tokens more.")] = 50,
     min_ratio: Annotated[float, typer.Option(help="Shortest output: this times the source's tokens.")] = 0.0,
+    no_repeat_ngram: Annotated[int, typer.Option(help="No run of so many tokens twice; 0 for no such rule.")] = 0,
     keep_unknown: Annotated[
         bool, typer.Option("--keep-unknown", help="Let the model write <unk> where it has no word.")
     ] = False,
+    prefix: Annotated[str | None, typer.Option(help="Words that each translation begins with.")] = None,
+    prefix_file: Annotated[str | None, typer.Option(help="The same, a line of this file for each line.")] = None,
+    glossary: Annotated[
+        str | None,
+        typer.Option(help="A file of: source term, tab, target phrase to hold (or tab and 'ban': to avoid)."),
+    ] = None,
+    with_: Annotated[
+        list[str] | None, typer.Option("--with", help="One more model, whose probabilities are averaged; repeatable.")
+    ] = None,
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
@@ -47,38 +68,24 @@ def translate(
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
-    from transduce.cli.model import make_beam, open_translator, set_threads
+    from transduce.cli.decoding import Report, make_search, read_glossary, requests_of
+    from transduce.cli.model import open_translator, set_threads
     from transduce.cli.streams import lines_of, text_output
 
     set_threads(threads)
-    search = make_beam(
-        size=beam_size,
-        length_penalty=length_penalty,
-        normalization=normalization,
-        n_best=n_best,
-        max_ratio=max_ratio,
-        max_extra=max_extra,
-        min_ratio=min_ratio,
-        allow_unknown=keep_unknown,
-    )
-    translator = open_translator(model, device, precision)
-    split = truncated = 0
+    search = make_search(context)
+    requests = requests_of(lines_of(input), prefix, prefix_file, read_glossary(glossary, search))
+    translator = open_translator(model, device, precision, with_ or [])
+    report = Report()
     with text_output(output) as stream:
-        number = 0
-        for chunk in lines_of(input):
+        for chunk in requests:
             for translation in translator.translate_chunk(chunk, search):
-                number += 1
-                split += translation.was_split
-                truncated += translation.truncated
-                stream.write(_render(number, translation, n_best, json))
+                report.add(translation)
+                stream.write(_render(report.lines, translation, n_best, json))
             stream.flush()
-    if quiet:
-        return
-    if split:
-        longest = translator.longest_source
-        print(f"transduce: {split:,} lines of over {longest} tokens were translated in pieces", file=sys.stderr)
-    if truncated:
-        print(f"transduce: {truncated:,} translations were ended at the longest length allowed", file=sys.stderr)
+    if not quiet:
+        for line in report.describe(translator.longest_source):
+            print(f"transduce: {line}", file=sys.stderr)
 
 
 def _render(number: int, translation: "Translation", n_best: int, json: bool) -> str:

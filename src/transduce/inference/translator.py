@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -11,9 +11,15 @@ import torch
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import pad
+from transduce.errors import InputError
+from transduce.inference.batches import batches_of
+from transduce.inference.decoding import decode
+from transduce.inference.ensemble import Ensemble
+from transduce.inference.requests import Piece, Request, Wishes
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
-from transduce.search.beam import Beam, beam_search, limits_for
+from transduce.search.beam import Beam
+from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
 from transduce.text.tokenizer import Tokenizer
 
@@ -21,7 +27,7 @@ LINES_AT_ONCE = 1000
 """Sentences held at a time: enough to sort by length, however long the input is."""
 
 TOKENS_AT_ONCE = 4096
-"""Padded source tokens times beam size of a batch."""
+"""Padded source tokens times hypotheses of a batch."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,12 @@ class Translation:
     """Whether the line was longer than any the model was trained on, and was translated piece by piece."""
     truncated: bool = False
     """Whether the output reached the longest length allowed."""
+    honoured: list[str] = field(default_factory=list)
+    """Required phrases that the translation holds."""
+    missed: list[str] = field(default_factory=list)
+    """Required phrases that it does not hold."""
+    not_avoided: list[str] = field(default_factory=list)
+    """Banned phrases that it holds all the same, spelled in unusual tokens or put together from split pieces."""
 
 
 @dataclass(frozen=True)
@@ -50,69 +62,105 @@ class Candidate:
 
 
 class Translator:
-    """Translates with a bundle's model, on the device and at the precision that the model has."""
+    """Translates with a bundle's model, on the device and at the precision that the model has.
 
-    def __init__(self, bundle: ModelBundle) -> None:
+    Further bundles of the same vocabularies make an ensemble, whose probabilities are the mean of all models'.
+    Raises InputError where the vocabularies differ.
+    """
+
+    def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:
         self.bundle = bundle
-        self.model = cast(EncoderDecoder[DecoderState], bundle.model)
+        for number, other in enumerate(others, 2):
+            _check_alike(bundle, other, number)
+        models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
+        self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
+        longest = min(one.config.longest_source for one in (bundle, *others))
         limit = self.model.source_limit
-        self.longest_source = min(bundle.config.longest_source, limit - 1 if limit else bundle.config.longest_source)
+        self.longest_source = min(longest, limit - 1 if limit else longest)
+        self._wishes = Wishes(bundle.tokenizers.target)
 
-    def translate(self, texts: Sequence[str], search: Beam | None = None) -> list[Translation]:
-        """Translate lines of text: as many translations, in the same order; a blank line gives an empty one."""
+    def translate(self, texts: Sequence[str | Request], search: Search | None = None) -> list[Translation]:
+        """Translate lines of text: as many translations, in the same order; a blank line gives an empty one.
+
+        Raises InputError for requests that the search, or the model, cannot follow.
+        """
         return list(self.stream(texts, search))
 
     def stream(
-        self, texts: Iterable[str], search: Beam | None = None, lines_at_once: int = LINES_AT_ONCE
+        self, texts: Iterable[str | Request], search: Search | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
         """Translate any number of lines, holding a bounded number at a time."""
         lines = iter(texts)
         while chunk := list(islice(lines, lines_at_once)):
             yield from self.translate_chunk(chunk, search or Beam())
 
-    def translate_chunk(self, texts: Sequence[str], search: Beam) -> list[Translation]:
+    def translate_chunk(self, texts: Sequence[str | Request], search: Search) -> list[Translation]:
         """Translate lines that are held together: sorted by length inside, returned in order."""
+        requests = [Request(text) if isinstance(text, str) else text for text in texts]
         tokenizer = self.bundle.tokenizers.source
-        pieces = [split_text(text, tokenizer, self.longest_source) for text in texts]
-        flat = [piece for line in pieces for piece in line]
-        found = iter(self._search(tokenizer.encode_batch(flat), search))
-        return [self._join([next(found) for _ in line]) for line in pieces]
+        split = [split_text(request.text, tokenizer, self.longest_source) for request in requests]
+        encoded = iter(tokenizer.encode_batch([text for texts in split for text in texts]))
+        lines = [
+            self._wishes.pieces(request, [next(encoded) for _ in texts])
+            for request, texts in zip(requests, split, strict=True)
+        ]
+        found = iter(self._search([piece for line in lines for piece in line], search))
+        return [self._join(request, [next(found) for _ in line]) for request, line in zip(requests, lines, strict=True)]
 
-    def _search(self, sources: list[list[int]], search: Beam) -> list[list[Hypothesis]]:
-        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-        results: list[list[Hypothesis]] = [[] for _ in sources]
-        for batch in _batches(order, [len(ids) + 1 for ids in sources], TOKENS_AT_ONCE // search.size):
-            for i, hypotheses in zip(batch, self._search_batch([sources[i] for i in batch], search), strict=True):
-                results[i] = hypotheses
-        return results
+    def _search(self, pieces: list[Piece], search: Search) -> list[list[Hypothesis]]:
+        results: dict[int, list[Hypothesis]] = {}
+        for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
+            chosen = [i for i, piece in enumerate(pieces) if bool(piece.required) == is_constrained]
+            lengths = [len(pieces[i].source) + 1 for i in chosen]
+            for places in batches_of(lengths, TOKENS_AT_ONCE // search.rows):
+                batch = [chosen[place] for place in places]
+                found = self._search_batch([pieces[i] for i in batch], search)
+                results.update(zip(batch, found, strict=True))
+        return [results[i] for i in range(len(pieces))]
 
     @torch.inference_mode()
-    def _search_batch(self, sources: list[list[int]], search: Beam) -> list[list[Hypothesis]]:
-        special, target = self.bundle.special, self.bundle.tokenizers.target
+    def _search_batch(self, pieces: list[Piece], search: Search) -> list[list[Hypothesis]]:
+        special = self.bundle.special
         ids, is_real = (
-            tensor.to(self.bundle.device) for tensor in pad(sources, special.source_pad, special.source_eos)
+            tensor.to(self.bundle.device)
+            for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         )
-        state = self.model.start(self.model.encode(ids, is_real))
-        limits = limits_for(search, is_real.sum(1), self.model.target_limit)
-        forbidden = [special.target_pad, special.target_bos, *([] if search.allow_unknown else [target.unknown])]
-        return beam_search(self.model.decoder, state, search, limits, special.target_bos, special.target_eos, forbidden)
+        return decode(self.bundle, self.model, ids, is_real, pieces, self._wishes, search)
 
-    def _join(self, pieces: list[list[Hypothesis]]) -> Translation:
+    def _join(self, request: Request, pieces: list[list[Hypothesis]]) -> Translation:
         decode = self.bundle.tokenizers.target.decode
         if not pieces:
             return Translation("", [])
+        if not all(pieces):
+            raise InputError(
+                f"{request.text[:60]!r}: no translation obeys all rules; lower min_ratio or no_repeat_ngram's demands, "
+                "or ban less"
+            )
+        best = [hypotheses[0] for hypotheses in pieces]
         if len(pieces) == 1:
             candidates = [Candidate(decode(h.tokens), h.score, h.log_probability) for h in pieces[0]]
-            return Translation(candidates[0].text, candidates, truncated=pieces[0][0].truncated)
-        best = [hypotheses[0] for hypotheses in pieces]
-        text = " ".join(decode(hypothesis.tokens) for hypothesis in best)
-        candidate = Candidate(text, sum(h.score for h in best), sum(h.log_probability for h in best))
-        return Translation(text, [candidate], was_split=True, truncated=any(h.truncated for h in best))
+        else:
+            text = " ".join(decode(hypothesis.tokens) for hypothesis in best)
+            candidates = [Candidate(text, sum(h.score for h in best), sum(h.log_probability for h in best))]
+        text = candidates[0].text
+        honoured = self._wishes.found_in(text, request.required)
+        return Translation(
+            text,
+            candidates,
+            was_split=len(pieces) > 1,
+            truncated=any(hypothesis.truncated for hypothesis in best),
+            honoured=honoured,
+            missed=[phrase for phrase in request.required if phrase not in honoured],
+            not_avoided=self._wishes.found_in(text, request.banned),
+        )
 
 
-def load(path: str | Path, device: str = "cpu") -> Translator:
-    """A translator from a model's or run's folder; raises CheckpointError for one that is not whole."""
-    return Translator(ModelBundle.load(Path(path), device))
+def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
+    """A translator from a model's or run's folder, or an ensemble from several.
+
+    Raises CheckpointError for one that is not whole, InputError for models that do not go together.
+    """
+    return Translator(*(ModelBundle.load(Path(one), device) for one in (path, *others)))
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
@@ -145,13 +193,11 @@ def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> l
     return [joint.join(group) for group in packed]
 
 
-def _batches(order: list[int], lengths: list[int], budget: int) -> Iterator[list[int]]:
-    """Runs of the order, which goes by rising length, whose padded size stays within the budget."""
-    batch: list[int] = []
-    for i in order:
-        if batch and (len(batch) + 1) * lengths[i] > budget:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
+def _check_alike(first: ModelBundle, other: ModelBundle, number: int) -> None:
+    """Raise InputError unless both models read and write the same tokens."""
+    for side in ("source", "target"):
+        if getattr(first.tokenizers, side).content != getattr(other.tokenizers, side).content:
+            raise InputError(
+                f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
+                "train them on the same text with the same [tokenizer]"
+            )

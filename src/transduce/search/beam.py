@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.config import Settings
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.rules import forbid, keep_within
+from transduce.search.limits import Limits
+from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
+from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
 
 
-class Beam(Settings, frozen=True):
+class Beam(SearchSettings, frozen=True):
     """How many hypotheses are followed, how they are ranked, and how long they may become."""
 
     size: int = 4
@@ -26,24 +27,23 @@ class Beam(Settings, frozen=True):
     """The exponent alpha of length normalisation; 0 ranks by probability alone, higher prefers longer outputs."""
     normalization: Literal["wu", "power"] = "wu"
     """Divide log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), or by n^alpha, n counting the end token."""
-    n_best: int = 1
-    """Hypotheses returned for each sentence, best first."""
-    max_ratio: float = 2.0
-    """Longest output: this times the source's tokens, plus max_extra."""
-    max_extra: int = 50
-    """Tokens added to the longest output."""
-    min_ratio: float = 0.0
-    """Shortest output: this times the source's tokens."""
-    allow_unknown: bool = False
-    """Whether the unknown token may be chosen; it is then left out of the text all the same."""
+    coverage_penalty: float = 0.0
+    """The weight beta by which finished hypotheses that leave source tokens without attention are ranked lower (Wu et
+    al. 2016); 0 for none."""
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ValueError("size must be at least 1")
         if not 1 <= self.n_best <= self.size:
             raise ValueError(f"n_best must be from 1 to the beam's size, {self.size}")
-        if self.max_ratio < 0 or self.max_extra < 0 or self.max_ratio + self.max_extra == 0:
-            raise ValueError("max_ratio and max_extra must leave room for an output")
+        if self.coverage_penalty < 0:
+            raise ValueError("coverage_penalty must be at least 0")
+        SearchSettings.__post_init__(self)
+
+    @property
+    def rows(self) -> int:
+        """Hypotheses that a model must follow for each sentence."""
+        return self.size
 
     def normalize(self, log_probability: float, length: int) -> float:
         """The score of a hypothesis of `length` tokens, the end token counted."""
@@ -52,25 +52,31 @@ class Beam(Settings, frozen=True):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How long each sentence's output may be, the end token counted."""
+class Candidates:
+    """Hypotheses that are one token longer, those that should live before others; -inf fills up.
 
-    shortest: Int[Tensor, " sentences"]
-    longest: Int[Tensor, " sentences"]
+    A group keeps to itself: of each an equal share of the beam lives on, and only its own outputs end it.
+    """
 
-    def select(self, sentences: Tensor) -> "Limits":
-        """The given sentences'."""
-        return Limits(self.shortest[sentences], self.longest[sentences])
-
-
-def limits_for(beam: Beam, source_lengths: Int[Tensor, " sentences"], target_limit: int | None) -> Limits:
-    """Limits from the tokens of each source and from the most tokens that the model can write."""
-    longest = (source_lengths * beam.max_ratio + beam.max_extra).long().clamp(1, target_limit)
-    shortest = (source_lengths * beam.min_ratio).long().clamp(1)
-    return Limits(torch.minimum(shortest, longest), longest)
+    totals: Float[Tensor, "sentences groups candidates"]
+    """Log-probabilities, the new token's included."""
+    rows: Int[Tensor, "sentences groups candidates"]
+    """Which of the sentence's hypotheses each goes on."""
+    tokens: Int[Tensor, "sentences groups candidates"]
+    """The new tokens."""
 
 
-@torch.no_grad()
+@runtime_checkable
+class Choice(Protocol):
+    """How candidates are chosen: at least twice as many a group as live on, or all there are."""
+
+    def __call__(
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+    ) -> Candidates:
+        """Candidates from the hypotheses' log-probabilities, the next tokens' (-inf: may not come) and the texts."""
+        ...
+
+
 def beam_search(
     decoder: Decoder[State],
     state: State,
@@ -78,7 +84,7 @@ def beam_search(
     limits: Limits,
     begin: int,
     end: int,
-    forbidden: Sequence[int] = (),
+    rules: Sequence[Rule] = (),
 ) -> list[list[Hypothesis]]:
     """The best finished hypotheses of each sentence, best first.
 
@@ -89,78 +95,99 @@ def beam_search(
         state: a started state with one row a sentence.
         begin: the token that every output starts from.
         end: the token that ends one.
-        forbidden: tokens that no output may hold.
+        rules: what may not come next, beside what the limits say.
     """
+    found = follow(decoder, state, beam, limits, begin, end, rules, Best(beam.size))
+    return [hypotheses[: beam.n_best] for hypotheses in found]
+
+
+@torch.no_grad()
+def follow(
+    decoder: Decoder[State],
+    state: State,
+    beam: Beam,
+    limits: Limits,
+    begin: int,
+    end: int,
+    rules: Sequence[Rule],
+    choose: Choice,
+    groups: int = 1,
+) -> list[list[Hypothesis]]:
+    """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still searched
-    finished: list[list[Hypothesis]] = [[] for _ in sentences]
+    finished: list[list[list[Hypothesis]]] = [[[] for _ in range(groups)] for _ in sentences]
     tokens = sentences.new_full((len(sentences), 1), begin)  # [sentences * rows, length]
     scores = torch.zeros(len(sentences), 1, device=sentences.device)  # [sentences, rows]
+    rule, share = KeepWithin(limits, end, rules), beam.size // groups
+    is_full = torch.zeros(len(sentences), groups, dtype=torch.bool, device=sentences.device)
     length = 0
     while len(sentences):
         logits, state = decoder(tokens[:, -1:], state)
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
-        forbid(log_probabilities, forbidden)
-        keep_within(log_probabilities, length, limits.shortest, limits.longest, end)
-        vocabulary = log_probabilities.shape[-1]
-        totals = (scores[..., None] + log_probabilities).flatten(1)  # [sentences, rows * vocabulary]
-        best, places = totals.topk(min(2 * beam.size, totals.shape[1]))  # [sentences, candidates]
-        rows, chosen = places // vocabulary, places % vocabulary
-        ends = chosen == end
         history = tokens.unflatten(0, scores.shape)  # [sentences, rows, length]
+        so_far = SoFar(sentences, history[..., 1:])
+        rule(log_probabilities, so_far)
+        candidates = choose(scores, log_probabilities, so_far)
+        ends = candidates.tokens == end
         length += 1
 
-        _set_aside(finished, sentences, history, best, rows, ends, length, limits, beam)
+        are_finished = ends & candidates.totals.isfinite() & ~is_full[..., None]
+        are_finished[..., share:] = False
+        for place, group, candidate in are_finished.nonzero().tolist():
+            sentence = int(sentences[place])
+            log_probability = float(candidates.totals[place, group, candidate])
+            hypothesis = Hypothesis(
+                tokens=history[place, candidates.rows[place, group, candidate], 1:].tolist(),
+                log_probability=log_probability,
+                score=beam.normalize(log_probability, length),
+                truncated=length >= int(limits.longest[sentence]),
+            )
+            finished[sentence][group].append(hypothesis)
 
-        going_on = _first_that_go_on(ends, beam.size)  # [sentences, size]
-        scores = best.gather(1, going_on).masked_fill(ends.gather(1, going_on), -torch.inf)
-        rows, chosen = rows.gather(1, going_on), chosen.gather(1, going_on)
+        going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
+        scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
+        rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
         if length == 1:
             state = state.expand(beam.size)
             tokens = tokens.repeat_interleave(beam.size, 0)
             from_rows = torch.arange(len(tokens), device=tokens.device)
         else:
             starts = torch.arange(len(sentences), device=tokens.device)[:, None] * history.shape[1]
-            from_rows = (starts + rows).flatten()
+            from_rows = (starts + rows.flatten(1)).flatten()
             state = state.reorder(from_rows)
         tokens = torch.cat([tokens[from_rows], chosen.flatten()[:, None]], 1)
 
-        done = [len(finished[i]) >= beam.size for i in sentences.tolist()]
-        searched = ~(torch.tensor(done, device=tokens.device) | (length >= limits.longest))
+        counts = [[len(group) for group in finished[i]] for i in sentences.tolist()]
+        is_full = torch.tensor(counts, device=tokens.device) >= share  # [sentences, groups]
+        searched = ~(is_full.all(1) | (length >= limits.longest[sentences]))
         if not searched.all():
             kept = searched.nonzero()[:, 0]
             tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
-            sentences, scores, limits, state = sentences[kept], scores[kept], limits.select(kept), state.select(kept)
-    return [sorted(found, key=lambda h: -h.score)[: beam.n_best] for found in finished]
+            sentences, scores, is_full, state = sentences[kept], scores[kept], is_full[kept], state.select(kept)
+    return [sorted((h for group in groups for h in group), key=lambda h: -h.score) for groups in finished]
 
 
-def _set_aside(
-    finished: list[list[Hypothesis]],
-    sentences: Tensor,
-    history: Tensor,
-    best: Tensor,
-    rows: Tensor,
-    ends: Tensor,
-    length: int,
-    limits: Limits,
-    beam: Beam,
-) -> None:
-    """Keep the candidates that end, if they are among the best `size` of their sentence."""
-    are_finished = ends & best.isfinite()
-    are_finished[:, beam.size :] = False
-    for place, candidate in are_finished.nonzero().tolist():
-        log_probability = float(best[place, candidate])
-        hypothesis = Hypothesis(
-            tokens=history[place, rows[place, candidate], 1:].tolist(),
-            log_probability=log_probability,
-            score=beam.normalize(log_probability, length),
-            truncated=length >= int(limits.longest[place]),
-        )
-        finished[int(sentences[place])].append(hypothesis)
+@dataclass(frozen=True)
+class Best:
+    """The candidates of the highest log-probability."""
+
+    size: int
+
+    def __call__(
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+    ) -> Candidates:
+        """See Choice."""
+        vocabulary = log_probabilities.shape[-1]
+        totals = (scores[..., None] + log_probabilities).flatten(1)  # [sentences, rows * vocabulary]
+        best, places = totals.topk(min(2 * self.size, totals.shape[1]))
+        return Candidates(best[:, None], places[:, None] // vocabulary, places[:, None] % vocabulary)
 
 
-def _first_that_go_on(ends: Tensor, size: int) -> Tensor:
-    """Places of the best `size` candidates that do not end; where there are too few, ended ones fill up."""
-    order = ends.long().argsort(dim=1, stable=True)  # [sentences, candidates]
-    if order.shape[1] < size:
-        order = torch.cat([order, order[:, -1:].expand(-1, size - order.shape[1])], 1)
-    return order[:, :size]
+def first_that_go_on(
+    ends: Bool[Tensor, "sentences groups candidates"], share: int
+) -> Int[Tensor, "sentences groups share"]:
+    """Places of each group's first candidates that do not end; where there are too few, ended ones fill up."""
+    order = ends.long().argsort(dim=2, stable=True)
+    if order.shape[2] < share:
+        order = torch.cat([order, order[..., -1:].expand(-1, -1, share - order.shape[2])], 2)
+    return order[..., :share]

@@ -1,30 +1,141 @@
-"""Rules on the next token: each sets log-probabilities [sentences, rows, vocabulary] to -inf in place."""
+"""Rules on the next token: each sets log-probabilities of tokens that may not come next to -inf, in place."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transduce.search.limits import Limits
+from transduce.search.phrases import Phrase, WordEdges
+
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
 
-def forbid(log_probabilities: LogProbabilities, tokens: Sequence[int]) -> None:
-    """None of the tokens may come next."""
-    log_probabilities[..., list(tokens)] = -torch.inf
+@dataclass(frozen=True)
+class SoFar:
+    """What has been written when the next token is chosen."""
+
+    sentences: Int[Tensor, " sentences"]
+    """Which sentences are still searched, by their number in the batch as it began."""
+    tokens: Int[Tensor, "sentences rows length"]
+    """Every hypothesis, without the token that begins it."""
+
+    @property
+    def length(self) -> int:
+        """How many tokens each hypothesis has."""
+        return self.tokens.shape[2]
 
 
-def keep_within(
-    log_probabilities: LogProbabilities,
-    length: int,
-    shortest: Int[Tensor, " sentences"],
-    longest: Int[Tensor, " sentences"],
-    end: int,
-) -> None:
-    """No end before `shortest` tokens, nothing but the end after `longest - 1`; the end counts as a token."""
-    log_probabilities[length + 1 < shortest, :, end] = -torch.inf
-    must_end = length + 1 >= longest
-    if must_end.any():
-        kept = log_probabilities[must_end, :, end]
-        log_probabilities[must_end] = -torch.inf
-        log_probabilities[must_end, :, end] = kept
+@runtime_checkable
+class Rule(Protocol):
+    """Makes tokens impossible; it may add nothing and raise no token."""
+
+    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+        """Set tokens that may not come next to -inf."""
+        ...
+
+
+@dataclass(frozen=True)
+class Forbid:
+    """None of the tokens may ever come."""
+
+    tokens: Sequence[int]
+
+    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+        """See Rule."""
+        log_probabilities[..., list(self.tokens)] = -torch.inf
+
+
+@dataclass(frozen=True)
+class KeepWithin:
+    """No end before the shortest length, and the end at the longest, whatever the other rules say."""
+
+    limits: Limits
+    end: int
+    others: Sequence[Rule] = ()
+
+    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+        """See Rule; the end token counts as a token."""
+        length = so_far.length + 1
+        must_end = length >= self.limits.longest[so_far.sentences]
+        kept = log_probabilities[must_end, :, self.end]
+        for rule in self.others:
+            rule(log_probabilities, so_far)
+        log_probabilities[length < self.limits.shortest[so_far.sentences], :, self.end] = -torch.inf
+        if len(kept):
+            log_probabilities[must_end] = -torch.inf
+            log_probabilities[must_end, :, self.end] = kept
+
+
+@dataclass(frozen=True)
+class BeginWith:
+    """Each output begins with its prefix, whatever the other rules say, and the prefix's last word is a whole one."""
+
+    prefixes: Sequence[Sequence[int]]
+    """One a sentence; an empty one asks for nothing."""
+    edges: WordEdges
+    others: Sequence[Rule] = ()
+
+    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+        """See Rule."""
+        length, numbers = so_far.length, so_far.sentences.tolist()
+        forced = [(i, self.prefixes[n][length]) for i, n in enumerate(numbers) if length < len(self.prefixes[n])]
+        within, tokens = so_far.sentences.new_tensor(forced).reshape(-1, 2).T
+        kept = log_probabilities[within, :, tokens]
+        for rule in self.others:
+            rule(log_probabilities, so_far)
+        log_probabilities[within] = -torch.inf
+        log_probabilities[within, :, tokens] = kept
+        ended = [
+            i for i, n in enumerate(numbers) if 0 < length == len(self.prefixes[n]) and self._is_open(self.prefixes[n])
+        ]
+        continues = torch.tensor(self.edges.continues, device=tokens.device)
+        log_probabilities[ended] = log_probabilities[ended].masked_fill(continues, -torch.inf)
+
+    def _is_open(self, prefix: Sequence[int]) -> bool:
+        return self.edges.leaves_open[prefix[-1]]
+
+
+@dataclass(frozen=True)
+class NoRepeat:
+    """No run of `size` tokens comes twice."""
+
+    size: int
+
+    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+        """See Rule."""
+        if so_far.length < self.size:
+            return
+        runs = so_far.tokens.unfold(-1, self.size, 1)  # [sentences, rows, runs, size]
+        latest = so_far.tokens[..., None, so_far.length - self.size + 1 :]  # what would begin the next run
+        would_repeat = (runs[..., :-1] == latest).all(-1)  # [sentences, rows, runs]
+        penalty = torch.zeros_like(would_repeat, dtype=log_probabilities.dtype).masked_fill(would_repeat, -torch.inf)
+        log_probabilities.scatter_add_(-1, runs[..., -1], penalty)
+
+
+@dataclass(frozen=True)
+class Ban:
+    """No output holds one of its sentence's banned phrases as whole words.
+
+    A word that only begins like a banned one may be written: what is forbidden is to end the word there.
+    """
+
+    phrases: Sequence[Sequence[Phrase]]
+    """Those of each sentence."""
+    edges: WordEdges
+
+    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+        """See Rule."""
+        ends_word = ~torch.tensor(self.edges.continues, device=log_probabilities.device)
+        for i, number in enumerate(so_far.sentences.tolist()):
+            if not self.phrases[number]:
+                continue
+            for row, tokens in enumerate(so_far.tokens[i].tolist()):
+                for phrase in self.phrases[number]:
+                    if phrase.stands_open_at_end(tokens, self.edges):
+                        log_probabilities[i, row, ends_word] = -torch.inf
+                    last = phrase.closing_tokens(tokens, self.edges)
+                    log_probabilities[i, row, last] = -torch.inf

@@ -1,0 +1,66 @@
+"""`transduce score`: how probable a model finds given translations."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from transduce.cli.options import Device, InferencePrecision, Json, Model, Quiet, Threads
+
+
+def score(
+    model: Model,
+    source: Annotated[str | None, typer.Option(help="Text that was translated, one sentence a line.")] = None,
+    target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
+    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = "-",
+    device: Device = "cpu",
+    threads: Threads = None,
+    precision: InferencePrecision = "float32",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score given pairs: a line each of log-probability (nats), the same per token, and perplexity, tabs between.
+
+    The end token counts. With --json, one object: every pair with all its tokens, then the total.
+
+    Example: `transduce score runs/multi30k --source input.de --target output.en`
+    """
+    import msgspec
+
+    from transduce.cli.model import open_bundle, set_threads
+    from transduce.cli.streams import text_output
+    from transduce.inference.scorer import Scorer, perplexity
+    from transduce.text.formats import parallel_files
+
+    set_threads(threads)
+    if (pairs is None) == (source is None) or (source is None) != (target is None):
+        raise typer.BadParameter("give either --source and --target, or --pairs")
+    corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+    scorer = Scorer(open_bundle(model, device, precision))
+    count, tokens, nats = 0, 0, 0.0
+    with text_output(output) as stream:
+        stream.write('{"pairs": [\n' if json else "")
+        for found in scorer.stream(corpus):
+            if json:
+                stream.write(("" if count == 0 else ",\n") + msgspec.json.encode(found).decode())
+            else:
+                stream.write(f"{found.log_probability:.4f}\t{found.per_token:.4f}\t{found.perplexity:.4f}\n")
+            count, tokens = count + 1, tokens + len(found.tokens)
+            nats += found.log_probability
+        per_token = nats / max(tokens, 1)
+        if json:
+            total = {
+                "pairs": count,
+                "tokens": tokens,
+                "log_probability": nats,
+                "per_token": per_token,
+                "perplexity": perplexity(per_token),
+            }
+            stream.write(f'\n], "total": {msgspec.json.encode(total).decode()}}}\n')
+    if not quiet:
+        print(
+            f"transduce: {count:,} pairs, {tokens:,} target tokens: {nats:.2f} nats, "
+            f"{per_token:.4f} a token, perplexity {perplexity(per_token):.3f}",
+            file=sys.stderr,
+        )

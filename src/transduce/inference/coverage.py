@@ -1,0 +1,75 @@
+"""Finished hypotheses ranked anew by how much of the source they attended to (Wu et al. 2016, eq. 14)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import make_batch
+from transduce.errors import InputError
+from transduce.inference.batches import batches_of
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.recording import record_attention
+from transduce.nn.state import DecoderState
+from transduce.search.hypothesis import Hypothesis
+
+TOKENS_AT_ONCE = 2048
+"""Padded tokens of the longer side of a recorded pass."""
+
+
+def rerank(
+    bundle: ModelBundle,
+    model: EncoderDecoder[DecoderState],
+    sources: Sequence[list[int]],
+    found: Sequence[Sequence[Hypothesis]],
+    weight: float,
+) -> list[list[Hypothesis]]:
+    """Each sentence's hypotheses, best first by their score plus `weight` times their coverage."""
+    flat = [(i, hypothesis) for i, hypotheses in enumerate(found) for hypothesis in hypotheses]
+    coverages = coverage(bundle, model, [sources[i] for i, _ in flat], [hypothesis.tokens for _, hypothesis in flat])
+    ranked: list[list[Hypothesis]] = [[] for _ in found]
+    for (i, hypothesis), covered in zip(flat, coverages, strict=True):
+        ranked[i].append(replace(hypothesis, score=hypothesis.score + weight * covered))
+    return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in ranked]
+
+
+@torch.inference_mode()
+def coverage(
+    bundle: ModelBundle,
+    model: EncoderDecoder[DecoderState],
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+) -> list[float]:
+    """The coverage of each pair of token ids: 0 if each source token was attended to with a sum of 1, else below."""
+    lengths = [max(len(source), len(target)) + 2 for source, target in zip(sources, targets, strict=True)]
+    results = [0.0] * len(lengths)
+    for chosen in batches_of(lengths, TOKENS_AT_ONCE):
+        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special).to(bundle.device)
+        target_in = batch.target_in
+        if target_in.shape[1] == batch.source.shape[1]:  # so that what attends to the source is known by its shape
+            target_in = torch.cat([target_in, target_in[:, -1:]], 1)
+        state = model.start(model.encode(batch.source, batch.source_is_real))
+        with record_attention(bundle.model) as tape:
+            model.decoder(target_in, state)
+        weights = _mean(tape.values(), batch.source.shape[1])[:, : batch.target_is_real.shape[1]]
+        weights = weights * batch.target_is_real[..., None]  # [rows, target_time, source_time]
+        for i, value in zip(chosen, coverage_of(weights, [len(sources[i]) for i in chosen]), strict=True):
+            results[i] = value
+    return results
+
+
+def coverage_of(weights: Float[Tensor, "rows target_time source_time"], lengths: Sequence[int]) -> list[float]:
+    """The sum over a row's first source tokens of log min(1, what all target tokens attend to it)."""
+    attended = weights.sum(1).clamp(1e-9, 1.0).log()  # [rows, source_time]
+    return [float(row[:length].sum()) for row, length in zip(attended, lengths, strict=True)]
+
+
+def _mean(calls_of_modules: Iterable[list[Tensor]], source_time: int) -> Float[Tensor, "rows target_time source_time"]:
+    """The mean attention to the source, over all layers and heads."""
+    maps = [weights for calls in calls_of_modules for weights in calls if weights.shape[-1] == source_time]
+    if not maps:
+        raise InputError("coverage_penalty needs a model with attention to its source, and this one has none")
+    return torch.stack([weights.float().mean(1) for weights in maps]).mean(0)

@@ -1,0 +1,85 @@
+"""Runs the search that was asked for, under the rules that it and the requests make."""
+
+from collections.abc import Sequence
+
+import msgspec
+import torch
+
+from transduce.bundle import ModelBundle
+from transduce.errors import InputError
+from transduce.inference.coverage import rerank
+from transduce.inference.ensemble import Ensemble
+from transduce.inference.requests import Piece, Wishes
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+from transduce.search.beam import beam_search
+from transduce.search.choices import Search, can_require
+from transduce.search.constrained import constrained_search
+from transduce.search.diverse import DiverseBeam, diverse_search
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.limits import limits_for
+from transduce.search.rules import Ban, BeginWith, Forbid, NoRepeat, Rule
+from transduce.search.sampling import Sampling, sample
+from transduce.shapes import Mask, Tokens
+
+
+def decode(
+    bundle: ModelBundle,
+    model: EncoderDecoder[DecoderState],
+    source: Tokens,
+    is_real: Mask,
+    pieces: Sequence[Piece],
+    wishes: Wishes,
+    search: Search,
+) -> list[list[Hypothesis]]:
+    """The outputs of each source row, as many as the search is asked for; either all pieces require phrases or none.
+
+    Raises InputError where the search cannot follow a request.
+    """
+    if any(piece.required for piece in pieces) and not can_require(search):
+        raise InputError(
+            "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
+        )
+    begin, end = bundle.special.target_bos, bundle.special.target_eos
+    limits = limits_for(search, is_real.sum(1), model.target_limit)
+    if any(piece.prefix for piece in pieces):
+        lengths = torch.tensor([len(piece.prefix) + 1 for piece in pieces], device=source.device)
+        if model.target_limit is not None and int(lengths.max()) > model.target_limit:
+            raise InputError(
+                f"a prefix of {int(lengths.max()) - 1:,} tokens leaves no room in the {model.target_limit:,} that the "
+                "model can write; shorten it"
+            )
+        limits = limits.make_room(lengths)
+    rules = _rules(bundle, pieces, wishes, search)
+    state = model.start(model.encode(source, is_real))
+    if isinstance(search, Sampling):
+        generators = [search.generator(piece.source) for piece in pieces]
+        return sample(model.decoder, state, search, limits, begin, end, generators, rules)
+    wanted = search
+    if search.coverage_penalty:
+        if isinstance(model, Ensemble):
+            raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
+        search = msgspec.structs.replace(search, n_best=search.size)  # all that were found are ranked anew
+    if isinstance(search, DiverseBeam):
+        found = diverse_search(model.decoder, state, search, limits, begin, end, rules)
+    elif any(piece.required for piece in pieces):
+        required = [piece.required for piece in pieces]
+        found = constrained_search(model.decoder, state, search, limits, begin, end, rules, required, wishes.edges)
+    else:
+        found = beam_search(model.decoder, state, search, limits, begin, end, rules)
+    if search.coverage_penalty:
+        found = rerank(bundle, model, [piece.source for piece in pieces], found, search.coverage_penalty)
+    return [hypotheses[: wanted.n_best] for hypotheses in found]
+
+
+def _rules(bundle: ModelBundle, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[Rule]:
+    special = bundle.special
+    unknown = [] if search.allow_unknown else [bundle.tokenizers.target.unknown]
+    rules: list[Rule] = [Forbid([special.target_pad, special.target_bos, *unknown])]
+    if search.no_repeat_ngram:
+        rules.append(NoRepeat(search.no_repeat_ngram))
+    if any(piece.banned for piece in pieces):
+        rules.append(Ban([piece.banned for piece in pieces], wishes.edges))
+    if any(piece.prefix for piece in pieces):
+        return [BeginWith([piece.prefix for piece in pieces], wishes.edges, rules)]
+    return rules

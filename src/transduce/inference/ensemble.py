@@ -1,0 +1,74 @@
+"""Several models as one, whose probabilities are the mean of theirs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from transduce.models.interface import EncoderDecoder, Memory
+from transduce.nn.state import DecoderState
+from transduce.shapes import Logits, Mask, Tokens
+
+
+@dataclass(frozen=True)
+class EnsembleMemory(Memory):
+    """What each model made of the same source; `hidden` is the first one's."""
+
+    members: tuple[Memory, ...]
+
+
+@dataclass(frozen=True)
+class EnsembleState:
+    """The state of each model."""
+
+    members: tuple[DecoderState, ...]
+
+    def expand(self, rows_per_sentence: int) -> "EnsembleState":
+        """See DecoderState."""
+        return EnsembleState(tuple(state.expand(rows_per_sentence) for state in self.members))
+
+    def reorder(self, rows: Tensor) -> "EnsembleState":
+        """See DecoderState."""
+        return EnsembleState(tuple(state.reorder(rows) for state in self.members))
+
+    def select(self, sentences: Tensor) -> "EnsembleState":
+        """See DecoderState."""
+        return EnsembleState(tuple(state.select(sentences) for state in self.members))
+
+
+class Ensemble:
+    """Models of one source and one target vocabulary, of any families; see models/interface.py for its promises."""
+
+    def __init__(self, models: Sequence[EncoderDecoder[DecoderState]]) -> None:
+        self.models = tuple(models)
+
+    @property
+    def source_limit(self) -> int | None:
+        """The least of the models'."""
+        return min((m.source_limit for m in self.models if m.source_limit is not None), default=None)
+
+    @property
+    def target_limit(self) -> int | None:
+        """The least of the models'."""
+        return min((m.target_limit for m in self.models if m.target_limit is not None), default=None)
+
+    def encode(self, source: Tokens, is_real: Mask) -> EnsembleMemory:
+        """Each model reads the source sentences."""
+        members = tuple(model.encode(source, is_real) for model in self.models)
+        return EnsembleMemory(members[0].hidden, is_real, members)
+
+    def start(self, memory: Memory) -> EnsembleState:
+        """All models' states before the first target token."""
+        members = cast(EnsembleMemory, memory).members
+        return EnsembleState(tuple(model.start(own) for model, own in zip(self.models, members, strict=True)))
+
+    def decoder(self, tokens: Tokens, state: EnsembleState) -> tuple[Logits, EnsembleState]:
+        """The logarithm of the mean probability of each next token."""
+        answers = [model.decoder(tokens, own) for model, own in zip(self.models, state.members, strict=True)]
+        each = torch.stack(
+            [logits.float().log_softmax(-1) for logits, _ in answers]
+        )  # [models, rows, time, vocabulary]
+        return each.logsumexp(0) - math.log(len(answers)), EnsembleState(tuple(own for _, own in answers))

@@ -1,0 +1,79 @@
+"""What can be asked of the translation of one line, and how a target vocabulary writes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from transduce.errors import InputError
+from transduce.search.phrases import Phrase, WordEdges
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.wording import Wording, holds
+
+
+@dataclass(frozen=True)
+class Request:
+    """A line to translate, and what its translation must be like; a blank line's translation is blank all the same."""
+
+    text: str
+    prefix: str = ""
+    """Whole words that the translation begins with."""
+    required: tuple[str, ...] = ()
+    """Words or phrases that it must hold; of a line that is split, its last piece."""
+    banned: tuple[str, ...] = ()
+    """Words or phrases that it must not hold."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text that is translated at once, as a search needs it."""
+
+    source: list[int]
+    prefix: list[int]
+    required: list[Phrase]
+    banned: list[Phrase]
+
+
+class Wishes:
+    """Turns what requests say in words into tokens of the target."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.wording = Wording(tokenizer)
+
+    @cached_property
+    def edges(self) -> WordEdges:
+        """Where words of the target vocabulary begin and end."""
+        return WordEdges(self.wording.continues, self.wording.leaves_open)
+
+    def pieces(self, request: Request, sources: Sequence[list[int]]) -> list[Piece]:
+        """One a source piece: bans hold for all, the prefix for the first, required phrases for the last.
+
+        Raises InputError for wishes that contradict each other, or a prefix that the vocabulary cannot write.
+        """
+        self._check(request)
+        prefix = self.tokenizer.encode(request.prefix)
+        required, banned = self._phrases(request.required), self._phrases(request.banned)
+        last = len(sources) - 1
+        return [
+            Piece(source, prefix if i == 0 else [], required if i == last else [], banned)
+            for i, source in enumerate(sources)
+        ]
+
+    def found_in(self, text: str, phrases: Sequence[str]) -> list[str]:
+        """Those of the phrases that stand in an output as whole words, written as outputs write them."""
+        return [phrase for phrase in phrases if holds(text, self.wording.normal(phrase) or phrase)]
+
+    def _phrases(self, phrases: Sequence[str]) -> list[Phrase]:
+        return [Phrase(forms) for phrase in phrases if (forms := self.wording.forms(phrase))]
+
+    def _check(self, request: Request) -> None:
+        if not all(phrase.strip() for phrase in (*request.required, *request.banned)):
+            raise InputError(f"{request.text[:60]!r}: a required or banned phrase is blank")
+        if request.prefix and self.wording.normal(request.prefix) is None:
+            raise InputError(f"prefix {request.prefix!r}: the model's vocabulary has not all of its words")
+        for kind, texts in (("prefix", [request.prefix]), ("required phrase", request.required)):
+            for text in texts:
+                for banned in self.found_in(self.wording.normal(text) or text, request.banned) if text else ():
+                    raise InputError(
+                        f"{request.text[:60]!r}: the {kind} {text!r} holds the banned {banned!r}; drop one of them"
+                    )

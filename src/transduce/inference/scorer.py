@@ -1,0 +1,109 @@
+"""How probable a model finds translations that it is given."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+import torch
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import make_batch
+from transduce.errors import InputError
+from transduce.inference.batches import batches_of
+from transduce.models.interface import EncoderDecoder, score_tokens
+from transduce.nn.state import DecoderState
+from transduce.text.corpus import SentencePair
+
+PAIRS_AT_ONCE = 1000
+"""Pairs held at a time: enough to sort by length, however long the input is."""
+
+TOKENS_AT_ONCE = 1024
+"""Padded tokens of the longer side of a batch; logits take the vocabulary times as many numbers."""
+
+
+@dataclass(frozen=True)
+class TokenScore:
+    """One target token and how probable it was."""
+
+    piece: str
+    """As it stands in the vocabulary."""
+    log_probability: float
+    """Natural logarithm."""
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """What a model thinks of one target, given its source."""
+
+    log_probability: float
+    """Of the whole target, the end token counted, in nats."""
+    per_token: float
+    """The same divided by the tokens."""
+    perplexity: float
+    """The exponential of the negative log-probability per token."""
+    tokens: list[TokenScore]
+    """All target tokens, the end token last."""
+
+
+class Scorer:
+    """Scores with a bundle's model, on the device and at the precision that the model has."""
+
+    def __init__(self, bundle: ModelBundle) -> None:
+        self.bundle = bundle
+        self.model = cast(EncoderDecoder[DecoderState], bundle.model)
+
+    def score(self, pairs: Iterable[SentencePair]) -> list[PairScore]:
+        """Scores of all pairs, in their order."""
+        return list(self.stream(pairs))
+
+    def stream(self, pairs: Iterable[SentencePair], pairs_at_once: int = PAIRS_AT_ONCE) -> Iterator[PairScore]:
+        """Scores of any number of pairs, holding a bounded number at a time; InputError for one that is too long."""
+        rest, number = iter(pairs), 1
+        while chunk := list(islice(rest, pairs_at_once)):
+            sources = self.bundle.tokenizers.source.encode_batch([pair.source for pair in chunk])
+            targets = self.bundle.tokenizers.target.encode_batch([pair.target for pair in chunk])
+            self._check("source", sources, self.model.source_limit, number)
+            self._check("target", targets, self.model.target_limit, number)
+            yield from self._score(sources, targets)
+            number += len(chunk)
+
+    @torch.inference_mode()
+    def _score(self, sources: list[list[int]], targets: list[list[int]]) -> list[PairScore]:
+        results: dict[int, PairScore] = {}
+        lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
+        for chosen in batches_of(lengths, TOKENS_AT_ONCE):
+            batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
+            batch = batch.to(self.bundle.device)
+            scores = score_tokens(
+                self.model,
+                batch.source,
+                batch.source_is_real,
+                batch.target_in,
+                batch.target_out,
+                batch.target_is_real,
+            )
+            for i, row in zip(chosen, scores.double().tolist(), strict=True):
+                results[i] = self._pair_score(targets[i], row[: len(targets[i]) + 1])
+        return [results[i] for i in range(len(sources))]
+
+    def _pair_score(self, target: list[int], scores: list[float]) -> PairScore:
+        pieces = self.bundle.tokenizers.target.pieces([*target, self.bundle.special.target_eos])
+        tokens = [TokenScore(piece, score) for piece, score in zip(pieces, scores, strict=True)]
+        total = math.fsum(scores)
+        per_token = total / len(scores)
+        return PairScore(total, per_token, perplexity(per_token), tokens)
+
+    def _check(self, side: str, sequences: Sequence[list[int]], limit: int | None, first: int) -> None:
+        for number, ids in enumerate(sequences, first):
+            if limit is not None and len(ids) + 1 > limit:
+                raise InputError(
+                    f"pair {number}: its {side} has {len(ids) + 1:,} tokens, but the model reads at most {limit:,}; "
+                    "shorten it or leave it out"
+                )
+
+
+def perplexity(per_token: float) -> float:
+    """Of a mean log-probability in nats; bounded, so that it is a number of JSON."""
+    return math.exp(min(-per_token, 700))

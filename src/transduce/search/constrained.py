@@ -1,0 +1,126 @@
+"""Beam search for outputs that hold required phrases (Hokamp & Liu 2017), the beam shared out anew at each step
+between hypotheses that still miss more and less of them (dynamic beam allocation, Post & Vilar 2018)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.models.interface import Decoder
+from transduce.nn.state import DecoderState
+from transduce.search.beam import Beam, Candidates, follow
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.limits import Limits
+from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.rules import LogProbabilities, Rule, SoFar
+
+State = TypeVar("State", bound=DecoderState)
+
+
+def constrained_search(
+    decoder: Decoder[State],
+    state: State,
+    beam: Beam,
+    limits: Limits,
+    begin: int,
+    end: int,
+    rules: Sequence[Rule],
+    required: Sequence[Sequence[Phrase]],
+    edges: WordEdges,
+) -> list[list[Hypothesis]]:
+    """The best outputs that hold all phrases required of their sentence; others only where the search found none.
+
+    Arguments are those of `beam_search`, and the phrases of each sentence.
+    """
+    choose = ShareAmongBanks(beam.size, end, required, edges)
+    found = follow(decoder, state, beam, limits, begin, end, rules, choose)
+    results = []
+    for hypotheses, phrases in zip(found, required, strict=True):
+        missing = [_missing(hypothesis.tokens, phrases, edges) for hypothesis in hypotheses]
+        least = min(missing, default=0)
+        kept = [h for h, tokens in zip(hypotheses, missing, strict=True) if tokens == least]
+        results.append(kept[: beam.n_best])
+    return results
+
+
+@dataclass(frozen=True)
+class ShareAmongBanks:
+    """Candidates in banks by the tokens that they still miss; the banks take turns, those that miss least first.
+
+    An output may end only when it misses nothing, unless nothing but the end may come.
+    """
+
+    size: int
+    end: int
+    required: Sequence[Sequence[Phrase]]
+    edges: WordEdges
+
+    def __call__(
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+    ) -> Candidates:
+        """See Choice."""
+        vocabulary = log_probabilities.shape[-1]
+        required = [self.required[number] for number in so_far.sentences.tolist()]
+        texts: list[list[list[int]]] = so_far.tokens.tolist()
+        may_not_end = torch.tensor(
+            [
+                [_missing(text, phrases, self.edges) > 0 for text in rows]
+                for rows, phrases in zip(texts, required, strict=True)
+            ],
+            device=scores.device,
+        )
+        totals = scores[..., None] + log_probabilities  # [sentences, rows, vocabulary]
+        may_not_end &= totals.isfinite().sum(-1) > 1
+        totals[..., self.end].masked_fill_(may_not_end, -torch.inf)
+        best_of_row = totals.argmax(-1) + torch.arange(totals.shape[1], device=scores.device) * vocabulary
+        flat = totals.flatten(1)
+        best = torch.cat([flat.topk(min(2 * self.size, flat.shape[1])).indices, best_of_row], 1)
+        places = [
+            list(dict.fromkeys([*some, *self._advances(rows, phrases, vocabulary)]))
+            for some, rows, phrases in zip(best.tolist(), texts, required, strict=True)
+        ]
+        width = max(len(some) for some in places)
+        padded = torch.tensor([[*some, *some[:1] * (width - len(some))] for some in places], device=scores.device)
+        values = flat.gather(1, padded).tolist()
+        ordered = [
+            self._take_turns(dict(zip(some, row, strict=False)), rows, phrases, vocabulary)
+            for some, row, rows, phrases in zip(places, values, texts, required, strict=True)
+        ]
+        chosen = torch.tensor(ordered, device=scores.device)  # [sentences, candidates]
+        totals = flat.gather(1, chosen.clamp(min=0)).masked_fill(chosen < 0, -torch.inf)
+        chosen = chosen.clamp(min=0)[:, None]
+        return Candidates(totals[:, None], chosen // vocabulary, chosen % vocabulary)
+
+    def _advances(self, rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int) -> list[int]:
+        """Places of the tokens that go on with a phrase which a row still misses."""
+        return [
+            row * vocabulary + token
+            for row, text in enumerate(rows)
+            for phrase in phrases
+            if phrase.missing(text, self.edges)
+            for token in sorted(phrase.next_tokens(text, self.edges))
+        ]
+
+    def _take_turns(
+        self, totals: dict[int, float], rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int
+    ) -> list[int]:
+        """Places in the order in which the banks name their candidates, filled up with -1."""
+        banks: dict[int, count[int]] = {}
+        turns = []
+        for place in sorted(totals, key=lambda place: -totals[place]):
+            if totals[place] == -torch.inf:
+                break
+            text, token = rows[place // vocabulary], place % vocabulary
+            missing = _missing(text if token == self.end else [*text, token], phrases, self.edges)
+            turns.append((next(banks.setdefault(missing, count())), missing, place))
+        ordered = [place for _, _, place in sorted(turns)[: 2 * self.size]]
+        return ordered + [-1] * (2 * self.size - len(ordered))
+
+
+def _missing(tokens: Sequence[int], phrases: Sequence[Phrase], edges: WordEdges) -> int:
+    """Tokens that must still be written until the text holds all phrases."""
+    return sum(phrase.missing(tokens, edges) for phrase in phrases)

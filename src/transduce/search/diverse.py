@@ -1,0 +1,86 @@
+"""Diverse beam search: groups that avoid each other's words (Vijayakumar et al. 2016)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.models.interface import Decoder
+from transduce.nn.state import DecoderState
+from transduce.search.beam import Beam, Candidates, first_that_go_on, follow
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.limits import Limits
+from transduce.search.rules import LogProbabilities, Rule, SoFar
+
+State = TypeVar("State", bound=DecoderState)
+
+
+class DiverseBeam(Beam, frozen=True):
+    """A beam in groups; each avoids the tokens that earlier groups choose at the same step."""
+
+    groups: int = 2
+    """Groups of equal size that share the beam."""
+    diversity: float = 0.5
+    """The weight lambda of the Hamming penalty: nats for each earlier hypothesis with the same token at this step."""
+
+    def __post_init__(self) -> None:
+        Beam.__post_init__(self)
+        if self.groups < 1 or self.size % self.groups:
+            raise ValueError(f"groups must divide the beam's size, {self.size}, but is {self.groups}")
+        if self.diversity < 0:
+            raise ValueError("diversity must be at least 0")
+
+
+def diverse_search(
+    decoder: Decoder[State],
+    state: State,
+    beam: DiverseBeam,
+    limits: Limits,
+    begin: int,
+    end: int,
+    rules: Sequence[Rule] = (),
+) -> list[list[Hypothesis]]:
+    """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
+    choose = ApartFromOthers(beam.groups, beam.size // beam.groups, beam.diversity, end)
+    found = follow(decoder, state, beam, limits, begin, end, rules, choose, beam.groups)
+    different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
+    return [sorted(kept.values(), key=lambda h: -h.score)[: beam.n_best] for kept in different]
+
+
+@dataclass(frozen=True)
+class ApartFromOthers:
+    """Of each group the best candidates, less a penalty for tokens that earlier groups go on with.
+
+    The penalty decides who lives; log-probabilities stay the model's own (eq. 5 of the paper).
+    """
+
+    groups: int
+    share: int
+    diversity: float
+    end: int
+
+    def __call__(
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+    ) -> Candidates:
+        """See Choice."""
+        sentences, rows, vocabulary = log_probabilities.shape
+        totals = scores[..., None] + log_probabilities
+        penalty = log_probabilities.new_zeros(sentences, vocabulary)
+        chosen = []
+        for group in range(self.groups):
+            start = group * self.share if rows > 1 else 0  # all groups begin from one row
+            own = totals[:, start : start + self.share].flatten(1)  # [sentences, share * vocabulary]
+            judged = own - penalty.repeat(1, own.shape[1] // vocabulary)
+            places = judged.topk(min(2 * self.share, own.shape[1])).indices
+            tokens = places % vocabulary
+            chosen.append(
+                Candidates(own.gather(1, places)[:, None], (places // vocabulary + start)[:, None], tokens[:, None])
+            )
+            going_on = first_that_go_on((tokens == self.end)[:, None], self.share)[:, 0]
+            penalty.scatter_add_(
+                1, tokens.gather(1, going_on), torch.full_like(going_on, self.diversity, dtype=penalty.dtype)
+            )
+        return Candidates(*(torch.cat([getattr(c, name) for c in chosen], 1) for name in ("totals", "rows", "tokens")))

@@ -1,0 +1,84 @@
+"""Phrases as token ids, and where a hypothesis holds them as whole words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WordEdges:
+    """Which tokens of a vocabulary begin and end within a word; subwords do, whole words never."""
+
+    continues: Sequence[bool]
+    """Of each token: whether it goes on with the word before it."""
+    leaves_open: Sequence[bool]
+    """Of each token: whether the next one may go on with the word it ends in."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words, in each of the forms in which a tokenizer may write them: after a space, after a bracket and so on."""
+
+    forms: tuple[tuple[int, ...], ...]
+
+    @property
+    def length(self) -> int:
+        """Tokens of the shortest form."""
+        return min(len(form) for form in self.forms)
+
+    def missing(self, tokens: Sequence[int], edges: WordEdges) -> int:
+        """How many tokens must still be written until the phrase stands in the text; 0 if it does."""
+        if self._stands_in(tokens, edges):
+            return 0
+        return min(
+            (len(form) - written for form in self.forms for written in _begun(form, tokens, edges)),
+            default=self.length,
+        )
+
+    def next_tokens(self, tokens: Sequence[int], edges: WordEdges) -> set[int]:
+        """The tokens that begin the phrase or go on with it."""
+        return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
+
+    def closing_tokens(self, tokens: Sequence[int], edges: WordEdges) -> list[int]:
+        """The tokens that would complete the phrase at once, since they leave no word open."""
+        return [
+            form[-1]
+            for form in self.forms
+            if not edges.leaves_open[form[-1]] and len(form) - 1 in _begun(form, tokens, edges)
+        ]
+
+    def stands_open_at_end(self, tokens: Sequence[int], edges: WordEdges) -> bool:
+        """Whether the text ends with the phrase, and only the next token tells whether its last word is whole."""
+        return any(
+            edges.leaves_open[form[-1]] and len(form) in _begun(form, tokens, edges, complete=True)
+            for form in self.forms
+        )
+
+    def _stands_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
+        for form in self.forms:
+            for start in _places(form[0], tokens):
+                stop = start + len(form)
+                if tuple(tokens[start:stop]) != form or not _may_start(form, tokens, start, edges):
+                    continue
+                if stop == len(tokens) or not (edges.leaves_open[form[-1]] and edges.continues[tokens[stop]]):
+                    return True
+        return False
+
+
+def _places(token: int, tokens: Sequence[int]) -> Iterator[int]:
+    return (i for i, found in enumerate(tokens) if found == token)
+
+
+def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges, complete: bool = False) -> list[int]:
+    """How many tokens of the form stand at the end of the text, for each way to read that end."""
+    longest = min(len(form) - (not complete), len(tokens))
+    return [
+        written
+        for written in range(longest + 1)
+        if tuple(tokens[len(tokens) - written :]) == form[:written]
+        and _may_start(form, tokens, len(tokens) - written, edges)
+    ]
+
+
+def _may_start(form: tuple[int, ...], tokens: Sequence[int], start: int, edges: WordEdges) -> bool:
+    """Whether the form would begin a word there."""
+    return start == 0 or not (edges.continues[form[0]] and edges.leaves_open[tokens[start - 1]])

@@ -1,0 +1,130 @@
+"""Outputs drawn at random from the model's probabilities."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transduce.models.interface import Decoder
+from transduce.nn.state import DecoderState
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.limits import Limits
+from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
+from transduce.search.settings import SearchSettings
+
+State = TypeVar("State", bound=DecoderState)
+
+
+class Sampling(SearchSettings, frozen=True):
+    """Which tokens may be drawn, and how the draw is weighted."""
+
+    temperature: float = 1.0
+    """Divides log-probabilities before the draw: below 1 likely tokens gain, above 1 unlikely ones."""
+    top_k: int = 0
+    """Draw among the so many likeliest tokens; 0 for all."""
+    top_p: float = 1.0
+    """Draw among the fewest likeliest tokens that together have this probability, 0 to 1 (Holtzman et al. 2020)."""
+    seed: int = 1
+    """Decides the draws; those of one sentence depend on nothing else but the sentence."""
+
+    def __post_init__(self) -> None:
+        SearchSettings.__post_init__(self)
+        if self.temperature <= 0:
+            raise ValueError("temperature must be above 0; for the likeliest output use a beam of size 1")
+        if self.top_k < 0:
+            raise ValueError("top_k must be at least 0")
+        if not 0 < self.top_p <= 1:
+            raise ValueError("top_p must be above 0 and at most 1")
+        if self.seed < 0:
+            raise ValueError("seed must be at least 0")
+
+    @property
+    def rows(self) -> int:
+        """Hypotheses that a model must follow for each sentence."""
+        return self.n_best
+
+    def generator(self, source: Sequence[int]) -> torch.Generator:
+        """The generator of one source sentence: the same wherever and beside whatever it stands."""
+        digest = hashlib.blake2b(repr((self.seed, list(source))).encode(), digest_size=7).digest()
+        return torch.Generator().manual_seed(int.from_bytes(digest))
+
+
+@torch.no_grad()
+def sample(
+    decoder: Decoder[State],
+    state: State,
+    sampling: Sampling,
+    limits: Limits,
+    begin: int,
+    end: int,
+    generators: Sequence[torch.Generator],
+    rules: Sequence[Rule] = (),
+) -> list[list[Hypothesis]]:
+    """`n_best` outputs of each sentence as drawn; log-probabilities are the model's own, whatever the temperature.
+
+    Arguments are those of `beam_search`, and a generator (of the processor) for each sentence. A draw that the rules
+    leave without any next token is dropped.
+    """
+    rows = sampling.n_best
+    sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still written
+    uniform = _uniform(generators, rows, limits).to(sentences.device)  # [sentences, rows, length]
+    drawn: list[list[Hypothesis | None]] = [[None] * rows for _ in sentences]
+    tokens = sentences.new_full((len(sentences) * rows, 1), begin)  # [sentences * rows, length]
+    scores = torch.zeros(len(sentences), rows, device=sentences.device)
+    is_open = torch.ones_like(scores, dtype=torch.bool)
+    rule = KeepWithin(limits, end, rules)
+    state = state.expand(rows)
+    while len(sentences):
+        logits, state = decoder(tokens[:, -1:], state)
+        log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
+        history = tokens.unflatten(0, scores.shape)[..., 1:]
+        rule(log_probabilities, SoFar(sentences, history))
+        is_open &= log_probabilities.amax(-1).isfinite()
+        chosen = draw(log_probabilities, sampling, uniform[sentences, :, history.shape[2]])
+        scores += log_probabilities.gather(2, chosen[..., None])[..., 0]
+        ends = is_open & (chosen == end)
+        for place, row in ends.nonzero().tolist():
+            total, number = float(scores[place, row]), int(sentences[place])
+            is_truncated = history.shape[2] + 1 >= int(limits.longest[number])
+            drawn[number][row] = Hypothesis(history[place, row].tolist(), total, total, is_truncated)
+        is_open &= ~ends
+        tokens = torch.cat([tokens, chosen.flatten()[:, None]], 1)
+        written = is_open.any(1)
+        if not written.all():
+            kept = written.nonzero()[:, 0]
+            tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
+            sentences, scores, is_open, state = sentences[kept], scores[kept], is_open[kept], state.select(kept)
+    return [[hypothesis for hypothesis in some if hypothesis] for some in drawn]
+
+
+def draw(
+    log_probabilities: LogProbabilities, sampling: Sampling, uniform: Float[Tensor, "sentences rows"]
+) -> Int[Tensor, "sentences rows"]:
+    """The tokens at which the cumulated probability passes a number drawn evenly from 0 to 1."""
+    weights = log_probabilities.double() / sampling.temperature
+    if 0 < sampling.top_k < weights.shape[-1]:
+        least = weights.topk(sampling.top_k).values[..., -1:]
+        weights = weights.masked_fill(weights < least, -torch.inf)
+    probabilities = weights.softmax(-1)
+    if sampling.top_p < 1:
+        ordered = probabilities.sort(-1, descending=True).values
+        is_needed = ordered.cumsum(-1) - ordered < sampling.top_p
+        least = ordered.masked_fill(~is_needed, torch.inf).amin(-1, keepdim=True)
+        probabilities = probabilities.masked_fill(probabilities < least, 0.0)
+    cumulated = probabilities.cumsum(-1)
+    passed = torch.searchsorted(cumulated, uniform[..., None].double() * cumulated[..., -1:], right=True)[..., 0]
+    return passed.clamp(max=weights.shape[-1] - 1)
+
+
+def _uniform(
+    generators: Sequence[torch.Generator], rows: int, limits: Limits
+) -> Float[Tensor, "sentences rows length"]:
+    """All numbers that will be needed, so that no sentence's draws depend on another's length."""
+    lengths = limits.longest.tolist()
+    numbers = torch.zeros(len(lengths), rows, max(lengths, default=0))
+    for own, generator, length in zip(numbers, generators, lengths, strict=True):
+        own[:, :length] = torch.rand(rows, length, generator=generator)
+    return numbers
