@@ -1,7 +1,4 @@
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import pytest
@@ -10,109 +7,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
+from toys import (
+    BEGIN,
+    END,
+    EVERY_DECODER,
+    EXHAUSTIVE,
+    VOCABULARY,
+    Family,
+    RecurrentState,
+    RowCounter,
+    assert_same,
+    every_output,
+    limits,
+    log_probability,
+    normalized,
+    recurrent,
+    tiny_transformer,
+)
 
 from transduce.models.interface import score_tokens
-from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.search.beam import Beam, beam_search
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Limits, limits_for
+from transduce.search.limits import limits_for
 from transduce.search.rules import Forbid
-
-VOCABULARY, BEGIN, END = 5, 0, 1
-SOURCE_LENGTHS = [4, 2, 3]
-EXHAUSTIVE = 160  # more rows than there are sequences of four tokens before the end
-
-
-@dataclass(frozen=True)
-class RecurrentState:
-    """A hidden vector a hypothesis, and a context a sentence that is copied for the hypotheses of a beam."""
-
-    context: Tensor
-    hidden: Tensor
-    rows: int = 1
-
-    def expand(self, rows_per_sentence: int) -> "RecurrentState":
-        hidden = self.hidden.repeat_interleave(rows_per_sentence, 0)
-        return RecurrentState(self.context.repeat_interleave(rows_per_sentence, 0), hidden, rows_per_sentence)
-
-    def reorder(self, rows: Tensor) -> "RecurrentState":
-        return replace(self, hidden=self.hidden[rows])
-
-    def select(self, sentences: Tensor) -> "RecurrentState":
-        rows = (sentences[:, None] * self.rows + torch.arange(self.rows)).flatten()
-        return RecurrentState(self.context[rows], self.hidden[rows], self.rows)
-
-
-class RecurrentDecoder:
-    """A toy that is no Transformer: h' = tanh(A h + embedding + context)."""
-
-    def __init__(self, vocabulary: int = VOCABULARY) -> None:
-        self.embedding, self.matrix = torch.randn(vocabulary, 6), torch.randn(6, 6)
-        self.output = 2 * torch.randn(6, vocabulary)
-
-    def __call__(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        logits = []
-        for token in tokens.T:
-            hidden = torch.tanh(state.hidden @ self.matrix + self.embedding[token] + state.context)
-            state = replace(state, hidden=hidden)
-            logits.append(hidden @ self.output)
-        return torch.stack(logits, 1), state
-
-
-class RowCounter:
-    """Passes calls on and keeps how many rows each had."""
-
-    def __init__(self, decoder: Any) -> None:
-        self.decoder = decoder
-        self.rows: list[int] = []
-
-    def __call__(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-        assert tokens.shape[1] == 1
-        self.rows.append(tokens.shape[0])
-        return self.decoder(tokens, state)
-
-
-Start = Callable[[Sequence[int]], Any]
-"""A fresh state for the sentences of these numbers."""
-
-
-def recurrent(seed: int, vocabulary: int = VOCABULARY) -> tuple[RecurrentDecoder, Start]:
-    torch.manual_seed(seed)
-    decoder, contexts = RecurrentDecoder(vocabulary), torch.randn(len(SOURCE_LENGTHS), 6)
-    return decoder, lambda chosen: RecurrentState(contexts[list(chosen)], torch.zeros(len(chosen), 6))
-
-
-def transformer(seed: int) -> tuple[Any, Start]:
-    model, source, is_real = tiny_transformer(seed)
-    return model.decoder, lambda chosen: model.start(model.encode(source[list(chosen)], is_real[list(chosen)]))
-
-
-def tiny_transformer(seed: int) -> tuple[Transformer, Tensor, Tensor]:
-    torch.manual_seed(seed)
-    config = TransformerConfig(encoder_layers=1, decoder_layers=2, dim=6, heads=2, inner_dim=7, tie="none")
-    model = build_transformer(config, 11, VOCABULARY).eval().requires_grad_(False)
-    for parameter in model.parameters():
-        parameter.add_(torch.randn_like(parameter), alpha=0.7)  # sharp enough that choices differ
-    is_real = torch.arange(max(SOURCE_LENGTHS)) < torch.tensor(SOURCE_LENGTHS)[:, None]
-    return model, torch.randint(0, 11, is_real.shape), is_real
-
-
-EVERY_DECODER = pytest.mark.parametrize("family", [recurrent, transformer], ids=["recurrent", "transformer"])
-Family = Callable[[int], tuple[Any, Start]]
-
-
-def limits(longest: Sequence[int], shortest: Sequence[int] | None = None) -> Limits:
-    return Limits(torch.tensor(shortest or [1] * len(longest)).long(), torch.tensor(longest).long())
-
-
-def log_probability(decoder: Any, state: Any, tokens: Sequence[int]) -> float:
-    """Of the tokens and the end after them, in one call."""
-    logits, _ = decoder(torch.tensor([[BEGIN, *tokens]]), state)
-    return float(logits[0].log_softmax(-1)[range(len(tokens) + 1), [*tokens, END]].sum())
-
-
-def normalized(total: float, length: int, normalization: str, alpha: float) -> float:
-    return total / (((5 + length) ** alpha / 6**alpha) if normalization == "wu" else length**alpha)
 
 
 @EVERY_DECODER
@@ -128,12 +44,7 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
     forbidden = [Forbid([BEGIN])]  # leaves three tokens besides the end
     found = beam_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, forbidden)
     for sentence, most in enumerate(longest):
-        every = []
-        for length in range(most):
-            for tokens in product(range(2, VOCABULARY), repeat=length):
-                total = log_probability(decoder, start([sentence]), tokens)
-                every.append((normalized(total, length + 1, normalization, alpha), total, list(tokens)))
-        every.sort(reverse=True)
+        every = every_output(decoder, start, sentence, most, normalization, alpha)
         assert len(found[sentence]) == len(every)
         assert [h.score for h in found[sentence]] == pytest.approx([score for score, _, _ in every], abs=1e-4)
         assert found[sentence][0].tokens == every[0][2]
@@ -209,13 +120,6 @@ def test_a_batch_of_sentences_finds_what_each_finds_alone(family: Family, seed: 
         own = limits(longest[sentence : sentence + 1], shortest[sentence : sentence + 1])
         (alone,) = beam_search(decoder, start([sentence]), beam, own, BEGIN, END, [Forbid([BEGIN])])
         assert_same(together[sentence], alone)
-
-
-def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
-    assert [(h.tokens, h.truncated) for h in found] == [(h.tokens, h.truncated) for h in expected]
-    for one, other in zip(found, expected, strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-4)
-        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
 
 
 @EVERY_DECODER

@@ -1,0 +1,147 @@
+"""What is asked of single lines: honoured in the text, whatever the tokenizer and the search."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+
+import transduce
+from transduce.bundle import BundleConfig, ModelBundle
+from transduce.errors import InputError
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translator
+from transduce.models.families import build_model
+from transduce.models.transformer import TransformerConfig
+from transduce.search.beam import Beam
+from transduce.search.choices import Search
+from transduce.search.diverse import DiverseBeam
+from transduce.search.sampling import Sampling
+from transduce.text.tokenizer import TokenizerConfig, TokenizerKind, train_tokenizers
+from transduce.text.wording import holds
+
+SOURCES = ["The dog sleeps.", "The old man buys a red car.", "A cat."]
+GREEDY = Beam(size=1, max_extra=9, max_ratio=1)
+NARROW = Beam(size=4, max_extra=9, max_ratio=1)
+SHORT_SAMPLES = Sampling(max_extra=9, max_ratio=1, n_best=2)
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_run: Path) -> Translator:
+    return transduce.load(tiny_run)
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram", "words", "bpe, lower-case"])
+def untrained(request: pytest.FixtureRequest, corpus: Path) -> Translator:
+    """A translator that has learned nothing, so that only the search can make it write what is asked."""
+    kind: TokenizerKind = request.param.split(",")[0]
+    size = None if kind == "words" else 400
+    lowercase = "lower" in request.param
+    config = TokenizerConfig(kind=kind, size=size, min_frequency=1, shared=False, lowercase=lowercase)
+    texts = [(corpus / f"train.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "de")]
+    tokenizers = train_tokenizers(config, *texts)
+    torch.manual_seed(3)
+    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, inner_dim=14)
+    model = build_model(sizes, len(tokenizers.source), len(tokenizers.target)).eval()
+    bundle = BundleConfig(format=1, source="en", target="de", model=sizes, tokenizer=config, longest_source=40)
+    return Translator(ModelBundle(bundle, model, tokenizers))
+
+
+def test_required_phrases_stand_in_the_text_as_whole_words(untrained: Translator) -> None:
+    wanted = ("Der Hund", "alte")
+    requests = [Request(text, required=wanted) for text in SOURCES]
+    for translation in untrained.translate(requests, NARROW):
+        assert (translation.honoured, translation.missed) == (list(wanted), [])
+        text = translation.text.lower()
+        assert all(holds(text, phrase.lower()) for phrase in wanted)
+
+
+def test_what_one_line_requires_changes_no_other(untrained: Translator) -> None:
+    plain = untrained.translate(SOURCES, NARROW)
+    mixed = untrained.translate([SOURCES[0], Request(SOURCES[1], required=("Hund",)), SOURCES[2]], NARROW)
+    assert [mixed[0].text, mixed[2].text] == [plain[0].text, plain[2].text]
+
+
+@pytest.mark.parametrize("search", [GREEDY, NARROW, SHORT_SAMPLES], ids=["greedy", "beam", "sampling"])
+def test_banned_words_do_not_come(untrained: Translator, search: Search) -> None:
+    plain = untrained.translate(SOURCES, search)
+    requests = [
+        Request(source, banned=tuple({word for word in translation.text.split() if word.isalpha()}))
+        for source, translation in zip(SOURCES, plain, strict=True)
+    ]
+    assert any(request.banned for request in requests)
+    for translation in untrained.translate(requests, search):
+        assert translation.not_avoided == []
+
+
+@pytest.mark.parametrize(
+    "search",
+    [GREEDY, NARROW, SHORT_SAMPLES, DiverseBeam(size=4, max_extra=9)],
+    ids=["greedy", "beam", "sampling", "diverse"],
+)
+def test_translations_begin_with_their_prefix(untrained: Translator, search: Search) -> None:
+    prefixes = ["Der alte Hund", "", "Die"]
+    requests = [Request(text, prefix=prefix) for text, prefix in zip(SOURCES, prefixes, strict=True)]
+    plain, found = untrained.translate(SOURCES, search), untrained.translate(requests, search)
+    assert found[1].text == plain[1].text
+    for translation, prefix in zip(found, prefixes, strict=True):
+        for candidate in translation.n_best:
+            assert candidate.text.lower().startswith(prefix.lower())
+            assert not prefix or holds(candidate.text.lower(), prefix.lower())
+
+
+def test_a_prefix_may_be_longer_than_the_longest_output(untrained: Translator) -> None:
+    long = " ".join(["Der alte Hund"] * 9)
+    (translation,) = untrained.translate([Request("A cat.", prefix=long)], Beam(max_ratio=0, max_extra=2))
+    assert translation.text.lower().startswith(long.lower())
+
+
+def test_no_run_of_tokens_comes_twice(translator: Translator) -> None:
+    search = Beam(size=2, no_repeat_ngram=2, max_extra=20)
+    for translation in translator.translate(SOURCES, search):
+        tokens = translator.bundle.tokenizers.target.encode(translation.text)
+        pairs = list(pairwise(tokens))
+        assert len(set(pairs)) == len(pairs)
+
+
+def test_a_phrase_that_the_vocabulary_lacks_is_reported(translator: Translator) -> None:
+    (translation,) = translator.translate([Request("The dog sleeps.", required=("Zebra", "Hund"))], NARROW)
+    assert (translation.honoured, translation.missed) == (["Hund"], ["Zebra"])
+
+
+def test_a_line_in_pieces_begins_and_holds_what_it_should(translator: Translator) -> None:
+    long = " ".join(["The old man buys a red car."] * 10)
+    (translation,) = translator.translate([Request(long, "Der", required=("Hund",))], NARROW)
+    assert translation.was_split
+    assert translation.honoured == ["Hund"]
+    assert translation.text.startswith("Der")
+
+
+def test_blank_lines_stay_blank_whatever_is_asked_of_them(translator: Translator) -> None:
+    (translation,) = translator.translate([Request(" ", "Der", ("Hund",), ("Katze",))])
+    assert (translation.text, translation.missed) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("request_", "search", "told"),
+    [
+        (Request("A dog.", required=("Hund",)), SHORT_SAMPLES, "required phrases go with a plain beam"),
+        (Request("A dog.", required=("Hund",)), DiverseBeam(), "required phrases go with a plain beam"),
+        (Request("A dog.", prefix="Der Hund", banned=("Hund",)), GREEDY, "the prefix 'Der Hund' holds the banned"),
+        (Request("A dog.", required=("Der Hund",), banned=("Hund",)), GREEDY, "required phrase 'Der Hund' holds"),
+        (Request("A dog.", required=(" ",)), GREEDY, "is blank"),
+        (Request("A dog.", prefix="Zebra"), GREEDY, "vocabulary has not all of its words"),
+        ("A dog.", Beam(size=1, no_repeat_ngram=1, min_ratio=500, max_ratio=500), "no translation obeys all rules"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(
+    translator: Translator, request_: Request | str, search: Search, told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        translator.translate([request_], search)
+
+
+def test_samples_of_a_line_do_not_depend_on_the_lines_beside_it(translator: Translator) -> None:
+    together = translator.translate(SOURCES, SHORT_SAMPLES)
+    alone = [translator.translate([text], SHORT_SAMPLES)[0] for text in SOURCES]
+    assert [[c.text for c in t.n_best] for t in together] == [[c.text for c in t.n_best] for t in alone]

@@ -1,0 +1,104 @@
+"""Required phrases: what is found is what trying every output that holds them finds."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, assert_same, every_output, limits
+
+from transduce.search.beam import Beam, beam_search
+from transduce.search.constrained import constrained_search
+from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.rules import Forbid
+
+WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)
+SUBWORDS = WordEdges((False, False, False, False, True), (True,) * VOCABULARY)  # 4 goes on with a word
+REQUIRED = [[Phrase(((2, 3),))], [], [Phrase(((3,),)), Phrase(((2,), (4, 4)))]]
+
+
+def holds(tokens: list[int], phrase: Phrase, edges: WordEdges) -> bool:
+    """Slowly and plainly: cut the text into words, and look for the phrase's words in a row."""
+
+    def words(ids: list[int]) -> list[list[int]]:
+        found: list[list[int]] = []
+        for token in ids:
+            if found and edges.continues[token]:
+                found[-1].append(token)
+            else:
+                found.append([token])
+        return found
+
+    cut = words(tokens)
+    for form in phrase.forms:
+        sought = words(list(form))
+        if any(cut[i : i + len(sought)] == sought for i in range(len(cut))):
+            return True
+    return False
+
+
+@given(tokens=st.lists(st.integers(2, 4), max_size=8), form=st.lists(st.integers(2, 4), min_size=1, max_size=3))
+def test_a_phrase_misses_nothing_where_its_words_stand_whole(tokens: list[int], form: list[int]) -> None:
+    for edges in (WHOLE_WORDS, SUBWORDS):
+        phrase = Phrase((tuple(form),))
+        missing = phrase.missing(tokens, edges)
+        assert (missing == 0) == holds(tokens, phrase, edges)
+        if missing:
+            rest = min(len(form) - k for k in range(len(form)) if tokens[len(tokens) - k :] == form[:k])
+            assert rest <= missing <= len(form)
+
+
+@EVERY_DECODER
+@pytest.mark.parametrize("edges", [WHOLE_WORDS, SUBWORDS], ids=["words", "subwords"])
+def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
+    family: Family, edges: WordEdges
+) -> None:
+    decoder, start = family(3)
+    longest = [4, 3, 4]
+    beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE)
+    rules = [Forbid([BEGIN])]
+    found = constrained_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, rules, REQUIRED, edges)
+    for sentence, (hypotheses, phrases) in enumerate(zip(found, REQUIRED, strict=True)):
+        every = every_output(decoder, start, sentence, longest[sentence])
+        kept = [one for one in every if all(holds(one[2], phrase, edges) for phrase in phrases)]
+        assert 0 < len(kept) == len(hypotheses) <= len(every)
+        assert [h.score for h in hypotheses] == pytest.approx([score for score, _, _ in kept], abs=1e-4)
+        assert sorted(h.tokens for h in hypotheses) == sorted(tokens for _, _, tokens in kept)
+
+
+@EVERY_DECODER
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000), size=st.integers(1, 5))
+def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Family, seed: int, size: int) -> None:
+    decoder, start = family(seed)
+    beam = Beam(size=size, n_best=size)
+    found = constrained_search(
+        decoder, start(range(3)), beam, limits([9, 8, 9]), BEGIN, END, [Forbid([BEGIN])], REQUIRED, SUBWORDS
+    )
+    for hypotheses, phrases in zip(found, REQUIRED, strict=True):
+        assert 1 <= len(hypotheses) <= size
+        assert len({tuple(h.tokens) for h in hypotheses}) == len(hypotheses)
+        assert all(holds(h.tokens, phrase, SUBWORDS) for h in hypotheses for phrase in phrases)
+
+
+@EVERY_DECODER
+def test_without_phrases_it_is_a_plain_beam(family: Family) -> None:
+    decoder, start = family(5)
+    beam, rules = Beam(size=3, n_best=3), [Forbid([BEGIN])]
+    found = constrained_search(
+        decoder, start(range(3)), beam, limits([9, 4, 7]), BEGIN, END, rules, [[], [], []], SUBWORDS
+    )
+    plain = beam_search(decoder, start(range(3)), beam, limits([9, 4, 7]), BEGIN, END, rules)
+    for some, others in zip(found, plain, strict=True):
+        assert_same(some, others)
+
+
+@EVERY_DECODER
+def test_where_the_phrase_cannot_stand_there_is_an_output_all_the_same(family: Family) -> None:
+    decoder, start = family(6)
+    required = [[Phrase(((2, 3, 2),))], [Phrase(((2,),))], []]
+    rules = [Forbid([BEGIN, 2])]
+    found = constrained_search(
+        decoder, start(range(3)), Beam(size=2), limits([3, 5, 4]), BEGIN, END, rules, required, WHOLE_WORDS
+    )
+    assert [len(hypotheses) for hypotheses in found] == [1, 1, 1]
+    assert torch.isfinite(torch.tensor([h.score for (h,) in found])).all()

@@ -1,0 +1,121 @@
+"""Sampling: draws follow the model's probabilities, a seed repeats them, and neighbours do not change them."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import BEGIN, END, EVERY_DECODER, Family, assert_same, limits, log_probability, recurrent
+
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.rules import Forbid, NoRepeat, Rule
+from transduce.search.sampling import Sampling, draw, sample
+
+CHI_SQUARE_OF_7_AT_1_IN_1000 = 24.32
+LOGITS = torch.tensor([1.5, -0.3, 0.8, 0.0, -1.0, 2.0, 0.4, 1.1])
+
+
+def draws(sampling: Sampling, many: int) -> torch.Tensor:
+    uniform = torch.rand(1, many, generator=torch.Generator().manual_seed(sampling.seed))
+    return draw(LOGITS.log_softmax(-1).expand(1, many, -1), sampling, uniform)[0]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_frequencies_are_the_softmax(temperature: float) -> None:
+    many = 20_000
+    counted = torch.bincount(draws(Sampling(temperature=temperature), many), minlength=8).double()
+    expected = many * (LOGITS.double() / temperature).softmax(-1)
+    assert float(((counted - expected) ** 2 / expected).sum()) < CHI_SQUARE_OF_7_AT_1_IN_1000
+
+
+@settings(max_examples=20, deadline=None)
+@given(top_k=st.integers(1, 9))
+def test_top_k_draws_among_the_likeliest(top_k: int) -> None:
+    kept = set(LOGITS.argsort(descending=True)[:top_k].tolist())
+    assert set(draws(Sampling(top_k=top_k), 3000).tolist()) == kept
+
+
+@settings(max_examples=20, deadline=None)
+@given(top_p=st.floats(0.05, 0.97), temperature=st.sampled_from([0.7, 1.0, 1.5]))
+def test_top_p_draws_among_the_fewest_that_have_the_probability(top_p: float, temperature: float) -> None:
+    probabilities = (LOGITS.double() / temperature).softmax(-1).numpy()
+    order = np.argsort(-probabilities)
+    needed = int(np.searchsorted(np.cumsum(probabilities[order]), top_p)) + 1
+    drawn = set(draws(Sampling(top_p=top_p, temperature=temperature), 20_000).tolist())
+    assert drawn == set(order[:needed].tolist())
+
+
+def run(
+    family: Family, seed: int, chosen: list[int], sampling: Sampling, rules: tuple[Rule, ...] = (Forbid([BEGIN]),)
+) -> list[list[Hypothesis]]:
+    decoder, start = family(seed)
+    own = limits([[9, 4, 7][i] for i in chosen], [[1, 3, 2][i] for i in chosen])
+    generators = [sampling.generator([i]) for i in chosen]
+    return sample(decoder, start(chosen), sampling, own, BEGIN, END, generators, rules)
+
+
+@EVERY_DECODER
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000), n_best=st.integers(1, 4))
+def test_a_sentence_is_drawn_alike_beside_any_others(family: Family, seed: int, n_best: int) -> None:
+    sampling = Sampling(n_best=n_best, seed=seed, temperature=1.3)
+    together = run(family, seed, [0, 1, 2], sampling)
+    for others in ([0], [1], [2], [2, 0]):
+        for sentence, found in zip(others, run(family, seed, others, sampling), strict=True):
+            assert_same(found, together[sentence])
+
+
+def test_a_seed_repeats_its_draws_and_another_has_its_own() -> None:
+    first, again, other = (run(recurrent, 1, [0, 1, 2], Sampling(n_best=5, seed=seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_more_draws_begin_with_the_same() -> None:
+    few, many = (run(recurrent, 1, [0, 1, 2], Sampling(n_best=n)) for n in (2, 5))
+    for some, more in zip(few, many, strict=True):
+        assert_same(some, more[:2])
+
+
+@EVERY_DECODER
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000))
+@torch.no_grad()
+def test_outputs_obey_limits_and_rules_and_have_the_models_own_log_probability(family: Family, seed: int) -> None:
+    rules = (Forbid([BEGIN]), NoRepeat(2))
+    found = run(family, seed, [0, 1, 2], Sampling(n_best=4, seed=seed, temperature=0.5), rules)
+    decoder, start = family(seed)
+    for sentence, (least, most) in enumerate([(1, 9), (3, 4), (2, 7)]):
+        assert len(found[sentence]) == 4
+        for hypothesis in found[sentence]:
+            tokens = hypothesis.tokens
+            assert least <= len(tokens) + 1 <= most
+            assert hypothesis.truncated == (len(tokens) + 1 == most)
+            pairs = list(pairwise(tokens))
+            assert len(set(pairs)) == len(pairs)
+            total = log_probability(decoder, start([sentence]), tokens)
+            assert hypothesis.log_probability == hypothesis.score == pytest.approx(total, abs=1e-4)
+
+
+def test_a_draw_without_any_next_token_is_dropped() -> None:
+    assert run(recurrent, 1, [1], Sampling(), (Forbid([0, 1, 2, 3, 4]),)) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"temperature": 0.0}, "use a beam of size 1"),
+        ({"top_k": -1}, "top_k must be at least 0"),
+        ({"top_p": 0.0}, "top_p must be above 0"),
+        ({"top_p": 1.1}, "at most 1"),
+        ({"seed": -1}, "seed must be"),
+        ({"n_best": 0}, "n_best must be at least 1"),
+        ({"no_repeat_ngram": -1}, "no_repeat_ngram must be"),
+    ],
+)
+def test_settings_that_allow_no_draw_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Sampling(**wrong)
