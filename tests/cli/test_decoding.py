@@ -1,0 +1,144 @@
+"""Ways of decoding on the command line, and scores of given pairs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transduce.cli.main import app, run
+
+LINES = ["The dog sleeps.", "", "A cat."]
+SHORT = ("--max-ratio", 1, "--max-extra", 9)
+
+
+@pytest.fixture
+def transduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in this process: exit status, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        status = run(lambda: app([str(argument) for argument in arguments]))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "in.en"
+    path.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    return path
+
+
+def test_a_glossary_is_honoured_and_reported(transduce: Command, tiny_run: Path, text: Path, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("dog\tKatze\ncat\tZebra\n\tHund\tban\n")
+    glossary = ("--glossary", tmp_path / "terms.tsv")
+    status, output, errors = transduce("translate", tiny_run, text, *glossary, "--json", *SHORT)
+    first, blank, last = (json.loads(line) for line in output.splitlines())
+    assert status == 0
+    assert (first["honoured"], first["missed"], first["not_avoided"]) == (["Katze"], [], [])
+    assert (blank["text"], blank["missed"]) == ("", [])
+    assert last["missed"] == ["Zebra"]
+    assert "1 of 2 required phrases honoured, missed on line 3" in errors
+
+
+def test_prefixes_come_from_the_command_or_a_file(
+    transduce: Command, tiny_run: Path, text: Path, tmp_path: Path
+) -> None:
+    _, output, _ = transduce("translate", tiny_run, text, "--prefix", "Der Hund", *SHORT)
+    first, blank, last = output.splitlines()
+    assert first.startswith("Der Hund")
+    assert last.startswith("Der Hund")
+    assert blank == ""
+    (tmp_path / "begun").write_text("Der Hund\n\nDie\n")
+    _, output, _ = transduce("translate", tiny_run, text, "--prefix-file", tmp_path / "begun", *SHORT)
+    assert output.startswith("Der Hund")
+    assert output.splitlines()[2].startswith("Die")
+
+
+def test_samples_repeat_with_their_seed(transduce: Command, tiny_run: Path, text: Path) -> None:
+    command = ("translate", tiny_run, text, "--sample", "--top-k", 9, "--temperature", 2, "--n-best", 3, *SHORT)
+    outputs = [transduce(*command, "--seed", seed)[1] for seed in (1, 1, 2)]
+    assert outputs[0] == outputs[1] != outputs[2]
+    assert [line.split("\t")[0] for line in outputs[0].splitlines()] == ["1", "1", "1", "2", "3", "3", "3"]
+
+
+def test_other_searches_and_ensembles_give_a_line_a_line(transduce: Command, tiny_run: Path, text: Path) -> None:
+    for options in (
+        ("--groups", 2, "--diversity", 1.5),
+        ("--coverage-penalty", 0.5, "--no-repeat-ngram", 2),
+        ("--with", tiny_run),
+    ):
+        status, output, errors = transduce("translate", tiny_run, text, *options, *SHORT)
+        assert status == 0, errors
+        assert output.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--sample", "--beam-size", 3], "--beam-size is for a beam, not for --sample"),
+        (["--sample", "--coverage-penalty", 0.1], "--coverage-penalty is for a beam"),
+        (["--sample", "--groups", 2], "--groups is for a beam"),
+        (["--top-p", 0.5], "--top-p goes with --sample"),
+        (["--diversity", 1], "--diversity goes with --groups"),
+        (["--groups", 3], "groups must divide the beam's size, 4, but is 3"),
+        (["--sample", "--temperature", 0], "use a beam of size 1"),
+        (["--sample", "--glossary", "TERMS"], "required phrases go with a plain beam"),
+        (["--groups", 2, "--glossary", "TERMS"], "required phrases go with a plain beam"),
+        (["--glossary", "BEGUN"], "line 1 is 'Der'; expected a source term, a tab"),
+        (["--prefix", "Der", "--prefix-file", "BEGUN"], "exclude each other"),
+        (["--prefix-file", "BEGUN"], "ends before line 2 of the input"),
+        (["--prefix-file", "LONG"], "has more lines than the input, which has 3"),
+        (["--with", "nowhere"], "no such model"),
+    ],
+)
+def test_options_that_make_no_sense_are_one_line_and_exit_2(
+    transduce: Command, tiny_run: Path, text: Path, tmp_path: Path, options: list[object], told: str
+) -> None:
+    files = {"TERMS": "dog\tHund\n", "BEGUN": "Der\n", "LONG": "Der\n" * 4}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    paths = [str(tmp_path / str(option)) if option in files else option for option in options]
+    output = tmp_path / "out.de"
+    status, _, errors = transduce("translate", tiny_run, text, "-o", output, *paths, "--max-extra", 3)
+    assert status == 2
+    assert told in errors
+    assert errors.count("\n") == 1
+    assert not output.exists()
+
+
+def test_scores_of_two_files_and_of_one(transduce: Command, tiny_run: Path, text: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.de"
+    target.write_text("Der Hund schläft.\n\nEine Katze.\n", encoding="utf-8")
+    status, output, errors = transduce("score", tiny_run, "--source", text, "--target", target)
+    assert status == 0
+    rows = [[float(cell) for cell in line.split("\t")] for line in output.splitlines()]
+    assert [len(row) for row in rows] == [3, 3, 3]
+    assert "3 pairs" in errors
+    pairs = tmp_path / "pairs.tsv"
+    together = zip(LINES, target.read_text(encoding="utf-8").splitlines(), strict=True)
+    pairs.write_text("".join(f"{source}\t{target}\n" for source, target in together), encoding="utf-8")
+    _, output, errors = transduce("score", tiny_run, "--pairs", pairs, "--json", "--quiet")
+    found = json.loads(output)
+    assert [pair["log_probability"] for pair in found["pairs"]] == pytest.approx([row[0] for row in rows], abs=1e-3)
+    assert found["total"]["log_probability"] == pytest.approx(sum(row[0] for row in rows), abs=1e-3)
+    assert found["total"]["tokens"] == sum(len(pair["tokens"]) for pair in found["pairs"])
+    assert errors == ""
+
+
+def test_pairs_that_cannot_be_scored_are_one_line_and_exit_2(
+    transduce: Command, tiny_run: Path, text: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "short"
+    target.write_text("Hund\n")
+    status, _, errors = transduce("score", tiny_run, "--source", text, "--target", target)
+    assert status == 2
+    assert "3 lines but" in errors
+    assert errors.count("\n") == 1
+    assert transduce("score", tiny_run, "--source", text)[0] == 2
+    assert transduce("score", tiny_run)[0] == 2
