@@ -122,5 +122,7 @@ class ShareAmongBanks:
 
 
 def _missing(tokens: Sequence[int], phrases: Sequence[Phrase], edges: WordEdges) -> int:
-    """Tokens that must still be written until the text holds all phrases."""
-    return sum(phrase.missing(tokens, edges) for phrase in phrases)
+    """Tokens that must still be written until the text holds all phrases, of which only one can be under way."""
+    missing = [(phrase.missing(tokens, edges), phrase.length) for phrase in phrases]
+    unmet = [(left, length) for left, length in missing if left]
+    return sum(length for _, length in unmet) - max((length - left for left, length in unmet), default=0)

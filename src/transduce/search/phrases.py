@@ -22,15 +22,15 @@ class Phrase:
 
     @property
     def length(self) -> int:
-        """Tokens of the shortest form."""
-        return min(len(form) for form in self.forms)
+        """Tokens of the longest form: what a phrase that is not begun misses, so that each step into it counts."""
+        return max(len(form) for form in self.forms)
 
     def missing(self, tokens: Sequence[int], edges: WordEdges) -> int:
         """How many tokens must still be written until the phrase stands in the text; 0 if it does."""
         if self._stands_in(tokens, edges):
             return 0
         return min(
-            (len(form) - written for form in self.forms for written in _begun(form, tokens, edges)),
+            (len(form) - written for form in self.forms for written in _begun(form, tokens, edges) if written),
             default=self.length,
         )
 
