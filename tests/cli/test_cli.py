@@ -11,7 +11,19 @@ from pathlib import Path
 import pytest
 
 Command = Callable[..., tuple[int, str, str]]
-VERBS = ("quickstart", "recipes", "data", "train", "translate", "score", "evaluate", "compare", "info", "average", "runs")
+VERBS = (
+    "quickstart",
+    "recipes",
+    "data",
+    "train",
+    "translate",
+    "score",
+    "evaluate",
+    "compare",
+    "info",
+    "average",
+    "runs",
+)
 
 
 def in_a_process(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
