@@ -1,0 +1,73 @@
+"""One model from several checkpoints of a run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transduce.bundle import ModelBundle, load_weights
+from transduce.config import convert, read_toml
+from transduce.data.store import open_store
+from transduce.errors import InputError
+from transduce.experiment.recipe import ExperimentConfig
+from transduce.experiment.validation import build_validator, probe_texts
+from transduce.text.datasets import open_splits
+from transduce.text.library import cache_folder
+from transduce.training.averaging import average_weights
+from transduce.training.checkpoint import best_checkpoints, whole_checkpoints
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean of several checkpoints."""
+
+    model: Path
+    checkpoints: list[str]
+    """Names of those averaged."""
+    validation: dict[str, float]
+    """Its loss in nats per real target token, perplexity, and BLEU if the run asked for it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `transduce average --json` prints."""
+        return {"model": str(self.model), "checkpoints": self.checkpoints, "validation": self.validation}
+
+
+def average(run: Path, last: int | None = None, best: int | None = None, out: Path | None = None) -> Average:
+    """Average the weights of a run's last or best checkpoints into a model of its own, and validate it.
+
+    Args:
+        run: a run's folder.
+        last: how many of the newest checkpoints; all that the run has kept unless this or `best` is given.
+        best: how many of those with the lowest validation loss.
+        out: the new model's folder, `RUN/average` unless given.
+
+    Raises InputError where the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one.
+    """
+    out = out or run / "average"
+    if out.exists():
+        raise InputError(f"{out} exists; remove it or choose another folder with --out")
+    chosen = _choose_checkpoints(run, last, best)
+    recipe = Recipe(run.name, convert(read_toml(run / "experiment.toml"), ExperimentConfig, str(run)), run)
+    bundle = ModelBundle.load(chosen[-1] / "bundle")
+    load_weights(bundle.model, average_weights([path / "bundle" / "weights.safetensors" for path in chosen]))
+    splits = open_splits(recipe.config.data, recipe.folder)
+    store = open_store(splits.validation, bundle.tokenizers, None, cache_folder())
+    scores = build_validator(recipe.config, splits, bundle, store)(bundle.model)
+    names = [path.name for path in chosen]
+    bundle.with_history(average_of=names, validation=scores).save(out, probe_texts(splits))
+    return Average(out, names, scores)
+
+
+def _choose_checkpoints(run: Path, last: int | None, best: int | None) -> list[Path]:
+    if last is not None and best is not None:
+        raise InputError("give either the last or the best checkpoints to average")
+    whole = whole_checkpoints(run)
+    if not whole:
+        raise InputError(f"{run} has no checkpoints to average; expected the folder of a run")
+    found = whole[-last:] if last else best_checkpoints(run, best) if best else whole
+    if len(found) < (last or best or 1):
+        kind = "last" if last else "best"
+        raise InputError(
+            f"{run} has only {len(found)} of the {last or best} {kind} checkpoints; how many a run keeps is set by "
+            f"checkpoint.keep_{kind}"
+        )
+    return sorted(found)

@@ -1,0 +1,111 @@
+"""From text to numbers and a model before its first update."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import nn
+
+from transduce.bundle import BundleConfig, ModelBundle, read_tokenizers
+from transduce.data.store import TokenStore, open_store
+from transduce.errors import ConfigError, DataError
+from transduce.experiment.recipe import Recipe, first_difference
+from transduce.models.families import build_model
+from transduce.text.datasets import Splits
+from transduce.text.library import cache_folder
+from transduce.text.overlap import find_overlaps
+from transduce.text.tokenizer import Tokenizers, train_tokenizers
+from transduce.training.distributed import Processes
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model before its first update, and its data as numbers."""
+
+    bundle: ModelBundle
+    stores: list[TokenStore]
+    validation: TokenStore
+
+
+def prepare(
+    recipe: Recipe, splits: Splits, checkpoint: Path | None, processes: Processes, tell: Callable[[str], None]
+) -> Prepared:
+    """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
+    config = recipe.config
+    start = None
+    if config.training.start_from is not None:
+        start = ModelBundle.load(recipe.folder / config.training.start_from)
+        if start.config.model != config.model:
+            raise ConfigError(
+                f"training.start_from: {first_difference(start.config.model, config.model, 'model.')}; "
+                "the model's settings must be those of the bundle"
+            )
+    if start is not None:
+        tokenizers, tokenizer_config = start.tokenizers, start.config.tokenizer
+    else:
+        tokenizer_config = config.tokenizer
+        if checkpoint is not None:
+            tokenizers = read_tokenizers(checkpoint / "bundle", tokenizer_config)
+        else:
+            tokenizers = processes.from_first(lambda: _make_tokenizers(recipe, splits))
+    tell(f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens")
+    cache = cache_folder()
+    with processes.first_goes_ahead():
+        stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
+        validation = open_store(splits.validation, tokenizers, None, cache)
+    for entry, store in zip(splits.train, stores, strict=True):
+        tell(f"training data: {len(store):,} pairs from {entry.corpus.name}")
+        for reason, dropped in store.dropped.items():
+            tell(f"  left out: {dropped.count:,} {reason}, such as:")
+            for example in dropped.examples:
+                tell(f"    {example}")
+    if checkpoint is None and processes.is_first:
+        _tell_overlaps(splits, tell)
+    if start is not None:
+        model = start.model
+    else:
+        model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
+    for entry, store in zip(splits.train, stores, strict=True):
+        _check_lengths(entry.corpus.name, store, model)
+    _check_lengths(splits.validation.name, validation, model)
+    bundle = ModelBundle(
+        BundleConfig(
+            format=1,
+            source=config.data.source,
+            target=config.data.target,
+            model=config.model,
+            tokenizer=tokenizer_config,
+            longest_source=max(int(store.source.lengths.max()) for store in stores),
+        ),
+        model,
+        tokenizers,
+    )
+    return Prepared(bundle, stores, validation)
+
+
+def _make_tokenizers(recipe: Recipe, splits: Splits) -> Tokenizers:
+    def side(name: str) -> Iterator[str]:
+        return (getattr(pair, name) for entry in splits.train for pair in entry.corpus)
+
+    return train_tokenizers(recipe.config.tokenizer, side("source"), side("target"), recipe.folder)
+
+
+def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
+    """Held-out sentences that are trained on make scores look better than they are."""
+    for overlap in find_overlaps((entry.corpus for entry in splits.train), splits.held_out):
+        if overlap.examples:
+            tell(f"{overlap.describe()}, such as:")
+            for example in overlap.examples:
+                tell(f"    {example}")
+
+
+def _check_lengths(name: str, store: TokenStore, model: nn.Module) -> None:
+    """A learned table of positions ends somewhere, and no pair may reach beyond it."""
+    for side, limit in (("source", model.source_limit), ("target", model.target_limit)):
+        lengths = getattr(store, side).lengths + 1
+        if limit is not None and lengths.max() > limit:
+            number = int(lengths.argmax()) + 1
+            raise DataError(
+                f"{name}: the {side} of pair {number:,} has {lengths.max()} tokens with its end, but "
+                f"model.max_positions = {limit}; raise it, or leave long training pairs out with data.max_tokens"
+            )

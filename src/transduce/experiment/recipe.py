@@ -1,0 +1,113 @@
+"""All settings of a run in one table, and where they come from: the built-in recipes, or a file of the user's own."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from transduce.config import Settings, convert, flatten, override, read_toml, to_tree
+from transduce.data.batching import BatchingConfig
+from transduce.errors import ConfigError
+from transduce.models.families import ModelConfig
+from transduce.search.beam import Beam
+from transduce.text.datasets import DataConfig
+from transduce.text.tokenizer import TokenizerConfig
+from transduce.training.checkpoint import CheckpointConfig
+from transduce.training.optimizer import OptimizerConfig
+from transduce.training.trainer import TrainingConfig, ValidationConfig
+
+PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
+
+
+class ExperimentConfig(Settings, frozen=True):
+    """All settings of a run."""
+
+    data: DataConfig
+    """What is learned from."""
+    model: ModelConfig
+    """What learns."""
+    training: TrainingConfig
+    """How long and how."""
+    seed: int = 1
+    """Decides initial weights, order of data, and dropout."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """How text becomes tokens."""
+    batching: BatchingConfig = BatchingConfig()
+    """How large a batch is."""
+    optimizer: OptimizerConfig = OptimizerConfig()
+    """How weights move."""
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    """What is kept, and when."""
+    validation: ValidationConfig = ValidationConfig()
+    """When the model is validated."""
+    search: Beam = Beam()
+    """How the test set is translated when training ends."""
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError("seed must be at least 0")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An experiment's settings and where they come from."""
+
+    name: str
+    config: ExperimentConfig
+    folder: Path
+    """Relative paths in the settings start here."""
+
+
+def recipes() -> list[str]:
+    """Names of the built-in recipes."""
+    folder = resources.files("transduce.recipes")
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def describe_recipe(name: str) -> str:
+    """The comment that a built-in recipe begins with, on one line."""
+    text = (resources.files("transduce.recipes") / f"{name}.toml").read_text(encoding="utf-8")
+    return " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines()))
+
+
+def load_recipe(name_or_file: str, overrides: Sequence[str] = ()) -> Recipe:
+    """A built-in recipe by its name, or a TOML file, with `key=value` changes."""
+    if name_or_file.endswith(".toml"):
+        path = Path(name_or_file)
+    elif name_or_file in recipes():
+        path = Path(str(resources.files("transduce.recipes") / f"{name_or_file}.toml"))
+    else:
+        raise ConfigError(
+            f"no recipe '{name_or_file}'; there are {', '.join(recipes())}; a file of your own must end in .toml"
+        )
+    tree = override(read_toml(path), overrides)
+    origin = str(path) if name_or_file.endswith(".toml") else name_or_file
+    return Recipe(path.stem, convert(tree, ExperimentConfig, origin), path.parent)
+
+
+def record(recipe: Recipe, run: Path) -> ExperimentConfig:
+    """The settings with file names relative to the run's folder, where they stand as a recipe that repeats the run."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if Path(value).is_absolute() else os.path.relpath(recipe.folder / value, run)
+        if isinstance(value, dict):
+            return value | {key: moved(value[key]) for key in PATH_KEYS & value.keys()}
+        return [moved(item) for item in value] if isinstance(value, list) else value
+
+    tree = to_tree(recipe.config)
+    for table in ("data", "training", "tokenizer"):
+        tree[table] = moved(tree[table])
+    for side in {"source", "target"} & tree["tokenizer"].keys():
+        tree["tokenizer"][side] = moved(tree["tokenizer"][side])
+    return convert(tree, ExperimentConfig, recipe.name)
+
+
+def first_difference(before: Settings, now: Settings, prefix: str = "") -> str:
+    """The first setting that differs, with both values, for an error."""
+    old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
+    key = next(key for key in old | new if old.get(key) != new.get(key))
+    return f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"

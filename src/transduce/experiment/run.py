@@ -1,0 +1,216 @@
+"""Wires a run together: from a recipe to a trained model in a folder."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+
+from transduce.analysis.plots import plot_training_curves
+from transduce.bundle import ModelBundle, best_bundle
+from transduce.config import convert, read_toml, to_toml, to_tree
+from transduce.data.batching import TrainingData
+from transduce.errors import CheckpointError, ConfigError
+from transduce.evaluation.metrics import score_bleu
+from transduce.experiment.preparation import Prepared, prepare
+from transduce.experiment.recipe import ExperimentConfig, Recipe, first_difference, load_recipe, record
+from transduce.experiment.validation import build_validator, probe_texts
+from transduce.files import write_text
+from transduce.inference.translator import Translator
+from transduce.objectives.translation import Translation
+from transduce.text.datasets import DataConfig, Splits, open_splits
+from transduce.text.download import announce
+from transduce.training.checkpoint import Checkpoints, latest_checkpoint
+from transduce.training.distributed import Processes, join_processes, local_device
+from transduce.training.observers import JsonLog, Observer
+from transduce.training.tensorboard import TensorBoard
+from transduce.training.trainer import Trainer
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a finished run leaves."""
+
+    run: Path
+    model: Path
+    updates: int
+    seconds: float
+    """Over all resumes, validation counted."""
+    validation: dict[str, float]
+    """Of the kept model: loss in nats per real target token, perplexity, and BLEU if it was asked for."""
+    test: dict[str, Any] | None
+    """BLEU on the test set, its signature and the search, if the data have one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `transduce train --json` prints."""
+        facts = {
+            "run": str(self.run),
+            "model": str(self.model),
+            "updates": self.updates,
+            "seconds": self.seconds,
+            "validation": self.validation,
+        }
+        return facts | ({"test": self.test} if self.test else {})
+
+
+def train(
+    recipe: Recipe | ExperimentConfig | str,
+    out: Path | None = None,
+    resume: bool = False,
+    observers: Sequence[Observer] = (),
+    tell: Callable[[str], None] = lambda line: None,
+    device: str = "cpu",
+) -> RunResult:
+    """Train a model as a recipe says, and keep the best in `out/model`.
+
+    Args:
+        recipe: a recipe, its name or file, or settings (whose relative paths start from the working folder).
+        out: the run's folder, `runs/NAME` unless given; it must be new unless the run is resumed.
+        resume: go on from the newest checkpoint, if there is one.
+        observers: hear of every report and validation, beside the log file.
+        tell: is given a line for what happens before training.
+        device: where the model trains, as torch names it.
+
+    Raises ConfigError, DataError or CheckpointError for what does not fit, FloatingPointError for a loss that is not
+    finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
+    """
+    if isinstance(recipe, str):
+        recipe = load_recipe(recipe)
+    elif isinstance(recipe, ExperimentConfig):
+        recipe = Recipe("experiment", recipe, Path())
+    run = out or Path("runs") / recipe.name
+    place = local_device(torch.device(device))
+    with join_processes(place) as processes:
+        return _train(recipe, run, resume, processes, observers, tell if processes.is_first else _say_nothing, place)
+
+
+def _train(
+    recipe: Recipe,
+    run: Path,
+    resume: bool,
+    processes: Processes,
+    observers: Sequence[Observer],
+    tell: Callable[[str], None],
+    device: torch.device,
+) -> RunResult:
+    config = recipe.config
+    recorded = record(recipe, run)
+    if processes.is_first:
+        _check_folder(run, recorded, resume)
+    checkpoint = processes.from_first(lambda: latest_checkpoint(run) if resume else None)
+    torch.manual_seed(config.seed)
+    splits = open_splits(config.data, recipe.folder, announce(tell))
+    prepared = prepare(recipe, splits, checkpoint, processes, tell)
+    if processes.is_first:
+        run.mkdir(parents=True, exist_ok=True)
+        write_text(run / "experiment.toml", to_toml(recorded))
+    else:
+        torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
+    trainer = _build_trainer(run, config, splits, prepared, processes, device)
+    if checkpoint is not None:
+        is_same = trainer.resume(checkpoint)
+        tell(f"resuming after update {trainer.position.update:,}")
+        if not is_same:
+            tell("with another number of processes than before: the run will not be bit for bit what it was to be")
+    if trainer.why_done:
+        tell(f"nothing is left to train: {trainer.why_done}")
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    shared = f", {processes.count} processes" if processes.count > 1 else ""
+    tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}{shared}")
+    if processes.is_first:
+        JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
+        board = TensorBoard(run / "tensorboard", trainer.position.update)
+        trainer.observers = [JsonLog(run / "log.jsonl"), board, *observers]
+    try:
+        trainer.run()
+    finally:
+        for observer in trainer.observers:
+            observer.close()
+    return processes.from_first(lambda: _finish(run, trainer, splits, config))
+
+
+def _build_trainer(
+    run: Path, config: ExperimentConfig, splits: Splits, prepared: Prepared, processes: Processes, device: torch.device
+) -> Trainer:
+    bundle = prepared.bundle
+    model = bundle.model.to(device)
+    probes = probe_texts(splits)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    facts = {"data": _describe_data(config.data), "parameters": parameters, "seed": config.seed}
+
+    def write_bundle(folder: Path) -> None:
+        position = trainer.position
+        history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
+        kept = replace(bundle, model=trainer.kept)
+        kept.with_history(**facts, **history, validation=position.scores).save(folder, probes)
+
+    trainer = Trainer(
+        model,
+        Translation(config.training.label_smoothing),
+        TrainingData(
+            prepared.stores, [entry.weight for entry in splits.train], bundle.special, config.batching, config.seed
+        ),
+        build_validator(config, splits, bundle, prepared.validation),
+        Checkpoints(run, config.checkpoint, write_bundle),
+        [],
+        config.training,
+        config.optimizer,
+        config.validation,
+        processes,
+    )
+    return trainer
+
+
+def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfig) -> RunResult:
+    """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
+    position = trainer.position
+    model = run / "model"
+    best = ModelBundle.load(best_bundle(run), trainer.device)
+    test = _recorded_test(model, best)
+    if test is None and splits.test is not None:
+        pairs = list(splits.test)
+        folds_case = (config.tokenizer.target or config.tokenizer).folds_case
+        translations = Translator(best).translate([pair.source for pair in pairs], config.search)
+        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
+        test = {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(config.search)}
+    plot_training_curves(run / "log.jsonl", run / "curves.png")
+    best.with_history(**({"test": test} if test else {})).save(model, probe_texts(splits))
+    return RunResult(run, model, position.update, position.seconds, position.scores, test)
+
+
+def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
+    """The test scores of a model that was finished before, if it is the best one still."""
+    try:
+        before = ModelBundle.load(model).history
+    except CheckpointError:
+        return None
+    return before.get("test") if before["updates"] == best.history["updates"] else None
+
+
+def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
+    """A run never writes over another; a resumed one keeps its settings, but for its length."""
+    kept = run / "experiment.toml"
+    if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
+        return
+    if not resume:
+        raise ConfigError(f"{run} exists; add --resume to go on with it, or choose another folder with --out")
+    if not kept.exists():
+        raise CheckpointError(f"{run} is not the folder of a run: it has no experiment.toml")
+    before = convert(read_toml(kept), ExperimentConfig, str(kept))
+    lengths = {"updates": config.training.updates, "epochs": config.training.epochs}
+    before = msgspec.structs.replace(before, training=msgspec.structs.replace(before.training, **lengths))
+    if before != config:
+        raise ConfigError(f"{run} was begun with other settings: {first_difference(before, config)}")
+
+
+def _describe_data(config: DataConfig) -> str:
+    if config.dataset is not None:
+        return config.dataset
+    entries = [config.train] if isinstance(config.train, str) else config.train or []
+    return ", ".join(entry if isinstance(entry, str) else str(entry.files) for entry in entries)
+
+
+def _say_nothing(line: str) -> None:
+    pass
