@@ -46,12 +46,13 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     if out.exists():
         raise InputError(f"{out} exists; remove it or choose another folder with --out")
     chosen = _choose_checkpoints(run, last, best)
-    recipe = Recipe(run.name, convert(read_toml(run / "experiment.toml"), ExperimentConfig, str(run)), run)
+    settings = run / "experiment.toml"
+    config = convert(read_toml(settings), ExperimentConfig, str(settings))
     bundle = ModelBundle.load(chosen[-1] / "bundle")
     load_weights(bundle.model, average_weights([path / "bundle" / "weights.safetensors" for path in chosen]))
-    splits = open_splits(recipe.config.data, recipe.folder)
+    splits = open_splits(config.data, run)
     store = open_store(splits.validation, bundle.tokenizers, None, cache_folder())
-    scores = build_validator(recipe.config, splits, bundle, store)(bundle.model)
+    scores = build_validator(config, splits, bundle, store)(bundle.model)
     names = [path.name for path in chosen]
     bundle.with_history(average_of=names, validation=scores).save(out, probe_texts(splits))
     return Average(out, names, scores)
