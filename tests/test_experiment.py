@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 import transduce
+from conftest import FileServer
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
@@ -290,7 +291,7 @@ WMT_LINES = {
 }
 
 
-def serve_wmt(server: "FileServer", monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[name-defined]
+def serve_wmt(server: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """WMT14 in the archives and formats of its makers, but small."""
     from transduce.text.registry import DATASETS
 
@@ -325,7 +326,7 @@ def serve_wmt(server: "FileServer", monkeypatch: pytest.MonkeyPatch) -> None:  #
 
 
 def test_the_wmt14_recipe_runs_from_download_to_bleu(
-    file_server: "FileServer",  # type: ignore[name-defined]
+    file_server: FileServer,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
