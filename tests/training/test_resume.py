@@ -16,7 +16,7 @@ import pytest
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError
-from transduce.experiment import load_recipe
+from transduce.experiment import Recipe, load_recipe
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.signals import Interrupted
 
@@ -139,28 +139,29 @@ def test_a_killed_run_that_did_not_come_to_name_its_best_checkpoint_does_so_when
 
 
 @pytest.mark.parametrize(
-    ("length", "changes", "key"),
+    ("table", "ends", "goes_on", "key"),
     [
-        ({"updates": 20}, [], "training.updates"),
-        ({"epochs": 1}, [], "training.epochs"),
-        (
-            {"updates": 90},
-            ["validation={every_updates=5, patience=1}", "optimizer.learning_rate=9"],
-            "validation.patience",
-        ),
+        ("training", {"updates": 20}, {"updates": 24}, "training.updates"),
+        ("training", {"updates": None, "epochs": 1}, {"updates": None, "epochs": 2}, "training.epochs"),
+        ("validation", {"every_updates": 2, "patience": 1}, {"every_updates": 2, "patience": 3}, "validation.patience"),
     ],
 )
-def test_a_resume_with_nothing_left_to_do_names_the_key_to_raise(
-    recipe_file: Path, tmp_path: Path, length: dict[str, int], changes: list[str], key: str
+def test_a_resume_with_nothing_left_to_do_names_the_key_to_raise_and_raised_it_goes_on(
+    recipe_file: Path, tmp_path: Path, table: str, ends: dict[str, int], goes_on: dict[str, int], key: str
 ) -> None:
-    recipe = load_recipe(str(recipe_file), changes)
-    training = msgspec.structs.replace(recipe.config.training, **{"updates": None, **length})
-    recipe = replace(recipe, config=msgspec.structs.replace(recipe.config, training=training))
-    first = transduce.train(recipe, tmp_path / "run")
+    rising = ["optimizer.learning_rate=3", "optimizer.schedule={kind='constant'}"]  # ends the last one's patience
+    recipe = load_recipe(str(recipe_file), rising)
+
+    def changed(values: dict[str, int]) -> Recipe:
+        part = msgspec.structs.replace(getattr(recipe.config, table), **values)
+        return replace(recipe, config=msgspec.structs.replace(recipe.config, **{table: part}))
+
+    first = transduce.train(changed(ends), tmp_path / "run")
     lines: list[str] = []
-    again = transduce.train(recipe, tmp_path / "run", resume=True, tell=lines.append)
+    again = transduce.train(changed(ends), tmp_path / "run", resume=True, tell=lines.append)
     assert any(line.startswith("nothing is left to train") and f"raise {key}" in line for line in lines)
     assert again == first
+    assert transduce.train(changed(goes_on), tmp_path / "run", resume=True).updates > first.updates
 
 
 def test_checkpoints_are_written_by_the_clock_too(recipe_file: Path, tmp_path: Path) -> None:

@@ -200,7 +200,9 @@ def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
         raise CheckpointError(f"{run} is not the folder of a run: it has no experiment.toml")
     before = convert(read_toml(kept), ExperimentConfig, str(kept))
     lengths = {"updates": config.training.updates, "epochs": config.training.epochs}
-    before = msgspec.structs.replace(before, training=msgspec.structs.replace(before.training, **lengths))
+    training = msgspec.structs.replace(before.training, **lengths)
+    validation = msgspec.structs.replace(before.validation, patience=config.validation.patience)
+    before = msgspec.structs.replace(before, training=training, validation=validation)
     if before != config:
         raise ConfigError(f"{run} was begun with other settings: {first_difference(before, config)}")
 
