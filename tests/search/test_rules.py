@@ -1,10 +1,12 @@
+from collections.abc import Callable, Sequence
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.search.limits import Limits
-from transduce.search.phrases import Phrase, WordEdges
-from transduce.search.rules import Ban, BeginWith, Forbid, KeepWithin, NoRepeat, SoFar
+from transduce.search.phrases import WordEdges
+from transduce.search.rules import Ban, Banned, BeginWith, Forbid, KeepWithin, NoRepeat, SoFar
 
 SENTENCES, ROWS, VOCABULARY, END = 3, 2, 7, 4
 WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)
@@ -100,6 +102,15 @@ def test_a_prefix_comes_before_all_else_and_its_last_word_ends_there() -> None:
                 assert (after[sentence, :, token] == expected).all()
 
 
+def text_in(edges: WordEdges) -> Callable[[Sequence[int]], str]:
+    """Token 0 is the letter a and so on; those that go on with a word have no space before them."""
+
+    def decode(tokens: Sequence[int]) -> str:
+        return "".join(("" if edges.continues[token] else " ") + "abcdefg"[token] for token in tokens).strip()
+
+    return decode
+
+
 def allowed_after(rule: Ban, tokens: list[int]) -> set[int]:
     scores = torch.zeros(SENTENCES, ROWS, VOCABULARY)
     rule(scores, so_far([[tokens] * ROWS] * SENTENCES))
@@ -108,13 +119,13 @@ def allowed_after(rule: Ban, tokens: list[int]) -> set[int]:
 
 
 def test_a_banned_phrase_of_whole_words_cannot_be_completed() -> None:
-    rule = Ban([[Phrase(((2, 3),))], [Phrase(((1,),))], []], WHOLE_WORDS)
+    rule = Ban([[Banned("c d", [3])], [Banned("b", [1])], []], WHOLE_WORDS, text_in(WHOLE_WORDS))
     assert allowed_after(rule, [0, 2]) == {0, 1, 2, 4, 5, 6}
     assert allowed_after(rule, [2, 0]) == set(range(VOCABULARY))
 
 
 def test_a_banned_word_may_grow_into_another_but_not_end() -> None:
-    rule = Ban([[Phrase(((2, 5),))], [Phrase(((1,),))], []], SUBWORDS)
+    rule = Ban([[Banned("cf", [])], [Banned("b", [])], []], SUBWORDS, text_in(SUBWORDS))
     assert allowed_after(rule, [0, 2]) == set(range(VOCABULARY))
     assert allowed_after(rule, [0, 2, 5]) == {5, 6}
     assert allowed_after(rule, [0, 2, 5, 6]) == set(range(VOCABULARY))

@@ -58,12 +58,12 @@ def run(
 
 
 @EVERY_DECODER
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 1000), n_best=st.integers(1, 4))
 def test_a_sentence_is_drawn_alike_beside_any_others(family: Family, seed: int, n_best: int) -> None:
     sampling = Sampling(n_best=n_best, seed=seed, temperature=1.3)
     together = run(family, seed, [0, 1, 2], sampling)
-    for others in ([0], [1], [2], [2, 0]):
+    for others in ([1], [2, 0]):
         for sentence, found in zip(others, run(family, seed, others, sampling), strict=True):
             assert_same(found, together[sentence])
 
@@ -81,7 +81,7 @@ def test_more_draws_begin_with_the_same() -> None:
 
 
 @EVERY_DECODER
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 1000))
 @torch.no_grad()
 def test_outputs_obey_limits_and_rules_and_have_the_models_own_log_probability(family: Family, seed: int) -> None:

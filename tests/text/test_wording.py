@@ -5,7 +5,7 @@ import re
 import pytest
 
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind, train_tokenizer
-from transduce.text.wording import Wording, holds
+from transduce.text.wording import Wording, ends_with, holds
 
 TEXTS = [
     'A skateboarder (in red) says "skate" to the dogs.',
@@ -37,6 +37,20 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 )
 def test_a_text_holds_whole_words_only(text: str, phrase: str, expected: bool) -> None:
     assert holds(text, phrase) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "expected"),
+    [
+        ("a dog", "dog", True),
+        ("(dog", "dog", True),
+        ("a dog.", "dog", False),
+        ("hotdog", "dog", False),
+        ("a.", ".", True),
+    ],
+)
+def test_a_text_ends_with_a_phrase_that_begins_a_word(text: str, phrase: str, expected: bool) -> None:
+    assert ends_with(text, phrase) == expected
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

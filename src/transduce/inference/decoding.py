@@ -79,7 +79,7 @@ def _rules(bundle: ModelBundle, pieces: Sequence[Piece], wishes: Wishes, search:
     if search.no_repeat_ngram:
         rules.append(NoRepeat(search.no_repeat_ngram))
     if any(piece.banned for piece in pieces):
-        rules.append(Ban([piece.banned for piece in pieces], wishes.edges))
+        rules.append(Ban([piece.banned for piece in pieces], wishes.edges, bundle.tokenizers.target.decode))
     if any(piece.prefix for piece in pieces):
         return [BeginWith([piece.prefix for piece in pieces], wishes.edges, rules)]
     return rules

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from transduce.errors import InputError
 from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.rules import Banned
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.wording import Wording, holds
 
@@ -30,7 +31,7 @@ class Piece:
     source: list[int]
     prefix: list[int]
     required: list[Phrase]
-    banned: list[Phrase]
+    banned: list[Banned]
 
 
 class Wishes:
@@ -52,7 +53,10 @@ class Wishes:
         """
         self._check(request)
         prefix = self.tokenizer.encode(request.prefix)
-        required, banned = self._phrases(request.required), self._phrases(request.banned)
+        required = [Phrase(forms) for phrase in request.required if (forms := self.wording.forms(phrase))]
+        banned = [
+            Banned(self.wording.normal(phrase) or phrase, self.wording.closing(phrase)) for phrase in request.banned
+        ]
         last = len(sources) - 1
         return [
             Piece(source, prefix if i == 0 else [], required if i == last else [], banned)
@@ -62,9 +66,6 @@ class Wishes:
     def found_in(self, text: str, phrases: Sequence[str]) -> list[str]:
         """Those of the phrases that stand in an output as whole words, written as outputs write them."""
         return [phrase for phrase in phrases if holds(text, self.wording.normal(phrase) or phrase)]
-
-    def _phrases(self, phrases: Sequence[str]) -> list[Phrase]:
-        return [Phrase(forms) for phrase in phrases if (forms := self.wording.forms(phrase))]
 
     def _check(self, request: Request) -> None:
         if not all(phrase.strip() for phrase in (*request.required, *request.banned)):

@@ -47,7 +47,7 @@ class Translation:
     missed: list[str] = field(default_factory=list)
     """Required phrases that it does not hold."""
     not_avoided: list[str] = field(default_factory=list)
-    """Banned phrases that it holds all the same, spelled in unusual tokens or put together from split pieces."""
+    """Banned phrases that it holds all the same: cut off at the longest length, or where pieces of a split line meet."""
 
 
 @dataclass(frozen=True)

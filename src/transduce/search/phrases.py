@@ -38,21 +38,6 @@ class Phrase:
         """The tokens that begin the phrase or go on with it."""
         return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
 
-    def closing_tokens(self, tokens: Sequence[int], edges: WordEdges) -> list[int]:
-        """The tokens that would complete the phrase at once, since they leave no word open."""
-        return [
-            form[-1]
-            for form in self.forms
-            if not edges.leaves_open[form[-1]] and len(form) - 1 in _begun(form, tokens, edges)
-        ]
-
-    def stands_open_at_end(self, tokens: Sequence[int], edges: WordEdges) -> bool:
-        """Whether the text ends with the phrase, and only the next token tells whether its last word is whole."""
-        return any(
-            edges.leaves_open[form[-1]] and len(form) in _begun(form, tokens, edges, complete=True)
-            for form in self.forms
-        )
-
     def _stands_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
         for form in self.forms:
             for start in _places(form[0], tokens):
@@ -68,9 +53,9 @@ def _places(token: int, tokens: Sequence[int]) -> Iterator[int]:
     return (i for i, found in enumerate(tokens) if found == token)
 
 
-def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges, complete: bool = False) -> list[int]:
+def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> list[int]:
     """How many tokens of the form stand at the end of the text, for each way to read that end."""
-    longest = min(len(form) - (not complete), len(tokens))
+    longest = min(len(form) - 1, len(tokens))
     return [
         written
         for written in range(longest + 1)

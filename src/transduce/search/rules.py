@@ -1,6 +1,6 @@
 """Rules on the next token: each sets log-probabilities of tokens that may not come next to -inf, in place."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.search.limits import Limits
-from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.phrases import WordEdges
+from transduce.text.wording import ends_with
 
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
@@ -117,15 +118,26 @@ class NoRepeat:
 
 
 @dataclass(frozen=True)
+class Banned:
+    """A phrase that no output may hold as whole words."""
+
+    text: str
+    last: Sequence[int]
+    """Tokens that may complete it and leave no word open: to write one is to have written the phrase."""
+
+
+@dataclass(frozen=True)
 class Ban:
-    """No output holds one of its sentence's banned phrases as whole words.
+    """No output holds one of its sentence's banned phrases, in whatever tokens it is spelled.
 
     A word that only begins like a banned one may be written: what is forbidden is to end the word there.
     """
 
-    phrases: Sequence[Sequence[Phrase]]
+    phrases: Sequence[Sequence[Banned]]
     """Those of each sentence."""
     edges: WordEdges
+    decode: Callable[[Sequence[int]], str]
+    """The text of tokens."""
 
     def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         """See Rule."""
@@ -134,8 +146,10 @@ class Ban:
             if not self.phrases[number]:
                 continue
             for row, tokens in enumerate(so_far.tokens[i].tolist()):
+                is_open, text = bool(tokens) and self.edges.leaves_open[tokens[-1]], self.decode(tokens)
                 for phrase in self.phrases[number]:
-                    if phrase.stands_open_at_end(tokens, self.edges):
+                    if is_open and ends_with(text, phrase.text):
                         log_probabilities[i, row, ends_word] = -torch.inf
-                    last = phrase.closing_tokens(tokens, self.edges)
-                    log_probabilities[i, row, last] = -torch.inf
+                    for token in phrase.last:
+                        if ends_with(self.decode([*tokens, token]), phrase.text):
+                            log_probabilities[i, row, token] = -torch.inf

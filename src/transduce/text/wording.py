@@ -13,9 +13,17 @@ BROKEN = "\ufffd"  # how a part of a character is decoded
 
 def holds(text: str, phrase: str) -> bool:
     """Whether the phrase stands in the text as whole words, letter by letter."""
-    first = r"(?<!\w)" if phrase[:1].isalnum() else ""
     last = r"(?!\w)" if phrase[-1:].isalnum() else ""
-    return re.search(f"{first}{re.escape(phrase)}{last}", text) is not None
+    return re.search(_from_word_start(phrase) + last, text) is not None
+
+
+def ends_with(text: str, phrase: str) -> bool:
+    """Whether the phrase stands at the end of the text, and begins a word there."""
+    return re.search(_from_word_start(phrase) + r"\Z", text) is not None
+
+
+def _from_word_start(phrase: str) -> str:
+    return (r"(?<!\w)" if phrase[:1].isalnum() else "") + re.escape(phrase)
 
 
 class Wording:
@@ -39,6 +47,12 @@ class Wording:
                 found[ids] = None
         return tuple(found)
 
+    def closing(self, phrase: str) -> list[int]:
+        """The tokens that may complete the phrase and leave no word open, however its beginning is spelled."""
+        phrase = self.normal(phrase) or phrase
+        ends = (phrase[start:] for start in range(len(phrase)))
+        return [token for end in ends for token in self._spelled.get(end, ()) if not self.leaves_open[token]]
+
     @cached_property
     def continues(self) -> tuple[bool, ...]:
         """Of each token: whether it goes on with a word that the text before it ends in."""
@@ -51,13 +65,24 @@ class Wording:
         """Of each token: whether another may go on with the word that it ends in."""
         if not any(self.continues):
             return (False,) * len(self.tokenizer)
-        return tuple(_is_within_word(self.tokenizer.decode([token])[-1:]) for token in range(len(self.tokenizer)))
+        return tuple(_is_within_word(text[-1:]) for text in self._texts)
 
     @cached_property
     def _letter(self) -> int:
         """A token that is a letter or a word."""
-        tokens = range(len(self.tokenizer))
-        return next((token for token in tokens if self.tokenizer.decode([token]).strip().isalpha()), 0)
+        return next((token for token, text in enumerate(self._texts) if text.strip().isalpha()), 0)
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return tuple(self.tokenizer.decode([token]) for token in range(len(self.tokenizer)))
+
+    @cached_property
+    def _spelled(self) -> dict[str, list[int]]:
+        """The tokens of each text."""
+        spelled: dict[str, list[int]] = {}
+        for token, text in enumerate(self._texts):
+            spelled.setdefault(text.strip(), []).append(token)
+        return spelled
 
 
 def _is_within_word(character: str) -> bool:
