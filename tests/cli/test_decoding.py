@@ -126,5 +126,6 @@ def test_pairs_that_cannot_be_scored_are_one_line_and_exit_2(
     assert status == 2
     assert "3 lines but" in errors
     assert errors.count("\n") == 1
-    assert transduce("score", tiny_run, "--source", text)[0] == 2
-    assert transduce("score", tiny_run)[0] == 2
+    for options in ((), ("--source", text), ("--pairs", text, "--source", text, "--target", target)):
+        status, _, errors = transduce("score", tiny_run, *options)
+        assert (status, errors) == (2, "transduce: give either --source and --target, or --pairs\n")

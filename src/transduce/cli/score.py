@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from transduce.cli.options import Device, InferencePrecision, Json, Model, Quiet, Threads
+from transduce.errors import InputError
 
 
 def score(
@@ -35,7 +36,7 @@ def score(
 
     set_threads(threads)
     if (pairs is None) == (source is None) or (source is None) != (target is None):
-        raise typer.BadParameter("give either --source and --target, or --pairs")
+        raise InputError("give either --source and --target, or --pairs")
     corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
     scorer = Scorer(open_bundle(model, device, precision))
     count, tokens, nats = 0, 0, 0.0

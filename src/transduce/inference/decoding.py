@@ -55,7 +55,7 @@ def decode(
     if isinstance(search, Sampling):
         generators = [search.generator(piece.source) for piece in pieces]
         return sample(model.decoder, state, search, limits, begin, end, generators, rules)
-    wanted = search
+    n_best = search.n_best
     if search.coverage_penalty:
         if isinstance(model, Ensemble):
             raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
@@ -69,7 +69,7 @@ def decode(
         found = beam_search(model.decoder, state, search, limits, begin, end, rules)
     if search.coverage_penalty:
         found = rerank(bundle, model, [piece.source for piece in pieces], found, search.coverage_penalty)
-    return [hypotheses[: wanted.n_best] for hypotheses in found]
+    return [hypotheses[:n_best] for hypotheses in found]
 
 
 def _rules(bundle: ModelBundle, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[Rule]:

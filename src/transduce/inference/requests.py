@@ -71,7 +71,9 @@ class Wishes:
         if not all(phrase.strip() for phrase in (*request.required, *request.banned)):
             raise InputError(f"{request.text[:60]!r}: a required or banned phrase is blank")
         if request.prefix and self.wording.normal(request.prefix) is None:
-            raise InputError(f"prefix {request.prefix!r}: the model's vocabulary has not all of its words")
+            raise InputError(
+                f"prefix {request.prefix!r}: the model's vocabulary lacks some of its words; choose others"
+            )
         for kind, texts in (("prefix", [request.prefix]), ("required phrase", request.required)):
             for text in texts:
                 for banned in self.found_in(self.wording.normal(text) or text, request.banned) if text else ():

@@ -47,7 +47,7 @@ class Translation:
     missed: list[str] = field(default_factory=list)
     """Required phrases that it does not hold."""
     not_avoided: list[str] = field(default_factory=list)
-    """Banned phrases that it holds all the same: cut off at the longest length, or where pieces of a split line meet."""
+    """Banned phrases that it holds all the same: at the end of a truncated output, or where split pieces meet."""
 
 
 @dataclass(frozen=True)
