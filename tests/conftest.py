@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 from jaxtyping import install_import_hook
@@ -17,6 +18,9 @@ install_import_hook(
 )
 
 torch.set_num_threads(1)
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # no test asserts a time
+hypothesis.settings.load_profile("untimed")
 
 TINY = {
     "tokenizer": {"kind": "words", "shared": False, "min_frequency": 1},

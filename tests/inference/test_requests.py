@@ -47,10 +47,11 @@ def untrained(request: pytest.FixtureRequest, corpus: Path) -> Translator:
     return Translator(ModelBundle(bundle, model, tokenizers))
 
 
-def test_required_phrases_stand_in_the_text_as_whole_words(untrained: Translator) -> None:
+@pytest.mark.parametrize("size", [1, 4])
+def test_required_phrases_stand_in_the_text_as_whole_words(untrained: Translator, size: int) -> None:
     wanted = ("Der Hund", "alte")
     requests = [Request(text, required=wanted) for text in SOURCES]
-    for translation in untrained.translate(requests, NARROW):
+    for translation in untrained.translate(requests, Beam(size=size, max_extra=25, max_ratio=1)):
         assert (translation.honoured, translation.missed) == (list(wanted), [])
         text = translation.text.lower()
         assert all(holds(text, phrase.lower()) for phrase in wanted)
