@@ -3,16 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from transduce.models.recurrent import build_recurrent
+from transduce.models.recurrent_attention import BahdanauAttention
+from transduce.models.recurrent_config import RecurrentConfig
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Limits
 
+Model = TypeVar("Model", bound=nn.Module)
 VOCABULARY, BEGIN, END = 5, 0, 1
 SOURCE_LENGTHS = [4, 2, 3]
 EXHAUSTIVE = 160  # more rows than there are sequences of four tokens before the end
@@ -82,17 +86,30 @@ def transformer(seed: int) -> tuple[Any, Start]:
     return model.decoder, lambda chosen: model.start(model.encode(source[list(chosen)], is_real[list(chosen)]))
 
 
+def bahdanau(seed: int) -> tuple[Any, Start]:
+    torch.manual_seed(seed)
+    config = RecurrentConfig(dim=6, encoder_dim=5, decoder_dim=7, attention=BahdanauAttention(score_dim=4), tie="none")
+    model, source, is_real = _with_sources(build_recurrent(config, 11, VOCABULARY))
+    return model.decoder, lambda chosen: model.start(model.encode(source[list(chosen)], is_real[list(chosen)]))
+
+
 def tiny_transformer(seed: int) -> tuple[Transformer, Tensor, Tensor]:
     torch.manual_seed(seed)
     config = TransformerConfig(encoder_layers=1, decoder_layers=2, dim=6, heads=2, inner_dim=7, tie="none")
-    model = build_transformer(config, 11, VOCABULARY).eval().requires_grad_(False)
+    return _with_sources(build_transformer(config, 11, VOCABULARY))
+
+
+def _with_sources(model: Model) -> tuple[Model, Tensor, Tensor]:
+    model.eval().requires_grad_(False)
     for parameter in model.parameters():
         parameter.add_(torch.randn_like(parameter), alpha=0.7)  # sharp enough that choices differ
     is_real = torch.arange(max(SOURCE_LENGTHS)) < torch.tensor(SOURCE_LENGTHS)[:, None]
     return model, torch.randint(0, 11, is_real.shape), is_real
 
 
-EVERY_DECODER = pytest.mark.parametrize("family", [recurrent, transformer], ids=["recurrent", "transformer"])
+EVERY_DECODER = pytest.mark.parametrize(
+    "family", [recurrent, transformer, bahdanau], ids=["toy", "transformer", "bahdanau"]
+)
 Family = Callable[[int], tuple[Any, Start]]
 
 

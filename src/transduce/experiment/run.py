@@ -146,9 +146,12 @@ def _build_trainer(
         kept = replace(bundle, model=trainer.kept)
         kept.with_history(**facts, **history, validation=position.scores).save(folder, probes)
 
+    def teacher_forcing() -> float:
+        return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
+
     trainer = Trainer(
         model,
-        Translation(config.training.label_smoothing),
+        Translation(config.training.label_smoothing, teacher_forcing),
         TrainingData(
             prepared.stores, [entry.weight for entry in splits.train], bundle.special, config.batching, config.seed
         ),

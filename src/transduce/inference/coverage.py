@@ -69,7 +69,7 @@ def coverage_of(weights: Float[Tensor, "rows target_time source_time"], lengths:
 
 def _mean(calls_of_modules: Iterable[list[Tensor]], source_time: int) -> Float[Tensor, "rows target_time source_time"]:
     """The mean attention to the source, over all layers and heads."""
-    maps = [weights for calls in calls_of_modules for weights in calls if weights.shape[-1] == source_time]
+    maps = [torch.cat(calls, 2) for calls in calls_of_modules if calls and calls[0].shape[-1] == source_time]
     if not maps:
         raise InputError("coverage_penalty needs a model with attention to its source, and this one has none")
     return torch.stack([weights.float().mean(1) for weights in maps]).mean(0)

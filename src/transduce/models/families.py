@@ -2,9 +2,11 @@
 
 from torch import nn
 
+from transduce.models.recurrent import build_recurrent
+from transduce.models.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig, build_transformer
 
-ModelConfig = TransformerConfig
+ModelConfig = TransformerConfig | RecurrentConfig
 """The union of all families' settings, told apart by `kind`."""
 
 
@@ -13,3 +15,5 @@ def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: 
     match config:
         case TransformerConfig():
             return build_transformer(config, source_vocabulary, target_vocabulary)
+        case RecurrentConfig():
+            return build_recurrent(config, source_vocabulary, target_vocabulary)

@@ -1,6 +1,7 @@
 """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2.2)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -62,7 +63,13 @@ def attention_weights(
     query: Queries, keys: Keys, may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
     """softmax(Q K^T / sqrt(key_dim)); a query that may attend to nothing has weights of zero."""
-    scores = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1)  # [rows, heads, queries, keys]
+    return normalize_scores((query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1), may_attend)
+
+
+def normalize_scores(
+    scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None
+) -> Float[Tensor, "rows heads queries keys"]:
+    """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero."""
     if may_attend is None:
         return scores.softmax(-1)
     weights = scores.masked_fill(~may_attend, -torch.inf).softmax(-1)
@@ -113,6 +120,18 @@ class MultiHeadAttention(nn.Module):
         """Attend with projected queries to projected keys and values; [rows, queries, dim]."""
         context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
         return self.output(context.transpose(1, 2).flatten(-2))  # [rows, queries, dim]
+
+    def recording_kernel(self, write: Callable[[Tensor], None]) -> AttentionKernel:
+        """See Recordable."""
+
+        def attend(
+            query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+        ) -> Context:
+            weights = attention_weights(query, keys, may_attend)
+            write(weights)
+            return dropout(weights) @ values
+
+        return attend
 
     def _split(self, projected: Hidden) -> Heads:
         return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [rows, heads, time, head_dim]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 InitializationKind = Literal["xavier", "scaled", "small"]
+RecurrentInitializationKind = Literal["uniform", "orthogonal"]
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,34 @@ class Initialization:
             nn.init.xavier_uniform_(weight)
         else:
             nn.init.normal_(weight, std=0.02 if self.kind == "small" else weight.shape[1] ** -0.5)
+
+
+@dataclass(frozen=True)
+class RecurrentInitialization:
+    """`uniform` draws every weight from U(-bound, bound) (Sutskever et al. 2014); `orthogonal` begins the matrices from
+    state to state, one a gate, as rotations, which neither swell nor shrink what is remembered (Saxe et al. 2014),
+    others as Xavier says, and embeddings by N(0, 1/dim)."""
+
+    kind: RecurrentInitializationKind
+    bound: float
+
+    def matrix(self, weight: Tensor) -> None:
+        """A projection, [out, in], in place."""
+        if self.kind == "uniform":
+            nn.init.uniform_(weight, -self.bound, self.bound)
+        else:
+            nn.init.xavier_uniform_(weight)
+
+    def recurrent(self, weight: Tensor) -> None:
+        """A gate's matrix from state to state, [dim, dim], in place."""
+        if self.kind == "uniform":
+            self.matrix(weight)
+        else:
+            nn.init.orthogonal_(weight)
+
+    def embedding(self, weight: Tensor) -> None:
+        """A table of vectors, [entries, dim], in place."""
+        if self.kind == "uniform":
+            self.matrix(weight)
+        else:
+            nn.init.normal_(weight, std=weight.shape[1] ** -0.5)

@@ -2,7 +2,7 @@
 [rows, heads, queries, keys]."""
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transduce.shapes import Mask
@@ -24,3 +24,11 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "
     if queries == 1:
         return None
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)[None, None]
+
+
+def window_mask(
+    may_attend: SourceMask, center: Float[Tensor, "sentences 1 queries 1"], window: int
+) -> Bool[Tensor, "sentences 1 queries source_time"]:
+    """A query may attend to what it might anyway, from `window` positions before its center to as many after it."""
+    places = torch.arange(may_attend.shape[-1], device=may_attend.device)
+    return may_attend & ((places - center).abs() <= window)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from transduce.nn.attention import KeysValues
@@ -29,6 +30,16 @@ class DecoderState(Protocol):
         ...
 
 
+@runtime_checkable
+class Chooser(Protocol):
+    """The state of a decoder that may draw on its way; only an objective asks for it."""
+
+    @property
+    def choices(self) -> Float[Tensor, "rows time"] | None:
+        """Log-probabilities of what the last call drew for each token; None where nothing is to be learned of it."""
+        ...
+
+
 @dataclass(frozen=True)
 class AttentionState:
     """The state of a stack of attention layers: projected source, and keys and values of all earlier positions.
@@ -51,9 +62,8 @@ class AttentionState:
 
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
-        sentences = torch.arange(len(self.source_may_attend), device=self.source_may_attend.device)
         assert self.rows_per_sentence == 1, "a state is expanded once"
-        rows = sentences.repeat_interleave(rows_per_sentence)
+        rows = _expanded(self.source_may_attend, rows_per_sentence)
         cache = tuple(layer.select(rows) for layer in self.cache)
         return replace(self, cache=cache, rows_per_sentence=rows_per_sentence)
 
@@ -63,11 +73,64 @@ class AttentionState:
 
     def select(self, sentences: Tensor) -> "AttentionState":
         """See DecoderState."""
-        within = torch.arange(self.rows_per_sentence, device=sentences.device)
-        rows = (sentences[:, None] * self.rows_per_sentence + within).flatten()
+        rows = _rows_of(sentences, self.rows_per_sentence)
         return replace(
             self,
             source=tuple(layer.select(sentences) for layer in self.source),
             source_may_attend=self.source_may_attend.index_select(0, sentences),
             cache=tuple(layer.select(rows) for layer in self.cache),
         )
+
+
+@dataclass(frozen=True)
+class RecurrentState:
+    """The state of a recurrent decoder: the projected source, and what the layers remember.
+
+    Keys and values have one head. They are never copied for the hypotheses of a sentence; a decoder folds these into
+    the query axis.
+    """
+
+    source: KeysValues
+    """Rows are sentences."""
+    source_may_attend: SourceMask
+    """Which tokens of each source are real."""
+    hidden: Float[Tensor, "rows layers parts dim"]
+    """What each layer remembers, rows are hypotheses."""
+    fed: Float[Tensor, "rows fed_dim"]
+    """The last attentional vector, where the next input has it; else of no width."""
+    position: int
+    """How many tokens have been read."""
+    choices: Float[Tensor, "rows time"] | None = None
+    """Log-probabilities of the source positions that the last call drew, for the score-function gradient; else None."""
+    rows_per_sentence: int = 1
+
+    def expand(self, rows_per_sentence: int) -> "RecurrentState":
+        """See DecoderState."""
+        assert self.rows_per_sentence == 1, "a state is expanded once"
+        state = self.reorder(_expanded(self.source_may_attend, rows_per_sentence))
+        return replace(state, rows_per_sentence=rows_per_sentence)
+
+    def reorder(self, rows: Tensor) -> "RecurrentState":
+        """See DecoderState."""
+        hidden, fed = self.hidden.index_select(0, rows), self.fed.index_select(0, rows)
+        choices = None if self.choices is None else self.choices.index_select(0, rows)
+        return replace(self, hidden=hidden, fed=fed, choices=choices)
+
+    def select(self, sentences: Tensor) -> "RecurrentState":
+        """See DecoderState."""
+        return replace(
+            self.reorder(_rows_of(sentences, self.rows_per_sentence)),
+            source=self.source.select(sentences),
+            source_may_attend=self.source_may_attend.index_select(0, sentences),
+        )
+
+
+def _expanded(sentences: Tensor, rows_per_sentence: int) -> Tensor:
+    """Each sentence's number, as often as it gets rows."""
+    return torch.arange(len(sentences), device=sentences.device).repeat_interleave(rows_per_sentence)
+
+
+def _rows_of(sentences: Tensor, rows_per_sentence: int) -> Tensor:
+    """The numbers of all rows of some sentences."""
+    within = torch.arange(rows_per_sentence, device=sentences.device)
+    return (sentences[:, None] * rows_per_sentence + within).flatten()

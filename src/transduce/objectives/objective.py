@@ -1,7 +1,7 @@
 """What training needs to know of a batch: sums and counts, never means."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -19,13 +19,13 @@ class Loss:
     """What is reported, in nats: without smoothing."""
     tokens: Int[Tensor, ""]
     """Real tokens that were predicted."""
-    carried: Any = None
-    """What this batch hands the next."""
+    carried: dict[str, Tensor] | None = None
+    """What this batch hands the next, without gradients; checkpoints keep it."""
 
 
 class Objective(Protocol):
     """What is learned from a batch."""
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: Any) -> Loss:
+    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """The loss of a model on a batch; `carried` came with the loss of the batch before."""
         ...

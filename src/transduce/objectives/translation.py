@@ -1,27 +1,41 @@
-"""Learn to predict each target token from the source and the true target tokens before it."""
+"""Learn to predict each target token from the source and the target tokens before it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from torch import nn
+from torch import Tensor, nn
 
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.losses import cross_entropy
 from transduce.nn.state import DecoderState
 from transduce.objectives.objective import Loss
+from transduce.objectives.reading import read_target
+from transduce.objectives.score_function import score_function_loss
+
+
+def _always() -> float:
+    return 1.0
 
 
 @dataclass(frozen=True)
 class Translation:
-    """Cross-entropy under teacher forcing, with label smoothing (a share from 0 to 1)."""
+    """Cross-entropy, with label smoothing (a share from 0 to 1), and with the score-function gradient of what a model
+    drew on its way."""
 
     label_smoothing: float = 0.0
+    teacher_forcing: Callable[[], float] = _always
+    """Tells the probability, as training stands, that a token which is read is the true one."""
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: Any) -> Loss:
-        """One call of the decoder with all target tokens; sums over real ones."""
+    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
+        """Sums over real target tokens."""
         translator = cast(EncoderDecoder[DecoderState], model)
         state = translator.start(translator.encode(batch.source, batch.source_is_real))
-        logits, _ = translator.decoder(batch.target_in, state)
-        loss = cross_entropy(logits, batch.target_out, batch.target_is_real, self.label_smoothing)
-        return Loss(loss.smoothed, loss.plain, batch.target_is_real.sum())
+        reading = read_target(translator.decoder, state, batch.target_in, self.teacher_forcing())
+        loss = cross_entropy(reading.logits, batch.target_out, batch.target_is_real, self.label_smoothing)
+        tokens = batch.target_is_real.sum()
+        if reading.choices is None:
+            return Loss(loss.smoothed, loss.plain, tokens)
+        drawn, carried = score_function_loss(reading, batch.target_out, batch.target_is_real, carried)
+        return Loss(loss.smoothed + drawn, loss.plain, tokens, carried)

@@ -1,8 +1,7 @@
 """Random sequences of integers, to be copied or reversed: tasks whose right answers are known."""
 
-from collections.abc import Iterator
 from random import Random
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from transduce.config import Settings
 from transduce.errors import DataError
@@ -10,7 +9,7 @@ from transduce.text.corpus import SentencePair
 
 Task = Literal["copy", "reverse"]
 
-DRAWS_PER_SEQUENCE = 100  # when so many draws bring nothing new, all sequences are taken to be found
+DRAWS_PER_SEQUENCE = 100  # for each found: when so many bring nothing new, all sequences are taken to be found
 
 
 class SequencesConfig(Settings, frozen=True):
@@ -22,6 +21,8 @@ class SequencesConfig(Settings, frozen=True):
     """Integers in the shortest sequences."""
     max_length: int = 10
     """Integers in the longest sequences; all lengths are drawn equally often."""
+    max_length_held_out: int | None = None
+    """Integers in the longest sequences of validation and test; max_length unless given."""
     train: int = 18_000
     """Sequences to train on."""
     validation: int = 1_000
@@ -36,6 +37,8 @@ class SequencesConfig(Settings, frozen=True):
             raise ValueError("symbols, lengths and numbers of sequences must be at least 1")
         if self.max_length < self.min_length:
             raise ValueError("max_length must be at least min_length")
+        if self.max_length_held_out is not None and self.max_length_held_out < self.min_length:
+            raise ValueError("max_length_held_out must be at least min_length")
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -45,25 +48,32 @@ class SequencesConfig(Settings, frozen=True):
 
 def sequence_pairs(task: Task, config: SequencesConfig) -> dict[str, list[SentencePair]]:
     """All pairs of each split; a longer training set begins as a shorter one does, beside the same other splits."""
-    drawn = _distinct_sequences(config)
-    return {split: [_pair(task, next(drawn)) for _ in range(size)] for split, size in config.sizes.items()}
+    held_out = _Lengths(config.min_length, config.max_length_held_out or config.max_length)
+    lengths = {"test": held_out, "validation": held_out, "train": _Lengths(config.min_length, config.max_length)}
+    random, seen = Random(config.seed), set[tuple[int, ...]]()
+    return {
+        split: [_pair(task, _new_sequence(random, seen, lengths[split], config)) for _ in range(size)]
+        for split, size in config.sizes.items()
+    }
 
 
-def _distinct_sequences(config: SequencesConfig) -> Iterator[tuple[int, ...]]:
-    random = Random(config.seed)
-    seen: set[tuple[int, ...]] = set()
-    fruitless = 0
-    while fruitless < DRAWS_PER_SEQUENCE * (len(seen) + 1):
-        length = random.randint(config.min_length, config.max_length)
+class _Lengths(NamedTuple):
+    shortest: int
+    longest: int
+
+
+def _new_sequence(
+    random: Random, seen: set[tuple[int, ...]], lengths: _Lengths, config: SequencesConfig
+) -> tuple[int, ...]:
+    for _ in range(DRAWS_PER_SEQUENCE * (len(seen) + 1)):
+        length = random.randint(*lengths)
         sequence = tuple(random.randint(1, config.symbols) for _ in range(length))
-        if sequence in seen:
-            fruitless += 1
-            continue
-        seen.add(sequence)
-        yield sequence
+        if sequence not in seen:
+            seen.add(sequence)
+            return sequence
     raise DataError(
         f"data.sequences: {sum(config.sizes.values()):,} different sequences wanted, but there are hardly more than "
-        f"{len(seen):,} of {config.min_length} to {config.max_length} of {config.symbols} symbols; ask for fewer, or "
+        f"{len(seen):,} of {lengths.shortest} to {lengths.longest} of {config.symbols} symbols; ask for fewer, or "
         "raise max_length or symbols"
     )
 

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from transduce.training.precision import Precision, WorkingCopy, choose_precisio
 from transduce.training.rehearsal import Parts, rehearse
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
+from transduce.training.teacher_forcing import TeacherForcing
 
 Validate = Callable[[nn.Module], dict[str, float]]
 """Scores of a model on the validation data; `loss`, in nats per real target token, decides what is best."""
@@ -40,6 +42,8 @@ class TrainingConfig(Settings, frozen=True):
     """Passes over the training data to make, instead of updates."""
     label_smoothing: float = 0.1
     """Share of the target's probability that is spread over the vocabulary, 0 to 1."""
+    teacher_forcing: TeacherForcing = TeacherForcing()
+    """How often the decoder reads the true tokens."""
     clip_norm: float = 1.0
     """Longest gradient allowed, joint over all weights, of the mean loss a token; 0 for any."""
     precision: Precision = "auto"
@@ -144,6 +148,7 @@ class Trainer:
         self._planned_epoch = 0
         self.updates = training.updates or (training.epochs or 0) * len(self._plan)
         self._tally = self._new_tally()
+        self._carried: dict[str, Tensor] | None = None
 
     @property
     def kept(self) -> nn.Module:
@@ -229,13 +234,12 @@ class Trainer:
         """One step of the optimiser on a batch, of which this process works through its parts; the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
-        carried = None
         parts = self.data.split(pairs, self.config.accumulate * self.processes.count)
         for part in parts[self.processes.rank :: self.processes.count]:
-            loss = self.objective(self.working.model, self.data.batch(part).to(self.device), carried)
+            loss = self.objective(self.working.model, self.data.batch(part).to(self.device), self._carried)
             loss.total.backward()
             self.working.collect_gradients()
-            carried = loss.carried
+            self._carried = loss.carried
             tokens += loss.tokens
             self._tally.plain += loss.plain.detach()
         self._tally.tokens += tokens
@@ -330,7 +334,8 @@ class Trainer:
             self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizer), loss)
 
     def _own(self) -> dict[str, Tensor]:
-        """What differs between processes: random generators, and what was counted since the last report."""
+        """What differs between processes: random generators, what was counted since the last report, and what the last
+        batch hands the next."""
         own = {
             "random": torch.get_rng_state(),
             "plain": self._tally.plain.cpu(),
@@ -339,7 +344,7 @@ class Trainer:
         }
         if self.device.type == "cuda":
             own["random_cuda"] = torch.cuda.get_rng_state(self.device)
-        return own
+        return own | {f"carried.{name}": value.cpu() for name, value in (self._carried or {}).items()}
 
     def _set_own(self, tensors: dict[str, Tensor]) -> None:
         rank = self.processes.rank
@@ -349,6 +354,10 @@ class Trainer:
         self._tally.plain = tensors[f"plain.{rank}"].to(self.device)
         self._tally.tokens = tensors[f"tokens.{rank}"].to(self.device)
         self._tally.paused = -float(tensors[f"seconds.{rank}"])
+        carried = {
+            key.split(".")[1]: value for key, value in tensors.items() if re.fullmatch(rf"carried\..*\.{rank}", key)
+        }
+        self._carried = {name: value.to(self.device) for name, value in carried.items()} or None
 
     def _check_finite(self, *values: Tensor) -> None:
         if not all(math.isfinite(float(value)) for value in values):

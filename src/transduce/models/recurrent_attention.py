@@ -1,0 +1,100 @@
+"""The attentions that a recurrent decoder may have, as settings."""
+
+from typing import Literal
+
+from transduce.config import Settings
+from transduce.nn.focus import HardGradient
+from transduce.nn.scores import ScoreKind
+
+LuongScore = Literal["dot", "general", "concat"]
+
+
+class NoAttention(Settings, frozen=True, tag_field="kind", tag="none"):
+    """The encoder's last state alone, the thought vector, tells the decoder of the source."""
+
+    thought: Literal["start", "every_step"] = "start"
+    """It makes the decoder's first state (Sutskever et al. 2014), or is also part of every step's input and of the
+    readout (Cho et al. 2014)."""
+
+
+class BahdanauAttention(Settings, frozen=True, tag_field="kind", tag="bahdanau"):
+    """Additive attention asked with the state before the step, and part of the step's input (Bahdanau et al. 2015)."""
+
+    form: Literal["summed", "concatenated"] = "summed"
+    """How the score's hidden layer is written: a matrix for the state and one for the source, or one matrix over both
+    side by side. They say the same; only how the weights begin differs."""
+    score_dim: int = 256
+    """Width of the score's hidden layer."""
+
+    def __post_init__(self) -> None:
+        _check_at_least_one(self, "score_dim")
+
+
+class LuongAttention(Settings, frozen=True, tag_field="kind", tag="luong"):
+    """Attention asked with the state after the step (Luong et al. 2015, section 3.1)."""
+
+    score: LuongScore = "general"
+    """How state and source position are matched."""
+    score_dim: int | None = None
+    """Width of the hidden layer of the concat score; decoder_dim unless given."""
+    input_feeding: bool = False
+    """Make the last attentional vector part of the next step's input; training is then step by step."""
+
+    def __post_init__(self) -> None:
+        _check_score(self)
+
+
+class LocalAttention(Settings, frozen=True, tag_field="kind", tag="local"):
+    """Attention to a window of the source (Luong et al. 2015, section 3.2)."""
+
+    position: Literal["monotonic", "predictive"] = "predictive"
+    """The window stands at the target position itself, or where the state says, with a Gaussian around it."""
+    window: int = 10
+    """Source positions to each side of the middle; the Gaussian's standard deviation is half of it."""
+    score: LuongScore = "general"
+    """How state and source position are matched."""
+    score_dim: int | None = None
+    """Width of the hidden layer of the concat score; decoder_dim unless given."""
+    input_feeding: bool = False
+    """Make the last attentional vector part of the next step's input; training is then step by step."""
+
+    def __post_init__(self) -> None:
+        _check_score(self)
+        _check_at_least_one(self, "window")
+
+
+class HardAttention(Settings, frozen=True, tag_field="kind", tag="hard"):
+    """Attention to one source position, drawn in training and the best otherwise (Xu et al. 2015, section 4.1)."""
+
+    gradient: HardGradient = "score_function"
+    """How the score learns, a draw having no gradient: from how good the outcome was, against a moving average, or as
+    if the softmax had been used (straight_through)."""
+    score: LuongScore = "general"
+    """How state and source position are matched."""
+    score_dim: int | None = None
+    """Width of the hidden layer of the concat score; decoder_dim unless given."""
+
+    def __post_init__(self) -> None:
+        _check_score(self)
+
+
+AttentionConfig = NoAttention | BahdanauAttention | LuongAttention | LocalAttention | HardAttention
+
+
+def score_kind(attention: BahdanauAttention | LuongAttention | LocalAttention | HardAttention) -> ScoreKind:
+    """Which score an attention uses."""
+    if isinstance(attention, BahdanauAttention):
+        return "additive" if attention.form == "summed" else "concat"
+    return attention.score
+
+
+def _check_score(attention: LuongAttention | LocalAttention | HardAttention) -> None:
+    _check_at_least_one(attention, "score_dim")
+    if attention.score_dim is not None and attention.score != "concat":
+        raise ValueError(f"score_dim is for the score concat; {attention.score} has no hidden layer")
+
+
+def _check_at_least_one(settings: Settings, *names: str) -> None:
+    for name in names:
+        if getattr(settings, name) is not None and getattr(settings, name) < 1:
+            raise ValueError(f"{name} must be at least 1")

@@ -1,0 +1,46 @@
+"""The encoder of the recurrent family."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transduce.models.interface import Memory
+from transduce.nn.layers import Dropout
+from transduce.nn.recurrence import BothWays, reverse_real
+from transduce.shapes import Mask, Tokens
+
+
+@dataclass(frozen=True)
+class RecurrentMemory(Memory):
+    """The encoder's outputs, and what its layers remember at their ends."""
+
+    final: Float[Tensor, "sentences layers parts memory_dim"]
+
+
+class RecurrentEncoder(nn.Module):
+    """Layers of recurrent units over the source, each reading the outputs of the one below."""
+
+    def __init__(self, embedding: nn.Module, layers: list[BothWays], dropout: Dropout, reverse_source: bool) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = cast(Sequence[BothWays], nn.ModuleList(layers))
+        self.dropout = dropout
+        self.reverse_source = reverse_source
+
+    def forward(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
+        """Outputs stand at the positions of their tokens, in whatever order these were read."""
+        outputs = self.embedding(source)
+        if self.reverse_source:
+            outputs = reverse_real(outputs, is_real)
+        final = []
+        for layer in self.layers:
+            outputs, last = layer(outputs, is_real)
+            outputs = self.dropout(outputs)
+            final.append(last)
+        if self.reverse_source:
+            outputs = reverse_real(outputs, is_real)
+        return RecurrentMemory(outputs, is_real, torch.stack(final, 1))

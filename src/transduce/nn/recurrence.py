@@ -1,0 +1,151 @@
+"""Layers of GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) units, over all steps or one at a time."""
+
+from collections.abc import Sequence
+from typing import Literal, cast
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from transduce.nn.initialization import RecurrentInitialization
+from transduce.nn.layers import Dropout
+from transduce.shapes import Hidden, Mask
+
+CellKind = Literal["gru", "lstm"]
+Inputs = Float[Tensor, "rows time input_dim"]
+LayerState = Float[Tensor, "rows parts dim"]
+"""A layer's memory: the hidden state, and with an LSTM the cell's."""
+StackState = Float[Tensor, "rows layers parts dim"]
+StepState = tuple[Tensor, ...]
+"""The parts of a layer's memory apart, each [rows, dim]; the first is the layer's output."""
+
+
+def parts_of(cell: CellKind) -> int:
+    """How many vectors a layer remembers."""
+    return 2 if cell == "lstm" else 1
+
+
+class BothWays(nn.Module):
+    """A layer of an encoder, which reads forwards, or forwards and backwards; padding changes nothing."""
+
+    def __init__(
+        self, cell: CellKind, input_dim: int, dim: int, bidirectional: bool, initialization: RecurrentInitialization
+    ) -> None:
+        super().__init__()
+        self.rnn = _build(cell, input_dim, dim, bidirectional, initialization)
+
+    def forward(
+        self, inputs: Hidden, is_real: Mask
+    ) -> tuple[Float[Tensor, "rows time out"], Float[Tensor, "rows parts out"]]:
+        """Outputs (zero at padding) and what each direction remembers at its end, directions side by side."""
+        lengths = is_real.sum(1).cpu()
+        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+        outputs, last = self.rnn(packed)
+        parts = last if isinstance(last, tuple) else (last,)
+        states = torch.stack([part.transpose(0, 1).flatten(1) for part in parts], 1)  # [rows, parts, directions * dim]
+        return pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])[0], states
+
+
+class Onwards(nn.Module):
+    """A layer of a decoder, which goes on from a state: over all steps at once, or one step with inputs projected."""
+
+    def __init__(self, cell: CellKind, input_dim: int, dim: int, initialization: RecurrentInitialization) -> None:
+        super().__init__()
+        self.cell = cell
+        self.rnn = _build(cell, input_dim, dim, False, initialization)
+
+    def forward(self, inputs: Inputs, state: LayerState) -> tuple[Hidden, LayerState]:
+        """Outputs of all steps, and the state after the last."""
+        parts = [part[None].contiguous() for part in state.unbind(1)]  # each [1, rows, dim]
+        outputs, last = self.rnn(inputs, (parts[0], parts[1]) if self.cell == "lstm" else parts[0])
+        return outputs, torch.stack([part[0] for part in (last if self.cell == "lstm" else (last,))], 1)
+
+    def input_weights(self, *dims: int) -> tuple[Tensor, ...]:
+        """The matrices, [gates, width], of inputs that stand side by side; of all inputs unless widths are given."""
+        weight = cast(Tensor, self.rnn.weight_ih_l0)
+        return weight.split(dims, 1) if dims else (weight,)
+
+    @property
+    def input_bias(self) -> Tensor:
+        """What is added to projected inputs."""
+        return cast(Tensor, self.rnn.bias_ih_l0)
+
+    def step(self, projected: Float[Tensor, "rows gates"], state: StepState) -> StepState:
+        """One step from inputs that were projected (and the bias added)."""
+        hidden = state[0]
+        recurrent = functional.linear(hidden, cast(Tensor, self.rnn.weight_hh_l0), cast(Tensor, self.rnn.bias_hh_l0))
+        if self.cell == "lstm":
+            enter, forget, candidate, leave = (projected + recurrent).chunk(4, 1)
+            cell = forget.sigmoid() * state[1] + enter.sigmoid() * candidate.tanh()
+            return leave.sigmoid() * cell.tanh(), cell
+        dim = hidden.shape[1]
+        gates = (projected[:, : 2 * dim] + recurrent[:, : 2 * dim]).sigmoid()
+        reset, keep = gates.chunk(2, 1)
+        candidate = torch.addcmul(projected[:, 2 * dim :], reset, recurrent[:, 2 * dim :]).tanh()
+        return (torch.lerp(candidate, hidden, keep),)
+
+
+class OnwardsStack(nn.Module):
+    """Layers of a decoder, each reading the outputs of the one below, of which dropout takes a share."""
+
+    def __init__(self, layers: list[Onwards], dropout: Dropout) -> None:
+        super().__init__()
+        self.layers = cast(Sequence[Onwards], nn.ModuleList(layers))
+        self.dropout = dropout
+
+    def forward(self, inputs: Inputs, state: StackState) -> tuple[Hidden, StackState]:
+        """The top layer's outputs of all steps, and the state after the last."""
+        states = []
+        for layer, own in zip(self.layers, state.unbind(1), strict=True):
+            outputs, own = layer(inputs, own)
+            inputs = self.dropout(outputs)
+            states.append(own)
+        return inputs, torch.stack(states, 1)
+
+    def step(self, projected: Float[Tensor, "rows gates"], states: list[StepState]) -> list[StepState]:
+        """One step from the lowest layer's inputs, projected; the last of the states is the top layer's."""
+        new: list[StepState] = []
+        for layer, state in zip(self.layers, states, strict=True):
+            if new:
+                (weight,) = layer.input_weights()
+                projected = functional.linear(self.dropout(new[-1][0]), weight, layer.input_bias)
+            new.append(layer.step(projected, state))
+        return new
+
+
+def unpack(state: StackState) -> list[StepState]:
+    """A state's layers and their parts, for steps."""
+    return [layer.unbind(1) for layer in state.unbind(1)]
+
+
+def pack(states: list[StepState]) -> StackState:
+    """The opposite of `unpack`."""
+    return torch.stack([torch.stack(parts, 1) for parts in states], 1)
+
+
+def reverse_real(
+    sequences: Float[Tensor, "rows time dim"], is_real: Bool[Tensor, "rows time"]
+) -> Float[Tensor, "rows time dim"]:
+    """Each row's real positions in the opposite order; padding stays where it is."""
+    times = torch.arange(is_real.shape[1], device=is_real.device)
+    places = torch.where(is_real, is_real.sum(1, keepdim=True) - 1 - times, times)
+    return sequences.gather(1, places[..., None].expand_as(sequences))
+
+
+def _build(
+    cell: CellKind, input_dim: int, dim: int, bidirectional: bool, initialization: RecurrentInitialization
+) -> nn.GRU | nn.LSTM:
+    kind = nn.LSTM if cell == "lstm" else nn.GRU
+    rnn = kind(input_dim, dim, batch_first=True, bidirectional=bidirectional)
+    for direction in ("", "_reverse") if bidirectional else ("",):
+        for gate in getattr(rnn, f"weight_ih_l0{direction}").split(dim):
+            initialization.matrix(gate)
+        for gate in getattr(rnn, f"weight_hh_l0{direction}").split(dim):
+            initialization.recurrent(gate)
+        nn.init.zeros_(getattr(rnn, f"bias_ih_l0{direction}"))
+        nn.init.zeros_(getattr(rnn, f"bias_hh_l0{direction}"))
+        if cell == "lstm":  # remember at first (Jozefowicz et al. 2015); the second of the four gates forgets
+            nn.init.ones_(getattr(rnn, f"bias_ih_l0{direction}")[dim : 2 * dim])
+    return rnn

@@ -1,0 +1,62 @@
+"""Attention of a recurrent decoder to its source: a score says what matches, a focus where to look."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transduce.nn.attention import KeysValues
+from transduce.nn.focus import Focus
+from transduce.nn.masks import SourceMask
+from transduce.nn.scores import Score
+from transduce.shapes import Hidden
+
+Weigh = Callable[[Tensor, Tensor], Tensor]
+"""The values of [rows, heads, keys, dim], weighed by [rows, heads, queries, keys]."""
+
+
+@dataclass(frozen=True)
+class Attended:
+    """What a decoder gets for its queries."""
+
+    context: Float[Tensor, "sentences queries memory_dim"]
+    choices: Float[Tensor, "sentences queries"] | None
+    """The log-probability of each position drawn, where positions were drawn for the score-function gradient."""
+
+
+class SourceAttention(nn.Module):
+    """One head of attention with keys apart from values: scores, weights by a focus, and the mean of values by them."""
+
+    def __init__(self, score: Score, focus: Focus) -> None:
+        super().__init__()
+        self.score = score
+        self.focus = focus
+        self.kernel: Weigh = weigh
+
+    def project(self, memory: Hidden) -> KeysValues:
+        """Keys and values of an encoder's output."""
+        return KeysValues(self.score.project(memory), memory[:, None])
+
+    def forward(
+        self, query: Hidden, source: KeysValues, may_attend: SourceMask, times: Int[Tensor, "queries"]
+    ) -> Attended:
+        """Attend with each sentence's queries, [sentences, queries, dim], at target positions counted from 0."""
+        query = query[:, None]  # [sentences, 1, queries, dim]
+        focused = self.focus(self.score(query, source.keys), query, may_attend, times)
+        context = self.kernel(focused.weights, source.values)
+        return Attended(context[:, 0], None if focused.choices is None else focused.choices[:, 0])
+
+    def recording_kernel(self, write: Callable[[Tensor], None]) -> Weigh:
+        """See Recordable."""
+
+        def weigh_and_write(weights: Tensor, values: Tensor) -> Tensor:
+            write(weights)
+            return weigh(weights, values)
+
+        return weigh_and_write
+
+
+def weigh(weights: Tensor, values: Tensor) -> Tensor:
+    """The plain kernel."""
+    return weights @ values

@@ -1,0 +1,98 @@
+"""Small models of every family, and toy sentences, that the tests of models share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transduce.models.families import ModelConfig, build_model
+from transduce.models.recurrent_attention import (
+    BahdanauAttention,
+    HardAttention,
+    LocalAttention,
+    LuongAttention,
+    NoAttention,
+)
+from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.transformer import TransformerConfig
+
+SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
+LENGTHS = [5, 2, 3]  # real tokens of each source; all models read three sentences of these lengths
+TIME = 7  # target tokens
+
+TRANSFORMER = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 19}
+RECURRENT = {"dim": 6, "encoder_dim": 5, "decoder_dim": 7}
+EQUAL = {"encoder_dim": 4, "decoder_dim": 8}  # as wide as two directions of the encoder
+
+
+def transformer(**choices: Any) -> TransformerConfig:
+    return TransformerConfig(**{**TRANSFORMER, **choices})
+
+
+def recurrent(**choices: Any) -> RecurrentConfig:
+    return RecurrentConfig(**{**RECURRENT, **choices})
+
+
+CONFIGS: dict[str, ModelConfig] = {
+    "transformer": transformer(),
+    "transformer, norm after": transformer(norm="after", initialization="xavier"),
+    "transformer, learned positions": transformer(positions="learned", activation="gelu", tie="none"),
+    "transformer, rotary": transformer(positions="rotary", activation="gated", key_dim=6, value_dim=5, norm="after"),
+    "transformer, no positions": transformer(
+        positions="none", tie="all", scale_embeddings=False, initialization="small"
+    ),
+    "transformer, odd sizes": transformer(dim=13, key_dim=2, value_dim=7, tie="none", encoder_layers=2),
+    "thought at the start": recurrent(
+        attention=NoAttention(), bidirectional=False, reverse_source=True, bridge="copy", encoder_dim=7, tie="all"
+    ),
+    "thought at every step": recurrent(attention=NoAttention(thought="every_step"), cell="lstm"),
+    "bahdanau": recurrent(attention=BahdanauAttention(score_dim=4)),
+    "bahdanau, concatenated": recurrent(
+        attention=BahdanauAttention(form="concatenated", score_dim=4), decoder_layers=2, cell="lstm", tie="none"
+    ),
+    "luong, dot": recurrent(attention=LuongAttention(score="dot"), **EQUAL, decoder_layers=2, encoder_layers=2),
+    "luong, general": recurrent(attention=LuongAttention(), bridge="zero", initialization="uniform"),
+    "luong, concat": recurrent(attention=LuongAttention(score="concat", score_dim=3), cell="lstm"),
+    "luong, fed": recurrent(attention=LuongAttention(input_feeding=True), decoder_layers=2, cell="lstm"),
+    "local, monotonic": recurrent(attention=LocalAttention(position="monotonic", window=1)),
+    "local, predictive": recurrent(attention=LocalAttention(window=2), bidirectional=False),
+    "local, fed": recurrent(attention=LocalAttention(window=2, position="monotonic", input_feeding=True)),
+    "hard": recurrent(attention=HardAttention()),
+}
+
+
+def make_model(config: ModelConfig) -> Any:
+    """A model whose weights are all of its own: no bias is zero, no norm the identity."""
+    torch.manual_seed(1)
+    source_vocabulary = TARGET_VOCABULARY if config.tie == "all" else SOURCE_VOCABULARY
+    model = build_model(config, source_vocabulary, TARGET_VOCABULARY)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    return model.eval()
+
+
+def sentences(seed: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """Padded sources, where they are real, and targets."""
+    torch.manual_seed(seed)
+    is_real = torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]
+    source = torch.randint(0, SOURCE_VOCABULARY, is_real.shape)
+    return source, is_real, torch.randint(0, TARGET_VOCABULARY, (len(LENGTHS), TIME))
+
+
+def start(model: Any, source: Tensor, is_real: Tensor) -> Any:
+    return model.start(model.encode(source, is_real))
+
+
+def in_chunks(model: Any, state: Any, target: Tensor, sizes: Sequence[int]) -> Tensor:
+    logits = []
+    for chunk in target.split(list(sizes), 1):
+        part, state = model.decoder(chunk, state)
+        logits.append(part)
+    assert state.position == target.shape[1]
+    return torch.cat(logits, 1)
+
+
+def at_once(model: Any, source: Tensor, is_real: Tensor, target: Tensor) -> Tensor:
+    return in_chunks(model, start(model, source, is_real), target, [target.shape[1]])
