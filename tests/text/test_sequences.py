@@ -33,6 +33,16 @@ def test_a_longer_training_set_leaves_the_others_as_they_are():
     assert sequence_pairs("copy", other) != before
 
 
+def test_held_out_sequences_may_be_longer_than_those_trained_on():
+    longer = SequencesConfig(
+        symbols=5, min_length=2, max_length=4, max_length_held_out=6, train=90, validation=70, test=30
+    )
+    lengths = {
+        split: {len(pair.source.split()) for pair in pairs} for split, pairs in sequence_pairs("copy", longer).items()
+    }
+    assert lengths == {"train": {2, 3, 4}, "validation": {2, 3, 4, 5, 6}, "test": {2, 3, 4, 5, 6}}
+
+
 def test_more_sequences_than_there_are_is_an_error():
     few = SequencesConfig(symbols=2, min_length=1, max_length=3, train=10, validation=4, test=1)
     with pytest.raises(DataError, match=r"15 different sequences wanted, .* 14 of 1 to 3 of 2 symbols; ask for fewer"):
@@ -40,7 +50,12 @@ def test_more_sequences_than_there_are_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("changes", "pattern"), [({"train": 0}, "at least 1"), ({"max_length": 4}, "at least min_length")]
+    ("changes", "pattern"),
+    [
+        ({"train": 0}, "at least 1"),
+        ({"max_length": 4}, "max_length must be at least min_length"),
+        ({"max_length_held_out": 4}, "max_length_held_out must be at least min_length"),
+    ],
 )
 def test_sizes_that_make_no_sense_are_refused(changes, pattern):
     with pytest.raises(ValueError, match=pattern):

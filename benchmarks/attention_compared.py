@@ -1,0 +1,181 @@
+"""What attention was worth before the Transformer, and the Transformer: models of equal size, each trained for as long.
+
+    python benchmarks/attention_compared.py --out runs/bench/attention --minutes 10
+
+Each cell is one training on Multi30k, German to English, with the data, tokenizer, batches and schedule of the recipe
+`multi30k`; recurrent models get the width at which they have as many parameters as the recipe's Transformer. How many
+updates fit into the time is measured first. What is finished is not done again, what was stopped goes on. At the end:
+a table (table.md), all scores (comparison.json), and BLEU by source length (by_length.png) over three test sets.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from matplotlib.figure import Figure
+
+import transduce
+from transduce.evaluation.compare import Comparison, compare
+from transduce.evaluation.metrics import score_bleu
+from transduce.experiment import Recipe, load_recipe
+from transduce.models.families import build_model
+from transduce.search.beam import Beam
+from transduce.text.corpus import SentencePair
+from transduce.text.datasets import open_split
+from transduce.training.observers import Lines
+
+ATTENTIONS = {
+    "none": {"kind": "none", "thought": "every_step"},
+    "bahdanau": {"kind": "bahdanau"},
+    "luong dot": {"kind": "luong", "score": "dot"},
+    "luong general": {"kind": "luong", "score": "general"},
+    "luong concat": {"kind": "luong", "score": "concat", "score_dim": 256},
+    "local": {"kind": "local", "position": "predictive"},
+    "hard": {"kind": "hard", "gradient": "score_function"},
+}
+TRANSFORMER = "transformer"
+TESTS = ("test_2016_flickr", "test_2017_flickr", "test_2018_flickr")
+VOCABULARY = 8000
+TRIED = 12  # updates from whose second half the speed is measured
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("runs/bench/attention"))
+    parser.add_argument("--minutes", type=float, default=10.0, help="of training a cell")
+    parser.add_argument("--systems", nargs="+", choices=[*ATTENTIONS, TRANSFORMER], default=[*ATTENTIONS, TRANSFORMER])
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    pairs = [pair for test in TESTS for pair in open_split("multi30k", test, "de", "en")]
+    outputs, facts = {}, {}
+    for system in options.systems:
+        changes = changes_for(system)
+        run = options.out / system.replace(" ", "-")
+        updates = updates_within(60 * options.minutes, run, changes)
+        train(cell(changes, updates), run)
+        outputs[system] = translate(run, pairs)
+        facts[system] = {"parameters": parameters(cell(changes, updates).config.model), **speed(run)}
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    ranked = sorted(outputs, key=lambda system: -score_bleu(outputs[system], references, lowercase=True).score)
+    comparison = compare({system: outputs[system] for system in ranked}, sources, references, lowercase=True)
+    report = {"comparison": comparison.to_dict(), "facts": facts}
+    (options.out / "comparison.json").write_bytes(msgspec.json.format(msgspec.json.encode(report)))
+    (options.out / "table.md").write_text(table(comparison, facts), encoding="utf-8")
+    draw(comparison, list(outputs), options.out / "by_length.png")
+    print(table(comparison, facts), end="")
+
+
+def changes_for(system: str) -> list[str]:
+    """What makes the recipe one of a system: nothing for the Transformer, else a recurrent model of its size."""
+    if system == TRANSFORMER:
+        return []
+    wanted = parameters(load_recipe("multi30k").config.model)
+    narrow, wide = 16, 4096
+    while wide - narrow > 2:  # the count grows with the width
+        middle = (narrow + wide) // 4 * 2
+        found = parameters(cell(model_of(system, middle), 1).config.model)
+        narrow, wide = (middle, wide) if found <= wanted else (narrow, middle)
+    return model_of(system, narrow)
+
+
+def model_of(system: str, width: int) -> list[str]:
+    """A decoder of a width, and an encoder whose two directions are together as wide."""
+    attention = ", ".join(f"{key} = {value!r}" for key, value in ATTENTIONS[system].items())
+    sizes = f"dim = 256, encoder_dim = {width // 2}, decoder_dim = {width}"
+    return [f"model={{kind = 'recurrent', {sizes}, tie = 'all', dropout = 0.3, attention = {{{attention}}}}}"]
+
+
+def parameters(model: Any) -> int:
+    """How many a model of these settings has, over the recipe's vocabulary."""
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in build_model(model, VOCABULARY, VOCABULARY).parameters())
+
+
+def cell(changes: list[str], updates: int) -> Recipe:
+    """The recipe of a system, validated and kept a few times in its run."""
+    every = max(updates // 5, 1)
+    more = [f"training.updates={updates}", f"checkpoint.every_updates={every}", f"validation.every_updates={every}"]
+    warmup = f"optimizer.schedule={{kind = 'linear', warmup = {max(updates // 5, 1)}}}"
+    return load_recipe("multi30k", [*changes, *more, warmup, "training.report_every=6", "training.accumulate=4"])
+
+
+def updates_within(seconds: float, run: Path, changes: list[str]) -> int:
+    """How many updates the time is enough for, from the speed of a few; measured once and kept beside the run."""
+    file = run.with_suffix(".updates.json")
+    if not file.exists():
+        trial = run.with_suffix(".trial")
+        train(cell(changes, TRIED), trial)
+        lines = [msgspec.json.decode(line) for line in (trial / "log.jsonl").read_bytes().splitlines()]
+        last = [line for line in lines if "seconds_per_update" in line][-1]
+        file.write_bytes(msgspec.json.encode(max(int(seconds / last["seconds_per_update"]), TRIED)))
+    return msgspec.json.decode(file.read_bytes(), type=int)
+
+
+def train(recipe: Recipe, run: Path) -> None:
+    """The run, finished."""
+    transduce.train(recipe, run, resume=True, observers=[Lines(sys.stderr)])
+
+
+def translate(run: Path, pairs: list[SentencePair]) -> list[str]:
+    """Translations of the test sets, kept in a file."""
+    file = run / "translations.json"
+    if not file.exists():
+        translations = transduce.load(run).translate([pair.source for pair in pairs], Beam(size=4))
+        file.write_bytes(msgspec.json.encode([translation.text for translation in translations]))
+    return msgspec.json.decode(file.read_bytes(), type=list[str])
+
+
+def speed(run: Path) -> dict[str, float]:
+    """The median of target tokens a second over a run's reports, and its updates."""
+    lines = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+    rates = sorted(line["target_tokens_per_second"] for line in lines if "target_tokens_per_second" in line)
+    return {"updates": lines[-1]["update"], "target_tokens_per_second": rates[len(rates) // 2]}
+
+
+def table(comparison: Comparison, facts: dict[str, dict[str, float]]) -> str:
+    """Rows from the best to the worst, each against the best, and BLEU by source words."""
+    parts = comparison.by_length
+    spans = [f"{part.at_least}-{part.at_most}" if part.at_most else f"{part.at_least}+" for part in parts]
+    head = ["attention", "parameters", "updates", "tokens/s", "BLEU", "against the best (p)"]
+    head += [f"{span} words ({part.sentences:,})" for span, part in zip(spans, parts, strict=True)]
+    lines = [head, ["---"] * len(head)]
+    for system in comparison.systems:
+        known, against = facts[system.name], system.against_baseline
+        lines.append(
+            [
+                system.name,
+                f"{known['parameters']:,}",
+                f"{known['updates']:,}",
+                f"{known['target_tokens_per_second']:,.0f}",
+                f"{system.bleu.score:.1f}",
+                f"{against.bleu.difference:+.1f} ({against.bleu.bootstrap_p:.3f})" if against else "",
+                *(f"{part.bleu[system.name]:.1f}" for part in parts),
+            ]
+        )
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def draw(comparison: Comparison, systems: list[str], picture: Path) -> None:
+    """BLEU over the source's length, a line a system."""
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    parts = comparison.by_length
+    for system in systems:
+        axes.plot(range(len(parts)), [part.bleu[system] for part in parts], marker="o", markersize=3, label=system)
+    axes.set_xticks(range(len(parts)))
+    axes.set_xticklabels(
+        [f"{part.at_least} to {part.at_most}" if part.at_most else f"{part.at_least} or more" for part in parts]
+    )
+    axes.set_xlabel("words of the source")
+    axes.set_ylabel("BLEU (13a, lower-cased)")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(picture, dpi=120)
+
+
+if __name__ == "__main__":
+    main()
