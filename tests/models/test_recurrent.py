@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 from toy_models import (
     CONFIGS,
@@ -144,7 +144,7 @@ class Stop:
     """An observer that asks for a stop as Ctrl-C does."""
 
     def report(self, report: Any) -> None:
-        if report.update == 4:
+        if report.update == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
     def validated(self, *_: object) -> None: ...
@@ -157,17 +157,15 @@ def test_resumed_is_uninterrupted_and_a_bundle_gives_back_its_model(
     name: str, recipe_file: Path, tmp_path: Path
 ) -> None:
     model = f"model={{kind='recurrent', dim=8, encoder_dim=5, decoder_dim=7, attention={ATTENTIONS[name]}}}"
-    changes = [model, "training.updates=8", "training.report_every=2", "training.teacher_forcing={last=0.5}"]
-    recipe = load_recipe(str(recipe_file), changes)
-    weights: list[dict[str, Tensor]] = []
-    for run, observers in ((tmp_path / "left alone", []), (tmp_path / "stopped", [Stop()])):
-        try:
-            transduce.train(recipe, run, observers=observers)
-        except Interrupted:
-            transduce.train(recipe, run, resume=True)
-        weights.append(load_file(run / "model" / "weights.safetensors"))
-    assert observers, "the second run was stopped"
-    assert all(torch.equal(tensor, weights[1][key]) for key, tensor in weights[0].items())
+    changes = [model, "training.updates=4", "training.report_every=1", "training.teacher_forcing={last=0.5}"]
+    recipe = load_recipe(str(recipe_file), [*changes, "validation.every_updates=4", "search.size=1"])
+    alone, run = tmp_path / "left alone", tmp_path / "stopped"
+    transduce.train(recipe, alone)
+    with pytest.raises(Interrupted):
+        transduce.train(recipe, run, observers=[Stop()])
+    transduce.train(recipe, run, resume=True)
+    expected, found = (load_file(folder / "model" / "weights.safetensors") for folder in (alone, run))
+    assert all(torch.equal(tensor, found[name]) for name, tensor in expected.items())
     first = ModelBundle.load(run)
     first.save(tmp_path / "again", [("The dog sleeps.", "Der Hund schläft.")])
     text = ["The old man buys a red car.", "I see the dog."]
