@@ -22,7 +22,7 @@ from toy_models import (
 )
 
 from transduce.data.batch import SpecialIds, make_batch
-from transduce.models.families import ModelConfig
+from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent_attention import (
     BahdanauAttention,
     HardAttention,

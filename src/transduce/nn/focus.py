@@ -29,7 +29,7 @@ class Focus(Protocol):
     """Turns scores into weights."""
 
     def __call__(
-        self, scores: Scores, query: Queries, may_attend: SourceMask, times: Int[Tensor, "queries"]
+        self, scores: Scores, query: Queries, may_attend: SourceMask, times: Int[Tensor, " queries"]
     ) -> Focused:
         """Weights of zero wherever a query may not attend; `times` are the queries' target positions, from 0."""
         ...

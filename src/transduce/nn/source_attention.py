@@ -39,7 +39,7 @@ class SourceAttention(nn.Module):
         return KeysValues(self.score.project(memory), memory[:, None])
 
     def forward(
-        self, query: Hidden, source: KeysValues, may_attend: SourceMask, times: Int[Tensor, "queries"]
+        self, query: Hidden, source: KeysValues, may_attend: SourceMask, times: Int[Tensor, " queries"]
     ) -> Attended:
         """Attend with each sentence's queries, [sentences, queries, dim], at target positions counted from 0."""
         query = query[:, None]  # [sentences, 1, queries, dim]
