@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 import transduce
-from conftest import FileServer
+from file_server import FileServer
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
