@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format bench-words bench-multi30k
+.PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention
 
 setup: .venv/installed
 
@@ -35,3 +35,12 @@ bench-words: setup
 bench-multi30k: setup
 	$(BIN)/transduce train multi30k --out runs/bench/multi30k-de-en --resume
 	$(BIN)/transduce train multi30k data.source=en data.target=de --out runs/bench/multi30k-en-de --resume
+
+bench-ablation: setup
+	$(BIN)/python benchmarks/ablation.py --out runs/bench/ablation
+
+bench-phrases: setup
+	$(BIN)/python benchmarks/required_phrases.py runs/bench/multi30k-de-en
+
+bench-attention: setup
+	$(BIN)/python benchmarks/attention_compared.py --out runs/bench/attention
