@@ -89,6 +89,8 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
         yield Processes(distributed.get_rank(), count)
+        with _naming_failure():
+            distributed.barrier()  # none leaves while another still listens to it
     finally:
         distributed.destroy_process_group()
 
