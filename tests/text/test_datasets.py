@@ -9,7 +9,7 @@ import pytest
 
 from transduce.config import convert
 from transduce.errors import ConfigError, DataError
-from transduce.text import library
+from transduce.text import dataset_files
 from transduce.text.datasets import DataConfig, open_split, open_splits, open_text
 from transduce.text.download import Remote
 from transduce.text.overlap import plain
@@ -26,7 +26,7 @@ needs_multi30k = pytest.mark.skipif(
 @needs_multi30k
 @pytest.mark.parametrize(("split", "pairs"), [("val", 1014), ("test_2016_flickr", 1000)])
 def test_multi30k_is_found_in_the_folder_of_data(split, pairs, monkeypatch):
-    monkeypatch.setattr(library, "retrieve", None)  # nothing is downloaded
+    monkeypatch.setattr(dataset_files, "retrieve", None)  # nothing is downloaded
     german_english = list(open_split("multi30k", split, "de", "en"))
     assert len(german_english) == pairs
     turned = [(pair.target, pair.source) for pair in open_split("multi30k", split, "en", "de")]
@@ -152,7 +152,7 @@ def sources(split, language="de"):
 
 def test_only_what_is_needed_is_downloaded_and_kept(file_server, monkeypatch):
     dataset = served(file_server, monkeypatch, FILES)
-    assert library.place_of(dataset) == "to download"
+    assert dataset_files.place_of(dataset) == "to download"
     for _ in range(2):
         assert sources("test") == ["ja"]
         assert sources("test", "en") == ["yes"]
@@ -167,13 +167,13 @@ def test_the_folder_of_data_comes_before_a_download_and_a_whole_before_a_part(fi
     monkeypatch.setenv("TRANSDUCE_DATA", str(tmp_path / "data"))
     assert sources("train") == ["vielleicht"]
     assert file_server.asked == []
-    assert library.place_of(dataset) == "a part in TRANSDUCE_DATA"
-    assert library.what_is_missing(dataset) == [
+    assert dataset_files.place_of(dataset) == "a part in TRANSDUCE_DATA"
+    assert dataset_files.what_is_missing(dataset) == [
         "train: only the first pair",
         "validation: not there",
         "test: not there",
     ]
-    library.download(dataset, ["train.de.gz", "train.en.gz"])
+    dataset_files.download(dataset, ["train.de.gz", "train.en.gz"])
     assert sources("train") == ["ja", "nein"]
     for name in FILES:
         (tmp_path / "data" / "toys" / name).write_bytes(gzip.compress(b"own\n"))
@@ -183,8 +183,8 @@ def test_the_folder_of_data_comes_before_a_download_and_a_whole_before_a_part(fi
 def test_what_was_downloaded_whole_is_in_the_cache(file_server, monkeypatch):
     more = {f"validation.{language}.gz": ["x"] for language in ("de", "en")}
     dataset = served(file_server, monkeypatch, FILES | more)
-    folder = library.download(dataset)
-    assert library.place_of(dataset) == "cache"
+    folder = dataset_files.download(dataset)
+    assert dataset_files.place_of(dataset) == "cache"
     assert {path.name for path in folder.glob("*.gz")} == set(FILES | more)
 
 
@@ -193,7 +193,7 @@ def test_every_data_set_is_described_and_its_files_have_an_address():
         assert dataset.name == name
         assert dataset.description and dataset.licence and dataset.size and dataset.languages
         offered = {file for remote in dataset.remotes for file in remote.keep}
-        wanted = {file for files in dataset.splits.values() for file in library._names(dataset, files)}
+        wanted = {file for files in dataset.splits.values() for file in dataset_files._names(dataset, files)}
         assert offered == wanted, name
         assert {dataset.validation} <= set(dataset.split_names)
         assert dataset.test is None or dataset.test in dataset.split_names

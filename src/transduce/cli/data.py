@@ -56,7 +56,7 @@ def get(
     Example: `transduce data get multi30k`
     """
     from transduce.errors import InputError
-    from transduce.text.library import download
+    from transduce.text.dataset_files import download
     from transduce.text.registry import find_dataset
 
     dataset = find_dataset(name)
@@ -72,7 +72,7 @@ def get(
 
 
 def _facts(dataset: "Dataset") -> dict[str, Any]:
-    from transduce.text.library import place_of, what_is_missing
+    from transduce.text.dataset_files import place_of, what_is_missing
 
     place = place_of(dataset)
     return {

@@ -10,8 +10,8 @@ from transduce.data.store import open_store
 from transduce.errors import InputError
 from transduce.experiment.recipe import ExperimentConfig
 from transduce.experiment.validation import build_validator, probe_texts
+from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import open_splits
-from transduce.text.library import cache_folder
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import best_checkpoints, whole_checkpoints
 

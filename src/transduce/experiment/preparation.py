@@ -11,8 +11,8 @@ from transduce.data.store import TokenStore, open_store
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.recipe import Recipe, first_difference
 from transduce.models.families import build_model
+from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import Splits
-from transduce.text.library import cache_folder
 from transduce.text.overlap import find_overlaps
 from transduce.text.tokenizer import Tokenizers, train_tokenizers
 from transduce.training.distributed import Processes

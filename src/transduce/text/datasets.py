@@ -9,10 +9,10 @@ from transduce.config import Settings
 from transduce.errors import ConfigError
 from transduce.text.cleaning import Overlap, Step, cleaning_filters, selecting_filters
 from transduce.text.corpus import ParallelCorpus, SentencePair, TextCorpus
+from transduce.text.dataset_files import find_split, in_language
 from transduce.text.download import Progress
 from transduce.text.formats import parallel_files, table_file, text_file
 from transduce.text.grammar import derive_pairs, split_pairs
-from transduce.text.library import find_split, in_language
 from transduce.text.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset
 from transduce.text.sequences import SequencesConfig, Task, sequence_pairs
 from transduce.text.splitting import Part, PartFilter, Side, Split, SplitKind
