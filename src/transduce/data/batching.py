@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +104,15 @@ class TrainingData:
 
     def _lengths(self, pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Source and target tokens of each pair, the end token counted."""
-        source = np.concatenate([store.source.lengths for store in self.stores])
-        target = np.concatenate([store.target.lengths for store in self.stores])
+        source, target = self._all_lengths
         return source[pairs] + 1, target[pairs] + 1
+
+    @cached_property  # asked for at every update, and for every batch before the first one
+    def _all_lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return (
+            np.concatenate([store.source.lengths for store in self.stores]),
+            np.concatenate([store.target.lengths for store in self.stores]),
+        )
 
 
 def plan_batches(source: NDArray[np.int64], target: NDArray[np.int64], config: BatchingConfig) -> Plan:
