@@ -76,9 +76,12 @@ class ShareAmongBanks:
         totals = scores[..., None] + log_probabilities  # [sentences, rows, vocabulary]
         may_not_end &= totals.isfinite().sum(-1) > 1
         totals[..., self.end].masked_fill_(may_not_end, -torch.inf)
-        best_of_row = totals.argmax(-1) + torch.arange(totals.shape[1], device=scores.device) * vocabulary
+        row_starts = torch.arange(totals.shape[1], device=scores.device) * vocabulary
+        within_word = torch.tensor(self.edges.continues, device=scores.device)
+        best_of_row = totals.argmax(-1) + row_starts
+        best_new_word = totals.masked_fill(within_word, -torch.inf).argmax(-1) + row_starts  # leaves a phrase whole
         flat = totals.flatten(1)
-        best = torch.cat([flat.topk(min(2 * self.size, flat.shape[1])).indices, best_of_row], 1)
+        best = torch.cat([flat.topk(min(2 * self.size, flat.shape[1])).indices, best_of_row, best_new_word], 1)
         places = [
             list(dict.fromkeys([*some, *self._advances(rows, phrases, vocabulary)]))
             for some, rows, phrases in zip(best.tolist(), texts, required, strict=True)
