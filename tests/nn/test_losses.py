@@ -1,108 +1,139 @@
+from dataclasses import dataclass
+from functools import cached_property
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from transduce.nn.losses import ROWS_AT_ONCE, cross_entropy
+from transduce.nn.losses import NORMALIZED_AT_ONCE, PROJECTED_AT_ONCE, CrossEntropy, cross_entropy
 
-VOCABULARY = 11
-
-
-def example(rows: int, time: int, seed: int = 1) -> tuple[Tensor, Tensor, Tensor]:
-    torch.manual_seed(seed)
-    logits = 3 * torch.randn(rows, time, VOCABULARY) + 2
-    is_real = torch.rand(rows, time) < 0.7
-    return logits.requires_grad_(), torch.randint(0, VOCABULARY, (rows, time)), is_real
+DIM, VOCABULARY = 5, 11
 
 
-def reference(logits: Tensor, target: Tensor, is_real: Tensor, smoothing: float) -> Tensor:
-    return functional.cross_entropy(logits[is_real], target[is_real], label_smoothing=smoothing, reduction="sum")
+@dataclass
+class Example:
+    """What a loss is made of, and the loss as PyTorch computes it."""
+
+    rows: int
+    time: int
+    smoothing: float = 0.1
+    has_bias: bool = True
+    seed: int = 1
+    dtype: torch.dtype = torch.float32
+
+    def __post_init__(self) -> None:
+        torch.manual_seed(self.seed)
+        self.output = nn.Linear(DIM, VOCABULARY, bias=self.has_bias).to(self.dtype)
+        self.hidden = (3 * torch.randn(self.rows, self.time, DIM)).to(self.dtype).requires_grad_()
+        self.target = torch.randint(0, VOCABULARY, (self.rows, self.time))
+        self.is_real = torch.rand(self.rows, self.time) < 0.7
+
+    @cached_property
+    def loss(self) -> CrossEntropy:
+        return cross_entropy(self.hidden, self.output, self.target, self.is_real, self.smoothing)
+
+    def reference(self, smoothing: float) -> Tensor:
+        logits = self.output(self.hidden)[self.is_real].float()
+        return functional.cross_entropy(logits, self.target[self.is_real], label_smoothing=smoothing, reduction="sum")
+
+    def gradients(self, loss: Tensor) -> tuple[Tensor, ...]:
+        return torch.autograd.grad(loss, [self.hidden, *self.output.parameters()])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     rows=st.integers(1, 5),
     time=st.integers(1, 7),
     smoothing=st.sampled_from([0.0, 0.1, 0.35]),
     scale=st.sampled_from([1.0, -0.25]),
+    has_bias=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_value_and_gradient_are_pytorchs(rows: int, time: int, smoothing: float, scale: float, seed: int) -> None:
-    logits, target, is_real = example(rows, time, seed)
-    loss = cross_entropy(logits, target, is_real, smoothing)
-    (gradient,) = torch.autograd.grad(loss.smoothed * scale, logits)
-    expected = reference(logits, target, is_real, smoothing)
-    (expected_gradient,) = torch.autograd.grad(expected * scale, logits)
-    assert_close(loss.smoothed, expected, rtol=1e-5, atol=1e-5)
-    assert_close(loss.plain, reference(logits, target, is_real, 0.0), rtol=1e-5, atol=1e-5)
-    assert_close(gradient, expected_gradient, rtol=1e-5, atol=1e-5)
+def test_value_and_gradients_are_pytorchs(
+    rows: int, time: int, smoothing: float, scale: float, has_bias: bool, seed: int
+) -> None:
+    example = Example(rows, time, smoothing, has_bias, seed)
+    expected = example.reference(smoothing)
+    assert_close(example.loss.smoothed, expected, rtol=1e-5, atol=1e-5)
+    assert_close(example.loss.plain, example.reference(0.0).detach(), rtol=1e-5, atol=1e-5)
+    if example.is_real.any():
+        found = example.gradients(scale * example.loss.smoothed)
+        assert_close(found, example.gradients(scale * expected), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("rows", [ROWS_AT_ONCE - 1, ROWS_AT_ONCE, 2 * ROWS_AT_ONCE + 3])
-def test_more_rows_than_are_taken_at_once_are_no_different(rows: int) -> None:
-    logits, target, is_real = example(rows, 1)
-    loss = cross_entropy(logits, target, is_real, 0.1).smoothed
-    expected = reference(logits, target, is_real, 0.1)
-    assert_close(loss, expected, rtol=1e-5, atol=1e-4)
-    assert_close(torch.autograd.grad(loss, logits), torch.autograd.grad(expected, logits), rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize(
+    "tokens", [NORMALIZED_AT_ONCE - 1, NORMALIZED_AT_ONCE, PROJECTED_AT_ONCE, 2 * PROJECTED_AT_ONCE + 3]
+)
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_more_tokens_than_are_taken_at_once_are_no_different(tokens: int, has_bias: bool) -> None:
+    example = Example(1, tokens, has_bias=has_bias)
+    example.is_real[:] = True
+    expected = example.reference(0.1)
+    assert_close(example.loss.smoothed, expected, rtol=1e-5, atol=1e-3)
+    assert_close(example.gradients(example.loss.smoothed), example.gradients(expected), rtol=1e-4, atol=1e-4)
+
+
+def test_the_log_probability_of_each_target_token_stands_in_its_place() -> None:
+    example = Example(3, 5)
+    every = example.output(example.hidden).log_softmax(-1).gather(-1, example.target[..., None])[..., 0]
+    expected = torch.where(example.is_real, every, 0.0).detach()
+    assert_close(example.loss.log_probabilities, expected)
+    assert not example.loss.log_probabilities.requires_grad
 
 
 def test_padding_is_left_out() -> None:
-    logits, target, is_real = example(3, 5)
-    (gradient,) = torch.autograd.grad(cross_entropy(logits, target, is_real, 0.1).smoothed, logits)
-    assert (gradient[~is_real] == 0).all() and (gradient[is_real] != 0).any()
-    others = torch.where(is_real[..., None], logits, 100 * torch.randn_like(logits))
-    other_target = torch.where(is_real, target, 0)
-    changed, unchanged = cross_entropy(others, other_target, is_real, 0.1), cross_entropy(logits, target, is_real, 0.1)
-    assert_close((changed.smoothed, changed.plain), (unchanged.smoothed, unchanged.plain))
+    example, changed = Example(3, 5), Example(3, 5)
+    with torch.no_grad():
+        changed.hidden[~changed.is_real] = torch.nan
+        changed.target[~changed.is_real] = 0
+    assert_close(changed.loss.smoothed, example.loss.smoothed)
+    (gradient, *_), expected = changed.gradients(changed.loss.smoothed), example.gradients(example.loss.smoothed)
+    assert_close(gradient, expected[0])
+    assert (gradient[~example.is_real] == 0).all() and (gradient[example.is_real] != 0).any()
 
 
 def test_a_batch_of_padding_costs_nothing() -> None:
-    logits, target, is_real = example(3, 5)
-    loss = cross_entropy(logits.detach(), target, torch.zeros_like(is_real), 0.1)
-    assert float(loss.smoothed) == 0 and float(loss.plain) == 0
+    example = Example(3, 5)
+    example.is_real[:] = False
+    assert_close((example.loss.smoothed.detach(), example.loss.plain), (torch.tensor(0.0), torch.tensor(0.0)))
+    (gradient,) = torch.autograd.grad(example.loss.smoothed, example.hidden)
+    assert (gradient == 0).all()
 
 
 def test_losses_are_sums_so_parts_of_a_batch_add_up() -> None:
-    logits, target, is_real = example(5, 7)
-    whole = cross_entropy(logits, target, is_real, 0.1)
-    parts = [cross_entropy(logits[part], target[part], is_real[part], 0.1) for part in (slice(2), slice(2, 5))]
-    assert_close(whole.smoothed, parts[0].smoothed + parts[1].smoothed)
-    assert_close(whole.plain, parts[0].plain + parts[1].plain)
-
-
-def test_the_logits_are_left_as_they_were() -> None:
-    logits, target, is_real = example(3, 5)
-    before = logits.detach().clone()
-    cross_entropy(logits, target, is_real, 0.1)
-    assert_close(logits.detach(), before, rtol=0, atol=0)
+    whole = Example(5, 7)
+    parts = [
+        cross_entropy(whole.hidden[rows], whole.output, whole.target[rows], whole.is_real[rows], 0.1)
+        for rows in (slice(2), slice(2, 5))
+    ]
+    assert_close(whole.loss.smoothed, parts[0].smoothed + parts[1].smoothed)
+    assert_close(whole.loss.plain, parts[0].plain + parts[1].plain)
 
 
 def test_large_logits_do_not_overflow() -> None:
-    logits, target, is_real = example(3, 5)
-    shifted = (logits.detach() + 1e4).requires_grad_()
-    loss = cross_entropy(shifted, target, is_real, 0.1).smoothed
-    assert_close(loss, reference(shifted, target, is_real, 0.1), rtol=1e-4, atol=1e-3)
-    assert torch.autograd.grad(loss, shifted)[0].isfinite().all()
+    example = Example(3, 5)
+    with torch.no_grad():
+        example.output.bias += 1e4
+    assert_close(example.loss.smoothed, example.reference(0.1), rtol=1e-4, atol=1e-3)
+    assert all(gradient.isfinite().all() for gradient in example.gradients(example.loss.smoothed))
 
 
 def test_a_loss_that_will_not_be_descended_is_the_same() -> None:
-    logits, target, is_real = example(3, 5)
     with torch.no_grad():
-        apart = cross_entropy(logits.detach(), target, is_real, 0.1)
-    assert_close(apart.smoothed, cross_entropy(logits, target, is_real, 0.1).smoothed.detach())
+        apart = Example(3, 5).loss
+    assert not apart.smoothed.requires_grad
+    assert_close(apart.smoothed, Example(3, 5).loss.smoothed.detach())
 
 
-def test_bfloat16_logits_cost_what_their_float32_copies_do() -> None:
-    logits, target, is_real = example(5, 7)
-    halves = logits.detach().to(torch.bfloat16).requires_grad_()
-    floats = halves.detach().float().requires_grad_()
-    loss, expected = (cross_entropy(x, target, is_real, 0.1).smoothed for x in (halves, floats))
-    assert loss.dtype == torch.float32
-    assert_close(loss, expected, rtol=1e-5, atol=1e-5)
-    (gradient,), (expected_gradient,) = torch.autograd.grad(loss, halves), torch.autograd.grad(expected, floats)
-    assert gradient.dtype == torch.bfloat16
-    assert_close(gradient.float(), expected_gradient, rtol=1e-2, atol=1e-3)
+def test_in_bfloat16_the_logits_are_rounded_and_the_rest_is_float32s() -> None:
+    halves = Example(5, 7, dtype=torch.bfloat16)
+    expected = halves.reference(0.1)
+    assert halves.loss.smoothed.dtype == torch.float32
+    assert_close(halves.loss.smoothed, expected, rtol=1e-5, atol=1e-4)
+    for found, wanted in zip(halves.gradients(halves.loss.smoothed), halves.gradients(expected), strict=True):
+        assert found.dtype == torch.bfloat16
+        assert_close(found, wanted, rtol=2e-2, atol=2e-2)

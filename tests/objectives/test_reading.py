@@ -1,19 +1,19 @@
 """Teacher forcing, scheduled sampling, and learning from what was drawn."""
 
-from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.inference.ensemble import EnsembleState
+from transduce.models.projecting import ProjectingDecoder
 from transduce.models.recurrent import build_recurrent
 from transduce.models.recurrent_attention import HardAttention
 from transduce.models.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig, build_transformer
-from transduce.objectives.reading import Reading, read_target
+from transduce.objectives.reading import read_target
 from transduce.objectives.score_function import KEPT, score_function_loss
 from transduce.objectives.translation import Translation
 
@@ -29,37 +29,40 @@ def successor(tokens: Tensor) -> Tensor:
     return 100 * functional.one_hot((tokens + 1) % VOCABULARY, VOCABULARY).float()
 
 
-class Reader:
-    """Keeps the tokens that a decoder was given."""
+class Reader(ProjectingDecoder[EnsembleState]):
+    """Keeps the tokens that a decoder was given; its output layer changes nothing."""
 
     def __init__(self) -> None:
-        self.read: list[Tensor] = []
+        super().__init__()
+        self.output = nn.Linear(VOCABULARY, VOCABULARY, bias=False)
+        nn.init.eye_(self.output.weight)
+        self.given: list[Tensor] = []
 
-    def __call__(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-        self.read.append(tokens)
+    def read(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
+        self.given.append(tokens)
         return successor(tokens), state
 
 
 def test_with_all_tokens_true_there_is_one_call() -> None:
     reader = Reader()
     reading = read_target(reader, NOTHING, TARGET_IN, 1.0)
-    assert torch.equal(torch.cat(reader.read, 1), TARGET_IN) and len(reader.read) == 1
-    assert_close(reading.logits, successor(TARGET_IN))
+    assert torch.equal(torch.cat(reader.given, 1), TARGET_IN) and len(reader.given) == 1
+    assert_close(reading.hidden, successor(TARGET_IN))
 
 
 def test_without_true_tokens_only_the_first_is_given_and_the_rest_are_the_models_own() -> None:
     reader = Reader()
     reading = read_target(reader, NOTHING, TARGET_IN, 0.0)
     expected = (TARGET_IN[:, :1] + torch.arange(TIME)) % VOCABULARY
-    assert torch.equal(torch.cat(reader.read, 1), expected)
-    assert reading.logits.shape == (ROWS, TIME, VOCABULARY)
+    assert torch.equal(torch.cat(reader.given, 1), expected)
+    assert reading.hidden.shape == (ROWS, TIME, VOCABULARY)
 
 
 def test_each_token_is_true_with_the_probability_asked_for() -> None:
     torch.manual_seed(5)
     reader, target = Reader(), torch.zeros(200, 30, dtype=torch.long)  # the model's own are 1 after a 0, else others
     read_target(reader, NOTHING, target, 0.7)
-    share = (torch.cat(reader.read, 1)[:, 1:] == 0).float().mean()
+    share = (torch.cat(reader.given, 1)[:, 1:] == 0).float().mean()
     assert 0.67 < float(share) < 0.73  # a run of six of the model's own, which comes to 0 too, is rare
 
 
@@ -78,14 +81,13 @@ def test_a_transformer_reads_its_own_tokens_too_and_learns() -> None:
 
 def test_the_score_function_loss_is_the_log_probability_of_draws_times_what_they_gained() -> None:
     torch.manual_seed(7)
-    logits, choices = torch.randn(2, 3, 5), torch.randn(2, 3, requires_grad=True)
-    target, is_real = torch.randint(0, 5, (2, 3)), torch.tensor([[True, True, True], [True, False, False]])
-    loss, carried = score_function_loss(Reading(logits, choices), target, is_real, {"baseline": torch.tensor(-1.5)})
-    rewards = logits.log_softmax(-1).gather(-1, target[..., None])[..., 0]
+    rewards, choices = -torch.rand(2, 3), torch.randn(2, 3, requires_grad=True)
+    is_real = torch.tensor([[True, True, True], [True, False, False]])
+    loss, carried = score_function_loss(choices, rewards, is_real, {"baseline": torch.tensor(-1.5)})
     expected = -sum((float(rewards[i, j]) + 1.5) * choices[i, j] for i, j in is_real.nonzero().tolist())
     assert_close(loss, expected)
     assert_close(carried["baseline"], KEPT * torch.tensor(-1.5) + (1 - KEPT) * rewards[is_real].mean())
-    _, first = score_function_loss(Reading(logits, choices), target, is_real, None)
+    _, first = score_function_loss(choices, rewards, is_real, None)
     assert_close(first["baseline"], rewards[is_real].mean())
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.models.interface import Memory
+from transduce.models.projecting import ProjectingDecoder
 from transduce.models.recurrent_encoder import RecurrentMemory
 from transduce.nn.attention import KeysValues
 from transduce.nn.initialization import RecurrentInitialization
@@ -49,7 +50,7 @@ class Readout(nn.Module):
         return self.dropout(self.linear(torch.cat(parts, -1)).tanh())
 
 
-class ThoughtDecoder(nn.Module):
+class ThoughtDecoder(ProjectingDecoder[RecurrentState]):
     """Knows of the source by its first state (Sutskever et al. 2014), and where `context_dim` is not 0 by so many
     numbers of the encoder's last state that are part of every step's input and of the readout (Cho et al. 2014)."""
 
@@ -69,17 +70,17 @@ class ThoughtDecoder(nn.Module):
         only = Memory(thought[:, 0], memory.is_real[:, :1])
         return _started(only, KeysValues(thought, thought), first, fed_dim=0)
 
-    def forward(self, tokens: Tokens, state: RecurrentState) -> tuple[Logits, RecurrentState]:
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """All steps at once."""
         embedded = self.embedding(tokens)
         thought = state.source.values[:, 0].repeat_interleave(state.rows_per_sentence, 0)  # [rows, 1, context_dim]
         context = thought.expand(-1, tokens.shape[1], -1)
         hidden, after = self.layers(torch.cat([embedded, context], -1), state.hidden)
         read = self.readout(hidden, context, embedded) if self.context_dim else self.readout(hidden)
-        return self.output(read), _moved(state, tokens, after, state.fed)
+        return read, _moved(state, tokens, after, state.fed)
 
 
-class CurrentStateDecoder(nn.Module):
+class CurrentStateDecoder(ProjectingDecoder[RecurrentState]):
     """Attends with the state after each step, which enters no later step (Luong et al. 2015): one run over all steps,
     one attention of all their states."""
 
@@ -102,15 +103,15 @@ class CurrentStateDecoder(nn.Module):
         """See RecurrentDecoder."""
         return _started(memory, self.attention.project(memory.hidden), first, fed_dim=0)
 
-    def forward(self, tokens: Tokens, state: RecurrentState) -> tuple[Logits, RecurrentState]:
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """All steps at once."""
         hidden, after = self.layers(self.embedding(tokens), state.hidden)
         context, choices = _attend(self.attention, hidden, state, state.position)
         read = self.readout(context, hidden)
-        return self.output(read), replace(_moved(state, tokens, after, state.fed), choices=choices)
+        return read, replace(_moved(state, tokens, after, state.fed), choices=choices)
 
 
-class InputFeedingDecoder(nn.Module):
+class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
     """Attends with the state after each step, and makes the attentional vector part of the next step's input (Luong et
     al. 2015, section 3.3)."""
 
@@ -135,7 +136,7 @@ class InputFeedingDecoder(nn.Module):
         """See RecurrentDecoder."""
         return _started(memory, self.attention.project(memory.hidden), first, fed_dim=self.dim)
 
-    def forward(self, tokens: Tokens, state: RecurrentState) -> tuple[Logits, RecurrentState]:
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Step by step, from token inputs projected for all steps."""
         lowest = self.layers.layers[0]
         of_tokens, of_fed = lowest.input_weights(self.dim, self.dim)
@@ -147,10 +148,10 @@ class InputFeedingDecoder(nn.Module):
             context, _ = _attend(self.attention, hidden[:, None], state, state.position + step)
             fed = self.readout(context[:, 0], hidden)
             read.append(fed)
-        return self.output(torch.stack(read, 1)), _moved(state, tokens, pack(states), fed)
+        return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
 
 
-class PreviousStateDecoder(nn.Module):
+class PreviousStateDecoder(ProjectingDecoder[RecurrentState]):
     """Attends with the state before each step, and makes the context part of its input (Bahdanau et al. 2015)."""
 
     def __init__(
@@ -172,7 +173,7 @@ class PreviousStateDecoder(nn.Module):
         """See RecurrentDecoder."""
         return _started(memory, self.attention.project(memory.hidden), first, fed_dim=0)
 
-    def forward(self, tokens: Tokens, state: RecurrentState) -> tuple[Logits, RecurrentState]:
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Step by step, from token inputs projected for all steps; what no step waits for is done for all at once."""
         lowest, embedded = self.layers.layers[0], self.embedding(tokens)
         of_tokens, of_context = lowest.input_weights(embedded.shape[-1], state.source.values.shape[-1])
@@ -185,7 +186,7 @@ class PreviousStateDecoder(nn.Module):
             contexts.append(context)
         outputs = self.layers.dropout(torch.stack(hidden, 1))
         read = self.readout(outputs, torch.cat(contexts, 1), embedded)
-        return self.output(read), _moved(state, tokens, pack(states), state.fed)
+        return read, _moved(state, tokens, pack(states), state.fed)
 
 
 def _started(memory: Memory, source: KeysValues, first: StackState, fed_dim: int) -> RecurrentState:

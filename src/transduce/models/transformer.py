@@ -9,13 +9,14 @@ from torch import nn
 from transduce.config import Settings
 from transduce.errors import ConfigError
 from transduce.models.interface import Memory
+from transduce.models.projecting import ProjectingDecoder
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, causal_mask, padding_mask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
 from transduce.nn.state import AttentionState
-from transduce.shapes import Hidden, Logits, Mask, Tokens
+from transduce.shapes import Hidden, Mask, Tokens
 
 
 class TransformerConfig(Settings, frozen=True, tag_field="kind", tag="transformer"):
@@ -175,7 +176,7 @@ class EncoderLayer(nn.Module):
         return self.around_feed_forward(hidden, self.feed_forward)
 
 
-class TransformerDecoder(nn.Module):
+class TransformerDecoder(ProjectingDecoder[AttentionState]):
     """Layers of attention to the target so far and to the source, and the output layer."""
 
     def __init__(
@@ -193,8 +194,8 @@ class TransformerDecoder(nn.Module):
         cache = tuple(layer.attention.no_keys_values(memory.hidden) for layer in self.layers)
         return AttentionState(source, padding_mask(memory.is_real), cache)
 
-    def forward(self, tokens: Tokens, state: AttentionState) -> tuple[Logits, AttentionState]:
-        """Logits [rows, time, vocabulary] for the tokens after `tokens`, and the state after them."""
+    def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
+        """See ProjectingDecoder."""
         hidden = self.embedding(tokens, state.position)
         time = tokens.shape[1]
         may_attend = causal_mask(time, state.position + time, tokens.device)
@@ -202,7 +203,7 @@ class TransformerDecoder(nn.Module):
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
             hidden, cache = layer(hidden, may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
-        return self.output(self.norm(hidden)), replace(state, cache=tuple(caches))
+        return self.norm(hidden), replace(state, cache=tuple(caches))
 
 
 class DecoderLayer(nn.Module):

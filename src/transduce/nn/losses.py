@@ -1,69 +1,130 @@
-"""Cross-entropy summed over real tokens, with label smoothing, in one pass over the logits."""
+"""Cross-entropy of an output layer, with label smoothing; the logits of a batch never exist all at once."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
-ROWS_AT_ONCE = 128  # bounds the float32 copies of [rows, vocabulary] logits, and keeps them near the cache
+PROJECTED_AT_ONCE = 1024  # tokens whose logits exist at the same time, enough to keep the matrix products large
+NORMALIZED_AT_ONCE = 128  # tokens whose logits have float32 copies on a CPU, few enough to stay near the cache
 
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """Sums over real tokens, in nats: `smoothed` is what training descends, `plain` what is reported."""
+    """What training descends, and what it is made of."""
 
     smoothed: Float[Tensor, ""]
-    plain: Float[Tensor, ""]
+    """Summed over real tokens, in nats."""
+    log_probabilities: Float[Tensor, "*positions"]
+    """Of each target token, in float32, without gradients; 0 at padding."""
+
+    @property
+    def plain(self) -> Float[Tensor, ""]:
+        """The sum without smoothing, which is what is reported."""
+        return -self.log_probabilities.sum()
 
 
 def cross_entropy(
-    logits: Float[Tensor, "*positions vocabulary"],
+    hidden: Float[Tensor, "*positions dim"],
+    output: nn.Linear,
     target: Int[Tensor, "*positions"],
     is_real: Bool[Tensor, "*positions"],
     smoothing: float = 0.0,
 ) -> CrossEntropy:
-    """Sum of -log p(target) over real positions; smoothing spreads that share of the target's probability over the
-    whole vocabulary (Szegedy et al. 2016)."""
-    smoothed, plain = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
-        logits.flatten(0, -2), target.flatten(), is_real.flatten(), smoothing
+    """Sum of -log p(target) over real positions, where p is the softmax of `output(hidden)`.
+
+    Smoothing spreads that share of the target's probability over the whole vocabulary (Szegedy et al. 2016). Padding is
+    not projected.
+    """
+    smoothed, of_real = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
+        hidden[is_real], output.weight, output.bias, target[is_real], smoothing, torch.is_grad_enabled()
     )
-    return CrossEntropy(smoothed, plain)
+    log_probabilities = torch.zeros(target.shape, dtype=torch.float32, device=target.device)
+    log_probabilities[is_real] = of_real
+    return CrossEntropy(smoothed, log_probabilities)
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """The gradient, softmax minus smoothed target, is made beside the loss while a chunk of logits is at hand."""
+    """All gradients are made beside the loss, from a chunk of logits that its own gradient then replaces."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, target: Tensor, is_real: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        vocabulary = logits.shape[-1]
-        gradient = torch.empty_like(logits) if logits.requires_grad else None
-        plain = logits.new_zeros((), dtype=torch.float32)
-        uniform = logits.new_zeros((), dtype=torch.float32)
-        for start in range(0, logits.shape[0], ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            real = is_real[part, None]
-            chunk = logits[part].to(torch.float32, copy=True)
-            chosen = target[part, None]
-            largest = chunk.amax(-1, keepdim=True)  # [rows, 1]
-            at_target = chunk.gather(1, chosen)
-            mean = chunk.mean(-1, keepdim=True) if smoothing else at_target
-            exponential = chunk.sub_(largest).exp_()
-            total = exponential.sum(-1, keepdim=True)
-            log_total = total.log() + largest
-            plain += ((log_total - at_target) * real).sum()
-            uniform += ((log_total - mean) * real).sum()
-            if gradient is not None:
-                probability = exponential.div_(total).sub_(smoothing / vocabulary)
-                probability.scatter_add_(1, chosen, probability.new_full((1, 1), smoothing - 1).expand_as(chosen))
-                gradient[part] = probability.mul_(real)
-        ctx.save_for_backward(gradient)
-        smoothed = (1 - smoothing) * plain + smoothing * uniform
-        ctx.mark_non_differentiable(plain)
-        return smoothed, plain
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        target: Tensor,
+        smoothing: float,
+        is_learning: bool,
+    ) -> tuple[Tensor, Tensor]:
+        gradients = _Gradients(hidden, weight, bias)
+        smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(0).float()]
+        for start in range(0, len(hidden), PROJECTED_AT_ONCE):
+            rows = slice(start, start + PROJECTED_AT_ONCE)
+            logits = functional.linear(hidden[rows], weight, bias)  # [tokens, vocabulary]
+            at_once = NORMALIZED_AT_ONCE if logits.device.type == "cpu" else PROJECTED_AT_ONCE
+            for part, chosen in zip(logits.split(at_once), target[rows].split(at_once), strict=True):
+                losses, found = _normalize(part, chosen[:, None], smoothing, is_learning)
+                smoothed.append(losses.sum())
+                log_probabilities.append(found)
+            if is_learning:
+                gradients.add(rows, logits)
+        ctx.save_for_backward(*gradients.of_each())
+        of_real = torch.cat(log_probabilities)
+        ctx.mark_non_differentiable(of_real)
+        return torch.stack(smoothed).sum(), of_real
 
     @staticmethod
-    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient,) = ctx.saved_tensors
-        return gradient * scale.to(gradient.dtype), None, None, None
+    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = (None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors)
+        return *gradients, None, None, None
+
+
+class _Gradients:
+    """The sums' gradients by what the logits are made of, in float32 where several chunks add up."""
+
+    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+        self._hidden, self._weight, self._bias = hidden, weight, bias
+        self._by_hidden = torch.empty_like(hidden)
+        self._by_weight: Tensor | None = None
+        self._by_bias: Tensor | None = None
+
+    def add(self, rows: slice, by_logits: Tensor) -> None:
+        """Count a chunk's in."""
+        torch.mm(by_logits, self._weight, out=self._by_hidden[rows])
+        self._by_weight = _plus(self._by_weight, by_logits.t() @ self._hidden[rows])
+        if self._bias is not None:
+            self._by_bias = _plus(self._by_bias, by_logits.sum(0))
+
+    def of_each(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """By hidden, weight and bias, each in the type of these."""
+        dtype = self._weight.dtype
+        by_weight, by_bias = (None if one is None else one.to(dtype) for one in (self._by_weight, self._by_bias))
+        return self._by_hidden, by_weight, by_bias
+
+
+def _plus(total: Tensor | None, part: Tensor) -> Tensor:
+    return part if total is None else total.float().add_(part)
+
+
+def _normalize(
+    logits: Float[Tensor, "tokens vocabulary"], chosen: Int[Tensor, "tokens 1"], smoothing: float, is_learning: bool
+) -> tuple[Float[Tensor, " tokens"], Float[Tensor, " tokens"]]:
+    """Smoothed losses and the target's log-probabilities; the logits become the losses' gradient, if one is asked for:
+    softmax minus smoothed target."""
+    floats = logits.to(torch.float32, copy=True)
+    at_target = floats.gather(1, chosen)
+    mean = floats.mean(-1, keepdim=True) if smoothing else at_target
+    largest = floats.amax(-1, keepdim=True)  # [tokens, 1]
+    exponential = floats.sub_(largest).exp_()
+    total = exponential.sum(-1, keepdim=True)
+    log_total = total.log() + largest
+    if is_learning:
+        probability = exponential.div_(total).sub_(smoothing / logits.shape[-1])
+        probability.scatter_add_(1, chosen, probability.new_full((1, 1), smoothing - 1).expand_as(chosen))
+        logits.copy_(probability)
+    losses = log_total - (1 - smoothing) * at_target - smoothing * mean
+    return losses[:, 0], (at_target - log_total)[:, 0]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
+from transduce.models.projecting import ProjectingDecoder
 from transduce.nn.losses import cross_entropy
 from transduce.nn.state import DecoderState
 from transduce.objectives.objective import Loss
@@ -31,11 +32,12 @@ class Translation:
     def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over real target tokens."""
         translator = cast(EncoderDecoder[DecoderState], model)
+        decoder = cast(ProjectingDecoder[DecoderState], translator.decoder)
         state = translator.start(translator.encode(batch.source, batch.source_is_real))
-        reading = read_target(translator.decoder, state, batch.target_in, self.teacher_forcing())
-        loss = cross_entropy(reading.logits, batch.target_out, batch.target_is_real, self.label_smoothing)
-        tokens = batch.target_is_real.sum()
+        reading = read_target(decoder, state, batch.target_in, self.teacher_forcing())
+        is_real = batch.target_is_real
+        loss = cross_entropy(reading.hidden, decoder.output, batch.target_out, is_real, self.label_smoothing)
         if reading.choices is None:
-            return Loss(loss.smoothed, loss.plain, tokens)
-        drawn, carried = score_function_loss(reading, batch.target_out, batch.target_is_real, carried)
-        return Loss(loss.smoothed + drawn, loss.plain, tokens, carried)
+            return Loss(loss.smoothed, loss.plain, is_real.sum())
+        drawn, carried = score_function_loss(reading.choices, loss.log_probabilities, is_real, carried)
+        return Loss(loss.smoothed + drawn, loss.plain, is_real.sum(), carried)
