@@ -1,6 +1,5 @@
 """Teacher forcing, scheduled sampling, and learning from what was drawn."""
 
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

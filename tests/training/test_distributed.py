@@ -9,11 +9,13 @@ import time
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 import transduce
 from transduce.experiment import load_recipe
 from transduce.training.checkpoint import whole_checkpoints
+from transduce.training.distributed import Processes
 
 STILL = ["model.dropout=0.0", "optimizer.learning_rate=1e-3", "training.precision=float32"]
 
@@ -59,6 +61,20 @@ def test_two_processes_give_the_losses_of_one_and_go_on_as_one(recipe_file: Path
     assert any("another number of processes" in line for line in lines)
     transduce.train(load_recipe(str(recipe_file), longer), tmp_path / "one", resume=True)
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_each_pair_is_one_processs_and_all_have_about_as_much(count: int) -> None:
+    lengths = np.sort(np.random.default_rng(1).integers(1, 30, 20))
+    parts = [np.arange(start, start + size) for start, size in ((0, 7), (7, 1), (8, 12))]
+    of_each = [
+        np.concatenate([Processes(rank, count).share(part, turn) for turn, part in enumerate(parts)])
+        for rank in range(count)
+    ]
+    assert sorted(np.concatenate(of_each)) == list(range(20))
+    assert max(map(len, of_each)) - min(map(len, of_each)) <= len(parts)
+    tokens = [lengths[share].sum() for share in of_each]
+    assert max(tokens) - min(tokens) <= lengths.max() + len(parts) * count
 
 
 @pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs Multi30k in TRANSDUCE_DATA")

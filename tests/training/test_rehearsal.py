@@ -19,10 +19,7 @@ from transduce.training.rehearsal import rehearse
 
 
 class Pairs:
-    """Batches of one part each, whose size is the number of the pair."""
-
-    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
-        return [pairs]
+    """Batches whose size is the number of the pair."""
 
     def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
         return int(pairs.sum())
@@ -47,13 +44,18 @@ class Watch:
         return Loss(total, total, torch.tensor(1))
 
 
+def whole(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """A batch as one part."""
+    return [pairs]
+
+
 PLAN = [np.array([n]) for n in (3, 11, 7, 2, 5)]
 
 
 def test_only_the_largest_is_tried_and_no_gradient_or_random_state_stays() -> None:
     model, objective = nn.Linear(2, 3), Watch()
     before = torch.get_rng_state()
-    rehearse(WorkingCopy(model, torch.float32), objective, Pairs(), PLAN, 1)
+    rehearse(WorkingCopy(model, torch.float32), objective, Pairs(), PLAN, whole)
     assert objective.seen == [11]
     assert torch.equal(torch.get_rng_state(), before)
     assert model.weight.grad is None
@@ -62,12 +64,12 @@ def test_only_the_largest_is_tried_and_no_gradient_or_random_state_stays() -> No
 @pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory")])
 def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> None:
     with pytest.raises(ConfigError, match=r"1 pairs of 11 .* lower batching\.target_tokens .* training\.accumulate"):
-        rehearse(WorkingCopy(nn.Linear(2, 3), torch.float32), Watch(error), Pairs(), PLAN, 1)
+        rehearse(WorkingCopy(nn.Linear(2, 3), torch.float32), Watch(error), Pairs(), PLAN, whole)
 
 
 def test_other_errors_stay_what_they_are() -> None:
     with pytest.raises(RuntimeError, match="a shape"):
-        rehearse(WorkingCopy(nn.Linear(2, 3), torch.float32), Watch(RuntimeError("a shape")), Pairs(), PLAN, 1)
+        rehearse(WorkingCopy(nn.Linear(2, 3), torch.float32), Watch(RuntimeError("a shape")), Pairs(), PLAN, whole)
 
 
 def test_a_batch_beyond_the_machine_is_said_in_one_line_before_training(recipe_file: Path, tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 
 T = TypeVar("T")
@@ -26,6 +28,13 @@ class Processes:
     def is_first(self) -> bool:
         """Whether this is the one that writes, validates and speaks."""
         return self.rank == 0
+
+    def share(self, pairs: NDArray[np.int64], turn: int) -> NDArray[np.int64]:
+        """This process's share of some pairs sorted by length: about as many, and as long, as every other's.
+
+        Which process gets one more where they do not divide evenly changes with the turn.
+        """
+        return pairs[(self.rank + turn) % self.count :: self.count]
 
     def add_up(self, numbers: Tensor) -> None:
         """Replace numbers by their sums over all processes."""

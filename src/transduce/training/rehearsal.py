@@ -1,5 +1,6 @@
 """The largest batch, tried before the first update: memory that will not do is said now, not after hours."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -12,12 +13,8 @@ from transduce.objectives.objective import Objective
 from transduce.training.precision import WorkingCopy
 
 
-class Parts(Protocol):
+class Batches(Protocol):
     """What is known of training data; see data/batching.py."""
-
-    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
-        """A batch's pairs in at most so many parts."""
-        ...
 
     def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
         """Source and target tokens of some pairs as one batch, padding counted."""
@@ -31,16 +28,16 @@ class Parts(Protocol):
 def rehearse(
     working: WorkingCopy,
     objective: Objective,
-    data: Parts,
+    data: Batches,
     plan: list[NDArray[np.int64]],
-    parts: int,
+    parts: Callable[[NDArray[np.int64]], list[NDArray[np.int64]]],
 ) -> None:
-    """Take the largest part of an epoch's batches forward and backward, and forget all of it.
+    """Take the largest of the parts that an epoch's batches are worked through in forward and backward, and forget it.
 
     No random generator moves. Raises ConfigError where memory does not suffice.
     """
     fullest = sorted(plan, key=data.padded_tokens)[-3:]
-    largest = max((part for pairs in fullest for part in data.split(pairs, parts)), key=data.padded_tokens)
+    largest = max((part for pairs in fullest for part in parts(pairs)), key=data.padded_tokens)
     device = next(working.masters.parameters()).device
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []):

@@ -24,7 +24,7 @@ from transduce.training.distributed import Processes
 from transduce.training.observers import Observer, Report
 from transduce.training.optimizer import OptimizerConfig, build_optimizer, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
-from transduce.training.rehearsal import Parts, rehearse
+from transduce.training.rehearsal import Batches, rehearse
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.teacher_forcing import TeacherForcing
@@ -92,8 +92,12 @@ class ValidationConfig(Settings, frozen=True):
                 raise ValueError(f"{name} must be at least 1")
 
 
-class TrainingData(Parts, Protocol):
+class TrainingData(Batches, Protocol):
     """Plans the batches of an epoch and makes them; see data/batching.py."""
+
+    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
+        """A batch's pairs in at most so many parts."""
+        ...
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """The pairs of each batch; the same for the same epoch."""
@@ -197,8 +201,7 @@ class Trainer:
         finite, ConfigError for batches beyond the memory. The checkpoints are the result."""
         if self.why_done:
             return
-        parts = self.config.accumulate * self.processes.count
-        rehearse(self.working, self.objective, self.data, self._plan, parts)
+        rehearse(self.working, self.objective, self.data, self._plan, self._own_parts)
         began = time.monotonic() - self.position.seconds
         saved_at = time.monotonic()
         self._tally.started = time.monotonic()
@@ -234,8 +237,7 @@ class Trainer:
         """One step of the optimiser on a batch, of which this process works through its parts; the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
-        parts = self.data.split(pairs, self.config.accumulate * self.processes.count)
-        for part in parts[self.processes.rank :: self.processes.count]:
+        for part in self._own_parts(pairs):
             loss = self.objective(self.working.model, self.data.batch(part).to(self.device), self._carried)
             loss.total.backward()
             self.working.collect_gradients()
@@ -254,6 +256,12 @@ class Trainer:
         if self.average:
             self.average.follow(self.position.update + 1)
         return norm
+
+    def _own_parts(self, pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """What this process works through of a batch: its share of each part, so that all have as much to do."""
+        parts = self.data.split(pairs, self.config.accumulate)
+        shares = [self.processes.share(part, number) for number, part in enumerate(parts)]
+        return [share for share in shares if len(share)]
 
     def _rate(self, update: int) -> float:
         return self.rates.rate(update, self.updates, self.position.reductions)
