@@ -21,6 +21,7 @@ from transduce.models.interface import score_tokens
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 
 FORMAT = 1
+EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
 PROBES = 4
 TOLERANCE = 1e-3  # nats a sentence; another processor's float32 stays far below, a broken weight far above
 
@@ -80,14 +81,18 @@ class ModelBundle:
     def save(self, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
         """Write the bundle; a few sentence pairs become its probe."""
         with new_folder(folder) as new:
-            (new / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
+            self.describe(new)
             save_tensors(unshared_weights(self.model), new / "weights.safetensors")
-            self.tokenizers.source.save(new / _tokenizer_file(self.config.tokenizer, "source"))
-            self.tokenizers.target.save(new / _tokenizer_file(self.config.tokenizer, "target"))
-            (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
-            (new / "README.md").write_text(_card(self), encoding="utf-8")
-            probe = _make_probe(self, probe_texts, {file.name: _sha256(file) for file in sorted(new.iterdir())})
+            probe = _make_probe(self, probe_texts, checksums(new))
             (new / "probe.json").write_bytes(msgspec.json.encode(probe))
+
+    def describe(self, folder: Path) -> None:
+        """Write all but the weights and the probe."""
+        (folder / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
+        self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
+        self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
+        (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
+        (folder / "README.md").write_text(_card(self), encoding="utf-8")
 
     def with_history(self, **facts: Any) -> "ModelBundle":
         """The same bundle that tells more of itself."""
@@ -97,18 +102,21 @@ class ModelBundle:
     def load(path: Path, device: str | torch.device = "cpu") -> "ModelBundle":
         """Read and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32."""
         folder = find_bundle(path)
-        probe = _read_probe(folder)
-        config = _read_config(folder)
-        for name, expected in probe.sha256.items():
-            if name != "README.md" and _sha256(folder / name) != expected:
-                raise CheckpointError(f"{folder / name} is not as it was saved (SHA-256 differs); copy the model again")
+        if (folder / EXPORT).exists():
+            raise CheckpointError(
+                f"{folder} is a model exported for another engine, which can translate but not do this; give the model "
+                "that was exported"
+            )
+        probe = read_probe(folder)
+        config = read_config(folder)
+        check_unchanged(folder, probe.sha256)
         tokenizers = read_tokenizers(folder, config.tokenizer)
         model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
         try:
             load_weights(model, load_file(folder / "weights.safetensors"))
         except (safetensors.SafetensorError, RuntimeError, OSError) as error:
             raise CheckpointError(f"{folder}/weights.safetensors does not fit its config.toml: {error}") from None
-        history = msgspec.json.decode((folder / "history.json").read_bytes())
+        history = read_history(folder)
         bundle = ModelBundle(config, model.eval().to(device), tokenizers, history)
         _check_probe(bundle, probe, folder)
         return bundle
@@ -152,6 +160,24 @@ def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
     )
 
 
+def read_history(folder: Path) -> dict[str, Any]:
+    """What a bundle's folder tells of the model's making."""
+    history: dict[str, Any] = msgspec.json.decode((folder / "history.json").read_bytes())
+    return history
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of a folder."""
+    return {file.name: _sha256(file) for file in sorted(folder.iterdir())}
+
+
+def check_unchanged(folder: Path, sha256: dict[str, str]) -> None:
+    """Raise CheckpointError unless the files, but for the model card, have these checksums."""
+    for name, expected in sha256.items():
+        if name != "README.md" and _sha256(folder / name) != expected:
+            raise CheckpointError(f"{folder / name} is not as it was saved (SHA-256 differs); copy the model again")
+
+
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
     """Fill a model from the tensors that `unshared_weights` wrote; RuntimeError where they do not fit."""
     missing, unexpected = model.load_state_dict(weights, strict=False)
@@ -183,7 +209,8 @@ def _sha256(path: Path) -> str:
         raise CheckpointError(f"{path} is missing; copy the model again") from None
 
 
-def _read_config(folder: Path) -> BundleConfig:
+def read_config(folder: Path) -> BundleConfig:
+    """What a bundle's folder says it is."""
     path = folder / "config.toml"
     try:
         tree = read_toml(path)
@@ -197,7 +224,8 @@ def _read_config(folder: Path) -> BundleConfig:
         raise CheckpointError(str(error)) from None
 
 
-def _read_probe(folder: Path) -> Probe:
+def read_probe(folder: Path) -> Probe:
+    """The probe of a bundle's folder."""
     path = folder / "probe.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Probe)

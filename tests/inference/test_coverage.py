@@ -25,7 +25,7 @@ def translator(tiny_run: Path) -> Translator:
 def formula(translator: Translator, source: list[int], target: list[int]) -> float:
     """Equation 14 of Wu et al. with numpy, for one pair alone; attention is known by the modules' names."""
     batch = make_batch([source], [target], translator.bundle.special)
-    model = translator.model
+    model = translator.engine.model
     with torch.inference_mode(), record_attention(translator.bundle.model) as tape:
         model.decoder(batch.target_in, model.start(model.encode(batch.source, batch.source_is_real)))
     maps = [calls[0][0].numpy() for name, calls in tape.items() if "cross_attention" in name]
@@ -37,7 +37,7 @@ def test_coverage_is_the_formula_whatever_the_batch(translator: Translator) -> N
     sources = translator.bundle.tokenizers.source.encode_batch(TEXTS)
     targets = [[5, 6, 7, 8, 9, 5, 6], sources[1][:3], [4, *range(5, 5 + len(sources[2]) - 1)]]
     assert len(targets[2]) == len(sources[2])  # as long as its source
-    found = coverage(translator.bundle, translator.model, sources, targets)
+    found = coverage(translator.bundle, translator.engine.model, sources, targets)
     expected = [formula(translator, source, target) for source, target in zip(sources, targets, strict=True)]
     assert found == pytest.approx(expected, abs=1e-4)
     assert all(value <= 0 for value in found)

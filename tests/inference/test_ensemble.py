@@ -51,7 +51,7 @@ def test_a_model_with_itself_is_the_model(translator: Translator, tiny_run: Path
 
 @torch.inference_mode()
 def test_probabilities_are_the_mean_at_once_and_in_steps(translator: Translator, other: Translator) -> None:
-    models = [translator.model, other.model]
+    models = [translator.engine.model, other.engine.model]
     ensemble = Ensemble(models)
     source, target = torch.tensor([[5, 7, 6], [4, 8, 3]]), torch.tensor([[2, 5, 6, 7], [2, 7, 4, 9]])
     is_real = torch.tensor([[True] * 3, [True, True, False]])

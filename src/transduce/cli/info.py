@@ -1,6 +1,6 @@
 """`transduce info`: what a model is, how it was trained, what it scored."""
 
-from pathlib import Path
+from typing import Any
 
 from transduce.cli.options import Json, Model
 
@@ -12,16 +12,19 @@ def info(model: Model, json: Json = False) -> None:
     """
     import msgspec
 
-    from transduce.bundle import ModelBundle
     from transduce.config import flatten, to_tree
+    from transduce.inference.exported import ExportedModel, open_model
 
-    bundle = ModelBundle.load(Path(model))
-    facts = {
+    bundle = open_model(model)
+    facts: dict[str, Any] = {
         "config": to_tree(bundle.config),
         "vocabulary": {"source": len(bundle.tokenizers.source), "target": len(bundle.tokenizers.target)},
-        "parameters": sum(parameter.numel() for parameter in bundle.model.parameters()),
-        "history": bundle.history,
     }
+    if isinstance(bundle, ExportedModel):
+        facts["export"] = {name: fact for name, fact in to_tree(bundle.export).items() if name != "sha256"}
+    else:
+        facts["parameters"] = sum(parameter.numel() for parameter in bundle.model.parameters())
+    facts["history"] = bundle.history
     if json:
         print(msgspec.json.encode(facts).decode())
         return

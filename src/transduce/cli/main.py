@@ -12,6 +12,7 @@ from transduce.cli.average import average
 from transduce.cli.compare import compare
 from transduce.cli.data import data
 from transduce.cli.evaluate import evaluate
+from transduce.cli.export import export
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (quickstart, recipes, train, runs, average, translate, score, evaluate, compare, info):
+for verb in (quickstart, recipes, train, runs, average, translate, score, evaluate, compare, info, export):
     app.command()(verb)
 app.add_typer(data, name="data")
 

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
+from transduce.inference.exported import ExportedModel, open_model
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
+
+AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
 
 
 def set_threads(threads: int | None) -> None:
@@ -29,15 +33,36 @@ def find_device(name: str) -> torch.device:
 
 def open_bundle(model: str, device: str, precision: str) -> ModelBundle:
     """A bundle on a device, at a precision."""
-    bundle = ModelBundle.load(Path(model), find_device(device))
+    return _at_precision(ModelBundle.load(Path(model), find_device(device)), precision)
+
+
+def open_translator(
+    model: str, device: str, precision: str, others: Sequence[str] = (), engine: str | None = None
+) -> Translator:
+    """A translator ready to use; with others, of an ensemble.
+
+    Raises InputError where the models' folders are not for the engine, if one is named.
+    """
+    models = [open_model(one, find_device(device)) for one in (model, *others)]
+    for path, one in zip((model, *others), models, strict=True):
+        if engine == "ctranslate2" and isinstance(one, ModelBundle):
+            raise InputError(
+                f"{path} is not for CTranslate2; first: transduce export {path} --to ctranslate2 -o FOLDER"
+            )
+        if engine == "pytorch" and isinstance(one, ExportedModel):
+            raise InputError(f"{path} is exported for CTranslate2; give the model that was exported")
+    return Translator(*(_at_precision(one, precision) for one in models))
+
+
+def _at_precision(model: AnyModel, precision: str) -> AnyModel:
     if precision == "bfloat16":
-        bundle.model.to(torch.bfloat16)
-    return bundle
-
-
-def open_translator(model: str, device: str, precision: str, others: Sequence[str] = ()) -> Translator:
-    """A translator ready to use; with others, of an ensemble."""
-    return Translator(*(open_bundle(one, device, precision) for one in (model, *others)))
+        if not isinstance(model, ModelBundle):
+            raise InputError(
+                "--precision bfloat16 is not for an exported model, whose precision was chosen with --quantization "
+                "when it was exported; leave it out"
+            )
+        model.model.to(torch.bfloat16)
+    return model
 
 
 def make_beam(**options: object) -> Beam:

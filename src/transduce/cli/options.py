@@ -9,6 +9,10 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Processor threads; as 
 InferencePrecision = Annotated[
     Literal["float32", "bfloat16"], typer.Option(help="bfloat16 is faster on some machines, and less exact.")
 ]
+Engine = Annotated[
+    Literal["pytorch", "ctranslate2"] | None,
+    typer.Option(help="What must run the model; whatever its folder is for unless given."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
 BeamSize = Annotated[int, typer.Option(min=1, help="Hypotheses followed at once; 1 is greedy search.")]

@@ -8,6 +8,7 @@ import typer
 from transduce.cli.options import (
     BeamSize,
     Device,
+    Engine,
     InferencePrecision,
     Json,
     LengthPenalty,
@@ -58,6 +59,7 @@ def translate(
     with_: Annotated[
         list[str] | None, typer.Option("--with", help="One more model, whose probabilities are averaged; repeatable.")
     ] = None,
+    engine: Engine = None,
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
@@ -75,7 +77,7 @@ def translate(
     set_threads(threads)
     search = make_search(context)
     requests = requests_of(lines_of(input), prefix, prefix_file, read_glossary(glossary, search))
-    translator = open_translator(model, device, precision, with_ or [])
+    translator = open_translator(model, device, precision, with_ or [], engine)
     report = Report()
     with text_output(output) as stream:
         for chunk in requests:

@@ -5,19 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import cast
 
-import torch
-
-from transduce.bundle import ModelBundle
-from transduce.data.batch import pad
 from transduce.errors import InputError
 from transduce.inference.batches import batches_of
-from transduce.inference.decoding import decode
-from transduce.inference.ensemble import Ensemble
+from transduce.inference.engines import engine_for
+from transduce.inference.exported import Model, open_model
 from transduce.inference.requests import Piece, Request, Wishes
-from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
@@ -62,20 +55,19 @@ class Candidate:
 
 
 class Translator:
-    """Translates with a bundle's model, on the device and at the precision that the model has.
+    """Translates with a bundle's model, on the device and at the precision that the model has, or an exported one.
 
     Further bundles of the same vocabularies make an ensemble, whose probabilities are the mean of all models'.
-    Raises InputError where the vocabularies differ.
+    Raises InputError where the vocabularies differ, or for an ensemble with an exported model.
     """
 
-    def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:
+    def __init__(self, bundle: Model, *others: Model) -> None:
         self.bundle = bundle
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
-        models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
-        self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
+        self.engine = engine_for(bundle, *others)
         longest = min(one.config.longest_source for one in (bundle, *others))
-        limit = self.model.source_limit
+        limit = self.engine.source_limit
         self.longest_source = min(longest, limit - 1 if limit else longest)
         self._wishes = Wishes(bundle.tokenizers.target)
 
@@ -114,18 +106,9 @@ class Translator:
             lengths = [len(pieces[i].source) + 1 for i in chosen]
             for places in batches_of(lengths, TOKENS_AT_ONCE // search.rows):
                 batch = [chosen[place] for place in places]
-                found = self._search_batch([pieces[i] for i in batch], search)
+                found = self.engine.search([pieces[i] for i in batch], self._wishes, search)
                 results.update(zip(batch, found, strict=True))
         return [results[i] for i in range(len(pieces))]
-
-    @torch.inference_mode()
-    def _search_batch(self, pieces: list[Piece], search: Search) -> list[list[Hypothesis]]:
-        special = self.bundle.special
-        ids, is_real = (
-            tensor.to(self.bundle.device)
-            for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
-        )
-        return decode(self.bundle, self.model, ids, is_real, pieces, self._wishes, search)
 
     def _join(self, request: Request, pieces: list[list[Hypothesis]]) -> Translation:
         decode = self.bundle.tokenizers.target.decode
@@ -156,11 +139,11 @@ class Translator:
 
 
 def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
-    """A translator from a model's or run's folder, or an ensemble from several.
+    """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
 
     Raises CheckpointError for one that is not whole, InputError for models that do not go together.
     """
-    return Translator(*(ModelBundle.load(Path(one), device) for one in (path, *others)))
+    return Translator(*(open_model(one, device) for one in (path, *others)))
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
@@ -193,7 +176,7 @@ def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> l
     return [joint.join(group) for group in packed]
 
 
-def _check_alike(first: ModelBundle, other: ModelBundle, number: int) -> None:
+def _check_alike(first: Model, other: Model, number: int) -> None:
     """Raise InputError unless both models read and write the same tokens."""
     for side in ("source", "target"):
         if getattr(first.tokenizers, side).content != getattr(other.tokenizers, side).content:

@@ -1,0 +1,46 @@
+"""`transduce export`: a model as a folder that another engine runs."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from transduce.cli.options import Json, Model, Threads
+
+
+def export(
+    model: Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)],
+    to: Annotated[Literal["ctranslate2"], typer.Option(help="What will run it.")] = "ctranslate2",
+    quantization: Annotated[
+        Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"],
+        typer.Option(help="How weights are stored: int8 is a quarter as large, and faster on a processor."),
+    ] = "float32",
+    sentences: Annotated[
+        str | None, typer.Option(help="Text to compare both models on, a sentence a line; samples of its own if none.")
+    ] = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Write a model for another engine, and compare what both make of sample sentences.
+
+    Example: `transduce export runs/multi30k --to ctranslate2 -o multi30k-fast`
+    """
+    import msgspec
+
+    from transduce.cli.model import set_threads
+    from transduce.export.ctranslate2 import export_ctranslate2
+    from transduce.text.formats import read_lines
+
+    set_threads(threads)
+    texts = None if sentences is None else list(read_lines(sentences))
+    exported = export_ctranslate2(Path(model), output, quantization, texts)
+    if json:
+        print(msgspec.json.encode({"model": str(output), "export": exported}).decode())
+        return
+    parity = exported.parity
+    print(
+        f"{parity.identical} of {parity.sentences} greedy outputs are the same as the model's, "
+        f"log-probabilities at most {parity.largest_difference:.2g} nats apart"
+    )
+    print(f"the model is in {output}")

@@ -1,0 +1,152 @@
+"""A Transformer's weights and choices as CTranslate2's specification of a model."""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from transduce.models.transformer import DecoderLayer, Embedding, EncoderLayer, Transformer, TransformerConfig
+from transduce.nn.attention import MultiHeadAttention
+from transduce.nn.layers import FeedForward
+from transduce.nn.positions import LearnedPositions, sinusoids
+
+
+def make_specification(specs: Any, config: TransformerConfig, model: Transformer, longest: int | None) -> Any:
+    """CTranslate2's TransformerSpec, filled.
+
+    Queries and keys may differ in size from values: the smaller get zeros, which change no product and no sum.
+
+    Args:
+        specs: the module `ctranslate2.specs`.
+        config: what the model was built from.
+        model: whose weights are copied.
+        longest: rows of the tables of positions; None where there is no table.
+    """
+    activation = specs.common_spec.Activation
+    common = {
+        "num_heads": config.heads,
+        "pre_norm": config.norm == "before",
+        "activation": activation.RELU if config.activation == "relu" else activation.GELU,
+        "ffn_glu": config.activation == "gated",
+        "head_dim": _head_dim(config),
+        "rotary_dim": config.size_of_key if config.positions == "rotary" else None,
+        "rotary_interleave": True,
+    }
+    encoder = specs.TransformerEncoderSpec(config.encoder_layers, **common)
+    decoder = specs.TransformerDecoderSpec(config.decoder_layers, **common)
+    _fill_embedding(encoder, encoder.embeddings[0], model.encoder.embedding, config, longest)
+    _fill_embedding(decoder, decoder.embeddings, model.decoder.embedding, config, longest)
+    for part, norm in ((encoder, model.encoder.norm), (decoder, model.decoder.norm)):
+        if isinstance(norm, nn.LayerNorm):
+            _fill_norm(part.layer_norm, norm)
+    for encoder_spec, encoder_layer in zip(encoder.layer, model.encoder.layers, strict=True):
+        _fill_encoder_layer(encoder_spec, encoder_layer)
+    for decoder_spec, decoder_layer in zip(decoder.layer, model.decoder.layers, strict=True):
+        _fill_decoder_layer(decoder_spec, decoder_layer)
+    _fill_linear(decoder.projection, model.decoder.output.weight, model.decoder.output.bias)
+    return specs.TransformerSpec(encoder, decoder)
+
+
+def _head_dim(config: TransformerConfig) -> int:
+    return max(config.size_of_key, config.size_of_value)
+
+
+def _fill_embedding(
+    part: Any, table: Any, embedding: Embedding, config: TransformerConfig, longest: int | None
+) -> None:
+    table.weight = _array(embedding.table.weight)
+    part.scale_embeddings = config.scale_embeddings
+    if longest is None:
+        if hasattr(part, "position_encodings"):  # the encoder's, which nothing reads where positions are rotary
+            del part.position_encodings
+    elif isinstance(embedding.positions, LearnedPositions):
+        part.position_encodings.encodings = _array(embedding.positions.weight)
+    elif config.positions == "sinusoidal":  # given, since CTranslate2 would put all sines before all cosines
+        part.position_encodings.encodings = _array(sinusoids(longest, config.dim))
+    else:
+        part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)
+
+
+def _fill_encoder_layer(spec: Any, layer: EncoderLayer) -> None:
+    _fill_norm(spec.self_attention.layer_norm, layer.around_attention.norm)
+    _fill_self_attention(spec.self_attention, layer.attention.attention)
+    _fill_norm(spec.ffn.layer_norm, layer.around_feed_forward.norm)
+    _fill_feed_forward(spec.ffn, layer.feed_forward)
+
+
+def _fill_decoder_layer(spec: Any, layer: DecoderLayer) -> None:
+    _fill_norm(spec.self_attention.layer_norm, layer.around_attention.norm)
+    _fill_self_attention(spec.self_attention, layer.attention.attention)
+    _fill_norm(spec.attention.layer_norm, layer.around_cross_attention.norm)
+    _fill_cross_attention(spec.attention, layer.cross_attention)
+    _fill_norm(spec.ffn.layer_norm, layer.around_feed_forward.norm)
+    _fill_feed_forward(spec.ffn, layer.feed_forward)
+
+
+def _fill_self_attention(spec: Any, attention: MultiHeadAttention) -> None:
+    query, (keys, values), output = _projections(attention)
+    weights, biases = zip(query, keys, values, strict=True)
+    _fill_linear(spec.linear[0], torch.cat(weights), torch.cat(biases))
+    _fill_linear(spec.linear[1], *output)
+    spec.queries_scale = np.float32(1 / math.sqrt(attention.key_dim))
+
+
+def _fill_cross_attention(spec: Any, attention: MultiHeadAttention) -> None:
+    query, (keys, values), output = _projections(attention)
+    weights, biases = zip(keys, values, strict=True)
+    _fill_linear(spec.linear[0], *query)
+    _fill_linear(spec.linear[1], torch.cat(weights), torch.cat(biases))
+    _fill_linear(spec.linear[2], *output)
+    spec.queries_scale = np.float32(1 / math.sqrt(attention.key_dim))
+
+
+Projection = tuple[Tensor, Tensor]
+"""A weight [out, in] and a bias [out]."""
+
+
+def _projections(attention: MultiHeadAttention) -> tuple[Projection, tuple[Projection, Projection], Projection]:
+    """Of queries, of keys and values, and of the output, with heads of one size."""
+    heads, key_dim, value_dim = attention.heads, attention.key_dim, attention.value_dim
+    head_dim = max(key_dim, value_dim)
+
+    def widen(rows: Tensor) -> Tensor:  # [heads * size, ...] to [heads * head_dim, ...]
+        split = rows.unflatten(0, (heads, -1))
+        zeros = split.new_zeros(heads, head_dim - split.shape[1], *split.shape[2:])
+        return torch.cat([split, zeros], 1).flatten(0, 1)
+
+    sizes = [heads * key_dim, heads * value_dim]
+    key_weight, value_weight = attention.key_value.weight.split(sizes)
+    key_bias, value_bias = attention.key_value.bias.split(sizes)
+    return (
+        (widen(attention.query.weight), widen(attention.query.bias)),
+        ((widen(key_weight), widen(key_bias)), (widen(value_weight), widen(value_bias))),
+        (widen(attention.output.weight.T).T, attention.output.bias),
+    )
+
+
+def _fill_feed_forward(spec: Any, feed_forward: FeedForward) -> None:
+    inner = feed_forward.inner
+    if feed_forward.activation == "gated":
+        (gate, linear), (gate_bias, linear_bias) = inner.weight.chunk(2), inner.bias.chunk(2)
+        _fill_linear(spec.linear_0, gate, gate_bias)
+        _fill_linear(spec.linear_0_noact, linear, linear_bias)
+    else:
+        _fill_linear(spec.linear_0, inner.weight, inner.bias)
+    _fill_linear(spec.linear_1, feed_forward.output.weight, feed_forward.output.bias)
+
+
+def _fill_linear(spec: Any, weight: Tensor, bias: Tensor | None) -> None:
+    spec.weight = _array(weight)
+    if bias is not None:
+        spec.bias = _array(bias)
+
+
+def _fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    return np.array(tensor.detach().float().cpu())  # a copy: CTranslate2 quantises in place

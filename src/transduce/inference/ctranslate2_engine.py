@@ -1,0 +1,207 @@
+"""CTranslate2 as the engine of a translator: the beam it follows and the scores it gives are ours."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transduce.bundle import special_ids
+from transduce.errors import CheckpointError, InputError
+from transduce.inference.requests import Piece, Wishes
+from transduce.search.beam import Beam
+from transduce.search.choices import Search
+from transduce.search.diverse import DiverseBeam
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.limits import limits_for
+from transduce.search.sampling import Sampling
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+
+NO_PENALTY = 1e-6
+"""In place of an exponent of 0, with which CTranslate2 ends a search as soon as its best hypothesis has ended."""
+
+IMPOSSIBLE = -1e9
+"""CTranslate2's scores of what cannot be are below."""
+
+
+def require_ctranslate2() -> Any:
+    """The library; InputError if it is not installed."""
+    try:
+        import ctranslate2
+    except ImportError:
+        raise InputError(
+            "this needs CTranslate2, which is not installed; install it with: pip install 'transduce[export]'"
+        ) from None
+    return ctranslate2
+
+
+def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
+    """The pieces of a tokenizer by id, which CTranslate2 reads and writes instead of ids."""
+    return tokenizer.pieces(range(len(tokenizer)))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What sentences must share to be searched for together."""
+
+    shortest: int
+    """Of the outputs, the end token counted."""
+    longest: int
+    """Of the outputs, the end token counted."""
+    forbids: bool
+    """Whether forbidden tokens are kept out, rather than hoped not to come."""
+
+
+@dataclass(frozen=True)
+class _Output:
+    """A hypothesis as CTranslate2 gives it."""
+
+    tokens: list[int]
+    """Without the end token."""
+    log_probability: float | None
+    """None where the search's own is not the model's, or lacks the end token."""
+
+
+class CTranslate2Engine:
+    """Runs a folder that `transduce export` wrote, on as many processor threads as PyTorch has when it is made.
+
+    Where CTranslate2's search is not ours, its outputs are made ours. It divides log-probabilities by n^alpha alone, so
+    hypotheses are ranked anew. It normalises probabilities after it has taken out what is forbidden, so a sentence is
+    first searched for without, and with it only if a forbidden token came; the outputs are then scored anew. Its
+    longest length is one for a batch and has no end token, so what reached a length of its own is searched for again,
+    and scored with its end.
+    """
+
+    def __init__(self, folder: Path, tokenizers: Tokenizers, longest: int | None, device: torch.device) -> None:
+        library = require_ctranslate2()
+        self.longest = longest
+        self.special = special_ids(tokenizers)
+        self.unknown = tokenizers.target.unknown
+        self.source_pieces = vocabulary_of(tokenizers.source)
+        self.target_pieces = vocabulary_of(tokenizers.target)
+        self.target_ids = {piece: token for token, piece in enumerate(self.target_pieces)}
+        try:
+            self.translator = library.Translator(
+                str(folder), device.type, device_index=device.index or 0, intra_threads=torch.get_num_threads()
+            )
+        except (RuntimeError, ValueError) as error:
+            raise CheckpointError(f"{folder}: CTranslate2 {library.__version__} cannot run it: {error}") from None
+
+    @property
+    def source_limit(self) -> int | None:
+        """See Engine."""
+        return self.longest
+
+    def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
+        """See Engine; of searches it knows the plain beam, and pieces may ask for nothing."""
+        beam = _plain_beam(pieces, search)
+        sources = [
+            [self.source_pieces[token] for token in (*piece.source, self.special.source_eos)] for piece in pieces
+        ]
+        limits = limits_for(beam, torch.tensor([len(source) for source in sources]), self.longest)
+        longest = limits.longest.tolist()
+        found = self._search(sources, beam, limits.shortest.tolist(), longest)
+        scored = self._score(sources, found)
+        return [
+            _ranked(beam, outputs, own_longest)[: beam.n_best]
+            for outputs, own_longest in zip(scored, longest, strict=True)
+        ]
+
+    def _search(
+        self, sources: Sequence[list[str]], beam: Beam, shortest: Sequence[int], longest: Sequence[int]
+    ) -> list[list[_Output]]:
+        found: dict[int, list[_Output]] = {}
+        forbidden = self._forbidden(beam)
+        waiting = {i: _Run(own_shortest, max(longest), forbids=False) for i, own_shortest in enumerate(shortest)}
+        while waiting:
+            run = next(iter(waiting.values()))
+            chosen = [i for i, other in waiting.items() if other == run]
+            for i, outputs in zip(chosen, self._run([sources[i] for i in chosen], beam, run), strict=True):
+                if longest[i] < run.longest and any(len(output.tokens) + 1 >= longest[i] for output in outputs):
+                    waiting[i] = replace(run, longest=longest[i])
+                elif not run.forbids and any(forbidden.intersection(output.tokens) for output in outputs):
+                    waiting[i] = replace(run, forbids=True)
+                else:
+                    found[i] = [output for output in outputs if not forbidden.intersection(output.tokens)]
+                    del waiting[i]
+        return [found[i] for i in range(len(sources))]
+
+    def _run(self, sources: Sequence[list[str]], beam: Beam, run: _Run) -> list[list[_Output]]:
+        if run.longest == 1:  # the end token alone, of which CTranslate2 cannot be asked
+            return [[_Output([], None)] for _ in sources]
+        penalty = beam.length_penalty or NO_PENALTY
+        forbidden = [[self.target_pieces[token]] for token in self._forbidden(beam)] if run.forbids else None
+        results = self.translator.translate_batch(
+            sources,
+            beam_size=beam.size,
+            num_hypotheses=beam.size,
+            length_penalty=penalty,
+            no_repeat_ngram_size=beam.no_repeat_ngram,
+            suppress_sequences=forbidden,
+            max_input_length=0,  # the translator has split what is too long
+            max_decoding_length=run.longest - 1,
+            min_decoding_length=run.shortest - 1,
+            return_scores=True,
+        )
+        is_plain = not (run.forbids or run.shortest > 1 or beam.no_repeat_ngram)
+        outputs: list[list[_Output]] = []
+        for result in results:
+            outputs.append([])
+            for pieces, score in zip(result.hypotheses, result.scores, strict=True):
+                tokens = [self.target_ids[piece] for piece in pieces]
+                if not tokens or len(tokens) + 1 == run.longest:
+                    outputs[-1].append(_Output(tokens, None))
+                elif score > IMPOSSIBLE:
+                    outputs[-1].append(_Output(tokens, score * len(tokens) ** penalty if is_plain else None))
+        return outputs
+
+    def _score(self, sources: Sequence[list[str]], found: list[list[_Output]]) -> list[list[_Output]]:
+        """The same outputs, all with the model's own log-probability."""
+        unscored = [
+            (i, output) for i, outputs in enumerate(found) for output in outputs if output.log_probability is None
+        ]
+        results = self.translator.score_batch(
+            [sources[i] for i, _ in unscored],
+            [[self.target_pieces[token] for token in output.tokens] for _, output in unscored],
+            max_input_length=0,
+        )
+        scores = iter([sum(result.log_probs) for result in results])
+        return [
+            [
+                replace(output, log_probability=next(scores)) if output.log_probability is None else output
+                for output in outputs
+            ]
+            for outputs in found
+        ]
+
+    def _forbidden(self, beam: Beam) -> set[int]:
+        return {self.special.target_pad, self.special.target_bos, *([] if beam.allow_unknown else [self.unknown])}
+
+
+def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:
+    """The search, if CTranslate2 can do all that is asked; InputError otherwise."""
+    asked = {
+        "sampling": isinstance(search, Sampling),
+        "diverse beams": isinstance(search, DiverseBeam),
+        "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
+        "prefixes": any(piece.prefix for piece in pieces),
+        "required phrases": any(piece.required for piece in pieces),
+        "banned phrases": any(piece.banned for piece in pieces),
+    }
+    unable = [name for name, is_asked in asked.items() if is_asked]
+    if unable or not isinstance(search, Beam):
+        raise InputError(
+            f"an exported model cannot do {' and '.join(unable)}; leave that out, or give the model that was exported"
+        )
+    return search
+
+
+def _ranked(beam: Beam, outputs: Iterable[_Output], longest: int) -> list[Hypothesis]:
+    hypotheses = []
+    for output in outputs:
+        assert output.log_probability is not None
+        length = len(output.tokens) + 1
+        score = beam.normalize(output.log_probability, length)
+        hypotheses.append(Hypothesis(output.tokens, output.log_probability, score, truncated=length >= longest))
+    return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)

@@ -1,0 +1,71 @@
+"""What runs a model for a translator: PyTorch, or CTranslate2 for one that was exported to it."""
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+import torch
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import pad
+from transduce.errors import InputError
+from transduce.inference.ctranslate2_engine import CTranslate2Engine
+from transduce.inference.decoding import decode
+from transduce.inference.ensemble import Ensemble
+from transduce.inference.exported import ExportedModel, Model
+from transduce.inference.requests import Piece, Wishes
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+from transduce.search.choices import Search
+from transduce.search.hypothesis import Hypothesis
+
+
+class Engine(Protocol):
+    """Turns token ids into hypotheses."""
+
+    @property
+    def source_limit(self) -> int | None:
+        """The most tokens a source may have, its end token included; None where any length will do."""
+        ...
+
+    def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
+        """The outputs of each piece of a batch, as many as the search is asked for, best first.
+
+        Either all pieces require phrases or none. Raises InputError for what the engine cannot do.
+        """
+        ...
+
+
+class PyTorchEngine:
+    """A bundle's model, on its device and at its precision; with others, an ensemble."""
+
+    def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:
+        models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
+        self.bundle = bundle
+        self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
+
+    @property
+    def source_limit(self) -> int | None:
+        """See Engine."""
+        return self.model.source_limit
+
+    @torch.inference_mode()
+    def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
+        """See Engine."""
+        special = self.bundle.special
+        ids, is_real = (
+            tensor.to(self.bundle.device)
+            for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
+        )
+        return decode(self.bundle, self.model, ids, is_real, pieces, wishes, search)
+
+
+def engine_for(model: Model, *others: Model) -> Engine:
+    """The engine that runs the model, or the ensemble of it and others; InputError for one with an exported model."""
+    exported = next((one for one in (model, *others) if isinstance(one, ExportedModel)), None)
+    if exported is None:
+        return PyTorchEngine(*cast(Sequence[ModelBundle], (model, *others)))
+    if others:
+        raise InputError(
+            f"{exported.folder} is an exported model, which cannot be one of several; leave the others out"
+        )
+    return CTranslate2Engine(exported.folder, exported.tokenizers, exported.export.longest, exported.device)

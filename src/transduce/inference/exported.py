@@ -1,0 +1,108 @@
+"""The folder of a model that another engine runs: a bundle's description beside that engine's own files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import torch
+
+from transduce.bundle import (
+    EXPORT,
+    BundleConfig,
+    ModelBundle,
+    check_unchanged,
+    find_bundle,
+    read_config,
+    read_history,
+    read_tokenizers,
+    special_ids,
+)
+from transduce.config import Settings
+from transduce.data.batch import SpecialIds
+from transduce.errors import CheckpointError
+from transduce.text.tokenizer import Tokenizers
+
+FORMAT = 1
+
+Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
+
+
+class Parity(Settings, frozen=True):
+    """How the exported model's greedy outputs compare to those of the model it was made from."""
+
+    sentences: int
+    """How many were translated by both."""
+    identical: int
+    """How many came out the same, token by token."""
+    largest_difference: float
+    """Between the log-probabilities that the two gave the same output, in nats; 0 where no output was the same."""
+
+
+class Export(Settings, frozen=True):
+    """What `export.json` tells."""
+
+    format: int
+    """Version of the folder's layout."""
+    engine: Literal["ctranslate2"]
+    """What runs it."""
+    version: str
+    """The engine's version that wrote it."""
+    quantization: Quantization
+    """How its weights are stored."""
+    longest: int | None
+    """The most tokens of a source or an output, the end token included; None where any length will do."""
+    parity: Parity
+    """Measured when it was exported."""
+    sha256: dict[str, str]
+    """Of the folder's other files."""
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A model that an engine other than PyTorch runs, with its tokenizers and settings."""
+
+    folder: Path
+    device: torch.device
+    export: Export
+    config: BundleConfig
+    tokenizers: Tokenizers
+    history: dict[str, Any]
+
+    @property
+    def special(self) -> SpecialIds:
+        """The ids that a search needs."""
+        return special_ids(self.tokenizers)
+
+    @staticmethod
+    def load(folder: Path, device: str | torch.device = "cpu") -> "ExportedModel":
+        """Read and verify a folder; raises CheckpointError for one that is not whole."""
+        export = _read_export(folder)
+        check_unchanged(folder, export.sha256)
+        config = read_config(folder)
+        tokenizers = read_tokenizers(folder, config.tokenizer)
+        return ExportedModel(folder, torch.device(device), export, config, tokenizers, read_history(folder))
+
+
+Model = ModelBundle | ExportedModel
+"""A model that a translator can use."""
+
+
+def open_model(path: str | Path, device: str | torch.device = "cpu") -> Model:
+    """What stands in the folder of a model, of a run, or of an exported model; CheckpointError if it is not whole."""
+    folder = find_bundle(Path(path))
+    return (ExportedModel if (folder / EXPORT).exists() else ModelBundle).load(folder, device)
+
+
+def _read_export(folder: Path) -> Export:
+    path = folder / EXPORT
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+        if found["format"] > FORMAT:
+            raise CheckpointError(
+                f"{path} has format {found['format']}, but this Transduce reads up to {FORMAT}; install a newer "
+                "Transduce, or export again"
+            )
+        return msgspec.convert(found, Export)
+    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} is damaged ({error}); copy the model again") from None
