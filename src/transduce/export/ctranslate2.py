@@ -23,7 +23,7 @@ POSITIONS = 4096
 
 TOLERANCE = 1e-3  # nats an output, as for a bundle's probe
 SAMPLES = 32
-GREEDY = Beam(size=1, length_penalty=0, max_ratio=1, max_extra=20)
+GREEDY = Beam(size=1, length_penalty=1, max_ratio=1, max_extra=20)  # the penalty changes the scores alone
 
 
 def export_ctranslate2(

@@ -130,7 +130,7 @@ class CTranslate2Engine:
     def _run(self, sources: Sequence[list[str]], beam: Beam, run: _Run) -> list[list[_Output]]:
         if run.longest == 1:  # the end token alone, of which CTranslate2 cannot be asked
             return [[_Output([], None)] for _ in sources]
-        penalty = beam.length_penalty or NO_PENALTY
+        penalty = beam.length_penalty or NO_PENALTY  # n^alpha, n counting the end token: near ours, it cuts the list
         forbidden = [[self.target_pieces[token]] for token in self._forbidden(beam)] if run.forbids else None
         results = self.translator.translate_batch(
             sources,
@@ -150,10 +150,10 @@ class CTranslate2Engine:
             outputs.append([])
             for pieces, score in zip(result.hypotheses, result.scores, strict=True):
                 tokens = [self.target_ids[piece] for piece in pieces]
-                if not tokens or len(tokens) + 1 == run.longest:
-                    outputs[-1].append(_Output(tokens, None))
-                elif score > IMPOSSIBLE:
-                    outputs[-1].append(_Output(tokens, score * len(tokens) ** penalty if is_plain else None))
+                length = len(tokens) + 1
+                if score > IMPOSSIBLE:
+                    is_known = is_plain and length < run.longest
+                    outputs[-1].append(_Output(tokens, score * length**penalty if is_known else None))
         return outputs
 
     def _score(self, sources: Sequence[list[str]], found: list[list[_Output]]) -> list[list[_Output]]:
