@@ -21,6 +21,7 @@ VERBS = (
     "evaluate",
     "compare",
     "info",
+    "export",
     "average",
     "runs",
 )
