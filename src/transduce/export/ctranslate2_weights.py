@@ -149,4 +149,4 @@ def _fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:
-    return np.array(tensor.detach().float().cpu())  # a copy: CTranslate2 quantises in place
+    return tensor.detach().float().cpu().numpy().copy()  # a copy: CTranslate2 quantises in place
