@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Device, Json, Quiet, Threads
+from transduce.cli.options import Device, Json, Quiet
 
 
 def train(
@@ -19,7 +19,12 @@ def train(
         bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
     ] = False,
     device: Device = "cpu",
-    threads: Threads = None,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that share each batch, with a part of the cores or a GPU each.")
+    ] = 1,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Processor threads of a process; its part of the cores unless given.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -28,14 +33,16 @@ def train(
     Example: `transduce train multi30k data.source=en data.target=de --out runs/en-de`
     """
     import msgspec
+    import torch
 
     from transduce import experiment
     from transduce.cli.model import find_device, set_threads
     from transduce.training.distributed import is_first_process
+    from transduce.training.launch import beside
     from transduce.training.observers import console_observer
     from transduce.training.signals import Interrupted
 
-    set_threads(threads)
+    set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
     loaded = experiment.load_recipe(recipe, overrides or [])
     run = out or Path("runs") / loaded.name
@@ -45,14 +52,15 @@ def train(
             print(line, file=sys.stderr)
 
     try:
-        result = experiment.train(
-            loaded,
-            run,
-            resume,
-            observers=[] if quiet else [console_observer()],
-            tell=tell,
-            device=str(find_device(device)),
-        )
+        with beside(sys.argv[1:], processes):
+            result = experiment.train(
+                loaded,
+                run,
+                resume,
+                observers=[] if quiet else [console_observer()],
+                tell=tell,
+                device=str(find_device(device)),
+            )
     except Interrupted:
         print(f"transduce: interrupted; everything is saved, add --resume to go on with {run}", file=sys.stderr)
         raise typer.Exit(130) from None

@@ -37,7 +37,10 @@ def rehearse(
     No random generator moves. Raises ConfigError where memory does not suffice.
     """
     fullest = sorted(plan, key=data.padded_tokens)[-3:]
-    largest = max((part for pairs in fullest for part in parts(pairs)), key=data.padded_tokens)
+    own = [part for pairs in fullest for part in parts(pairs)]
+    if not own:  # batches smaller than the number of processes
+        return
+    largest = max(own, key=data.padded_tokens)
     device = next(working.masters.parameters()).device
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
