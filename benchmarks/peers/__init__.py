@@ -1,0 +1,1 @@
+"""Transduce and other toolkits side by side: their environments, what runs in them, and what is told of it."""
