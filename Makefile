@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention
+.PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
+	bench-train bench-rnn bench-translate
 
 setup: .venv/installed
 
@@ -44,3 +45,13 @@ bench-phrases: setup
 
 bench-attention: setup
 	$(BIN)/python benchmarks/attention_compared.py --out runs/bench/attention
+
+# Side by side with other toolkits, each installed into benchmarks/.peers; about ten minutes each, on a quiet machine.
+bench-train: setup
+	$(BIN)/python benchmarks/train_speed.py --task words --report
+
+bench-rnn: setup
+	$(BIN)/python benchmarks/train_speed.py --task rnn --report
+
+bench-translate: setup
+	$(BIN)/python benchmarks/translate_speed.py --report

@@ -15,7 +15,6 @@ from typing import Any
 from peers.lines import write_lines
 from peers.measurements import Measurements, Spread, System, measure, paired
 from peers.report import PAGE, describe_machine, draw_bars, table, write_between
-
 from transduce.config import to_tree
 from transduce.experiment import load_recipe
 

@@ -55,8 +55,8 @@ def measure(
 ) -> dict[str, Measurements]:
     """Run each system once a round with the shared job and its own, unless the folder has that round already.
 
-    A system that cannot be installed or fails is left out from then on, with the reason. Raises OtherSettingsError if the
-    folder was begun with another shared job.
+    A system that cannot be installed or fails is left out from then on, with the reason. Raises OtherSettingsError if
+    the folder was begun with another shared job.
     """
     folder.mkdir(parents=True, exist_ok=True)
     kept, job = folder / "job.json", json.dumps(shared, indent=1)

@@ -1,0 +1,43 @@
+"""Times a translator that is given as a function; knows no toolkit, so that every environment can import it."""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+Sentence = TypeVar("Sentence")
+
+
+def report_translation(
+    job: dict[str, Any],
+    sentences: Sequence[Sentence],
+    translate: Callable[[Sequence[Sentence]], list[str]],
+    **facts: str,
+) -> None:
+    """Print, as the last line of standard output, how fast a translator is, with its outputs and facts of its toolkit.
+
+    Measured after a first batch that is not: seconds for all sentences together, and the median of some alone.
+    """
+    translate(sentences[: job["batch"]])
+    started = time.perf_counter()
+    outputs = translate(sentences)
+    seconds = time.perf_counter() - started
+    alone = []
+    for sentence in sentences[: job["alone"]]:
+        started = time.perf_counter()
+        translate([sentence])
+        alone.append(time.perf_counter() - started)
+    found = {"seconds": seconds, "seconds_alone": statistics.median(alone), "sentences": len(sentences)}
+    print(json.dumps({**facts, **found, "outputs": outputs}), flush=True)
+
+
+def read_tokens(job: dict[str, Any]) -> list[list[str]]:
+    """The source sentences' tokens."""
+    return [line.split(" ") for line in Path(job["tokens"]).read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def sorted_by_length(sentences: Sequence[list[str]]) -> list[int]:
+    """The places of sentences, the longest first, for toolkits that take batches as they come."""
+    return sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))

@@ -1,0 +1,36 @@
+"""Times Transduce's translator, from raw text to tokens. Runs in Transduce's own environment: see measurements.py."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+import transduce
+from peers.timing import report_translation
+from transduce.cli.model import open_translator
+from transduce.search.beam import Beam
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    torch.set_num_threads(job["threads"])
+    translator = open_translator(job["transduce_model"], "cpu", job["precision"])
+    beam = Beam(
+        size=job["beam_size"],
+        length_penalty=job["length_penalty"],
+        normalization="power",
+        max_ratio=0.0,
+        max_extra=job["longest_output"],
+    )
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        return [translation.text for translation in translator.translate(texts, beam)]
+
+    texts = Path(job["text"]).read_text(encoding="utf-8").split("\n")[:-1]
+    report_translation(job, texts, translate, version=transduce.__version__, precision=job["precision"])
+
+
+if __name__ == "__main__":
+    main()

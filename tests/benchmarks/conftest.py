@@ -1,0 +1,6 @@
+"""Benchmarks are scripts, not part of the package: their folder is put on the path."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
