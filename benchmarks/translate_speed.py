@@ -99,7 +99,8 @@ def write_models(bundle: ModelBundle, model: Path, folder: Path) -> dict[str, st
     if not exported.exists():
         command = [sys.executable, "-m", "transduce", "export", str(model), "--to", "ctranslate2", "-o", str(exported)]
         done = subprocess.run(command, capture_output=True, text=True)
-        refusal = "".join(done.stderr.splitlines()[-1:]) if done.returncode else ""
+        said = [line.strip("│ ") for line in done.stderr.splitlines() if any(map(str.isalpha, line))]
+        refusal = said[-1] if done.returncode else ""
         exported.with_suffix(".refusal").write_text(refusal, encoding="utf-8")
     return {
         "transduce_model": str(model.absolute()),
@@ -164,7 +165,7 @@ def make_table(found: dict[str, Measurements], bundle: ModelBundle, sentences: i
                 any_round["precision"],
                 Spread.of(list(speeds(measurements).values())).show(",.1f"),
                 ratio.show(".2f") if ratio else "",
-                f"{1000 * alone:,.0f}",
+                f"{1000 * alone:,.1f}",
                 f"{score_bleu(texts, [pair.target for pair in pairs], lowercase=True).score:.2f}",
                 f"{same:.1%}" if baseline else "",
             ]

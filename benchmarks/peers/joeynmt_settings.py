@@ -28,7 +28,7 @@ def settings(job: dict[str, Any], work: str) -> dict[str, Any]:
         "training": {
             "optimizer": "adam",
             "learning_rate": 5e-4,
-            "scheduling": "plateau",  # after validations, of which there are none; it must have one
+            "scheduling": "noam",  # it must have one, and its plateau fails with this PyTorch
             "clip_grad_norm": 1.0,
             "normalization": "tokens",
             "label_smoothing": job.get("label_smoothing", 0.0),
