@@ -3,6 +3,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from transduce.nn.attention import KeysValues
+from transduce.nn.cache import Cache
 from transduce.nn.state import AttentionState, DecoderState
 
 SENTENCES, SOURCE, READ, LAYERS = 3, 5, 4, 2
@@ -17,12 +18,13 @@ def state() -> AttentionState:
     return AttentionState(
         source=tuple(random(SENTENCES, SOURCE) for _ in range(LAYERS)),
         source_may_attend=(torch.arange(SOURCE) < torch.tensor([[2], [5], [3]]))[:, None, None],
-        cache=tuple(random(SENTENCES, READ) for _ in range(LAYERS)),
+        cache=tuple(Cache(random(SENTENCES, READ), READ) for _ in range(LAYERS)),
     )
 
 
 def assert_cache_rows(after: AttentionState, before: AttentionState, rows: list[int]) -> None:
-    for new, old in zip(after.cache, before.cache, strict=True):
+    for kept, other in zip(after.settled().cache, before.settled().cache, strict=True):
+        new, old = kept.known, other.known
         assert_close(new.keys, torch.stack([old.keys[row] for row in rows]))
         assert_close(new.values, torch.stack([old.values[row] for row in rows]))
 

@@ -9,6 +9,7 @@ import torch
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.exported import ExportedModel, open_model
+from transduce.inference.precision import InferencePrecision, set_precision
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
@@ -31,13 +32,17 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def open_bundle(model: str, device: str, precision: str) -> ModelBundle:
+def open_bundle(model: str, device: str, precision: InferencePrecision) -> ModelBundle:
     """A bundle on a device, at a precision."""
     return _at_precision(ModelBundle.load(Path(model), find_device(device)), precision)
 
 
 def open_translator(
-    model: str, device: str, precision: str, others: Sequence[str] = (), engine: str | None = None
+    model: str,
+    device: str,
+    precision: InferencePrecision,
+    others: Sequence[str] = (),
+    engine: str | None = None,
 ) -> Translator:
     """A translator ready to use; with others, of an ensemble.
 
@@ -54,14 +59,15 @@ def open_translator(
     return Translator(*(_at_precision(one, precision) for one in models))
 
 
-def _at_precision(model: AnyModel, precision: str) -> AnyModel:
-    if precision == "bfloat16":
-        if not isinstance(model, ModelBundle):
-            raise InputError(
-                "--precision bfloat16 is not for an exported model, whose precision was chosen with --quantization "
-                "when it was exported; leave it out"
-            )
-        model.model.to(torch.bfloat16)
+def _at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
+    if precision == "float32":
+        return model
+    if not isinstance(model, ModelBundle):
+        raise InputError(
+            f"--precision {precision} is not for an exported model, whose precision was chosen with --quantization "
+            "when it was exported; leave it out"
+        )
+    set_precision(model, precision)
     return model
 
 

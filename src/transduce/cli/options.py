@@ -7,7 +7,8 @@ import typer
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1 ...")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Processor threads; as many as there are cores unless given.")]
 InferencePrecision = Annotated[
-    Literal["float32", "bfloat16"], typer.Option(help="bfloat16 is faster on some machines, and less exact.")
+    Literal["float32", "bfloat16", "int8"],
+    typer.Option(help="bfloat16 and int8 (on a CPU) are faster on many machines, and less exact."),
 ]
 Engine = Annotated[
     Literal["pytorch", "ctranslate2"] | None,

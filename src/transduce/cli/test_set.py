@@ -7,6 +7,7 @@ from pathlib import Path
 
 from transduce.cli.model import open_translator
 from transduce.errors import InputError
+from transduce.inference.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.text.datasets import open_split
 from transduce.text.formats import parallel_files, read_lines
@@ -78,7 +79,7 @@ class TestSet:
         return self.sources
 
 
-def open_system(path: str, device: str, precision: str) -> System:
+def open_system(path: str, device: str, precision: InferencePrecision) -> System:
     """A model's or run's folder as a translator, a file (or -, standard input) as the outputs it holds."""
     if path == "-" or Path(path).is_file():
         return list(read_lines(path))

@@ -11,6 +11,7 @@ from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
 from transduce.nn.attention import KeysValues, MultiHeadAttention
+from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, causal_mask, padding_mask
@@ -172,7 +173,9 @@ class EncoderLayer(nn.Module):
 
     def forward(self, hidden: Hidden, may_attend: AttentionMask) -> Hidden:
         """[sentences, time, dim] to the same shape."""
-        hidden = self.around_attention(hidden, lambda x: self.attention(x, may_attend, None)[0])
+        hidden = self.around_attention(
+            hidden, lambda x: self.attention(x, may_attend, self.attention.empty_cache(x))[0]
+        )
         return self.around_feed_forward(hidden, self.feed_forward)
 
 
@@ -191,11 +194,12 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
     def start(self, memory: Memory) -> AttentionState:
         """A state that has read nothing."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
-        cache = tuple(layer.attention.no_keys_values(memory.hidden) for layer in self.layers)
+        cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
         return AttentionState(source, padding_mask(memory.is_real), cache)
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See ProjectingDecoder."""
+        state = state.settled()
         hidden = self.embedding(tokens, state.position)
         time = tokens.shape[1]
         may_attend = causal_mask(time, state.position + time, tokens.device)
@@ -226,10 +230,10 @@ class DecoderLayer(nn.Module):
         self,
         hidden: Hidden,
         may_attend: AttentionMask | None,
-        cache: KeysValues,
+        cache: Cache,
         source: KeysValues,
         source_may_attend: SourceMask,
-    ) -> tuple[Hidden, KeysValues]:
+    ) -> tuple[Hidden, Cache]:
         """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
 
         def attend_to_target(x: Hidden) -> Hidden:
@@ -256,24 +260,20 @@ class SelfAttention(nn.Module):
         self.attention = attention
         self.rotary = rotary
 
-    def no_keys_values(self, like: Hidden) -> KeysValues:
+    def empty_cache(self, like: Hidden) -> Cache:
         """What is kept before the first position."""
         part = self.attention
-        return KeysValues(
-            like.new_empty(len(like), part.heads, 0, part.key_dim),
-            like.new_empty(len(like), part.heads, 0, part.value_dim),
-        )
+        keys = like.new_empty(len(like), part.heads, 0, part.key_dim)
+        return Cache(KeysValues(keys, like.new_empty(len(like), part.heads, 0, part.value_dim)), 0)
 
-    def forward(
-        self, hidden: Hidden, may_attend: AttentionMask | None, cache: KeysValues | None
-    ) -> tuple[Hidden, KeysValues]:
+    def forward(self, hidden: Hidden, may_attend: AttentionMask | None, cache: Cache) -> tuple[Hidden, Cache]:
         """[rows, time, dim] to the same shape, and the keys and values of all positions so far."""
         queries, new = self.attention.queries(hidden), self.attention.project(hidden)
-        start = cache.keys.shape[2] if cache else 0
         if self.rotary:
+            start = cache.length
             queries, new = self.rotary(queries, start), KeysValues(self.rotary(new.keys, start), new.values)
-        known = cache.append(new) if cache and start else new
-        return self.attention(queries, known, may_attend), known
+        cache = cache.append(new)
+        return self.attention(queries, cache.known, may_attend), cache
 
 
 class Embedding(nn.Module):

@@ -1,6 +1,7 @@
 """How a Transformer knows the order of its tokens."""
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +22,9 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, embedded: Hidden, start: int) -> Hidden:
         """The embeddings plus the vectors of positions start, start + 1, ..."""
-        table = sinusoids(start + embedded.shape[1], self.dim).to(embedded)
-        return embedded + table[start:]
+        stop = start + embedded.shape[1]
+        table = _vectors(_round_up(stop), self.dim, embedded.dtype, embedded.device)
+        return embedded + table[start:stop]
 
 
 class LearnedPositions(nn.Module):
@@ -64,10 +66,10 @@ class Rotary(nn.Module):
 
     def forward(self, heads: Heads, start: int) -> Heads:
         """Queries or keys [rows, heads, time, head_dim], the first at position start."""
-        table = sinusoids(start + heads.shape[2], self.head_dim).to(heads)[start:]
-        sine, cosine = table[:, 0::2], table[:, 1::2]  # [time, head_dim / 2]
-        even, odd = heads[..., 0::2], heads[..., 1::2]
-        return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], -1).flatten(-2)
+        stop = start + heads.shape[2]
+        turns = _turns(_round_up(stop), self.head_dim, heads.device)[start:stop]  # [time, head_dim / 2]
+        pairs = torch.view_as_complex(heads.float().contiguous().unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * turns).flatten(-2).to(heads.dtype)
 
 
 def sinusoids(length: int, dim: int) -> Tensor:
@@ -75,3 +77,22 @@ def sinusoids(length: int, dim: int) -> Tensor:
     wavelengths = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
     angles = torch.arange(length)[:, None] * wavelengths  # [length, ceil(dim / 2)]
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[:, :dim]
+
+
+def _round_up(length: int) -> int:
+    """A power of two, so that few tables are made and kept, however many lengths are asked for."""
+    return max(64, 1 << (length - 1).bit_length())
+
+
+@lru_cache(maxsize=16)
+def _vectors(length: int, dim: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # a table first used in inference is kept for training too
+        return sinusoids(length, dim).to(device, dtype)
+
+
+@lru_cache(maxsize=16)
+def _turns(length: int, dim: int, device: torch.device) -> Tensor:
+    """A complex number of length 1 a position and pair: to multiply by it is to turn by its angle."""
+    with torch.inference_mode(False):
+        sine, cosine = sinusoids(length, dim).unflatten(-1, (-1, 2)).unbind(-1)
+        return torch.complex(cosine, sine).to(device)

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.nn.attention import KeysValues
+from transduce.nn.cache import Cache
 from transduce.nn.masks import SourceMask
 
 Same = TypeVar("Same", bound="DecoderState")  # typing.Self cannot be checked while tests run
@@ -44,41 +45,47 @@ class Chooser(Protocol):
 class AttentionState:
     """The state of a stack of attention layers: projected source, and keys and values of all earlier positions.
 
-    The source is never copied for the hypotheses of a sentence; a decoder folds them into the query axis.
+    The source is never copied for the hypotheses of a sentence; a decoder folds them into the query axis. The cache
+    is copied at most once a call: `expand`, `reorder` and `select` only note whose past each hypothesis goes on from.
     """
 
     source: tuple[KeysValues, ...]
     """One a layer, rows are sentences."""
     source_may_attend: SourceMask
     """Which tokens of each source are real."""
-    cache: tuple[KeysValues, ...]
-    """One a layer, rows are hypotheses."""
+    cache: tuple[Cache, ...]
+    """One a layer."""
+    rows: Int[Tensor, " rows"] | None = None
+    """The cache's row that each hypothesis goes on from; None where each has its own."""
     rows_per_sentence: int = 1
 
     @property
     def position(self) -> int:
         """How many tokens have been read."""
-        return self.cache[0].keys.shape[2]
+        return self.cache[0].length
+
+    def settled(self) -> "AttentionState":
+        """The same with a row of the cache for each hypothesis."""
+        if self.rows is None:
+            return self
+        return replace(self, cache=tuple(layer.select(self.rows) for layer in self.cache), rows=None)
 
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
         assert self.rows_per_sentence == 1, "a state is expanded once"
-        rows = _expanded(self.source_may_attend, rows_per_sentence)
-        cache = tuple(layer.select(rows) for layer in self.cache)
-        return replace(self, cache=cache, rows_per_sentence=rows_per_sentence)
+        state = self.reorder(_expanded(self.source_may_attend, rows_per_sentence))
+        return replace(state, rows_per_sentence=rows_per_sentence)
 
     def reorder(self, rows: Tensor) -> "AttentionState":
         """See DecoderState."""
-        return replace(self, cache=tuple(layer.select(rows) for layer in self.cache))
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def select(self, sentences: Tensor) -> "AttentionState":
         """See DecoderState."""
-        rows = _rows_of(sentences, self.rows_per_sentence)
         return replace(
-            self,
+            self.reorder(_rows_of(sentences, self.rows_per_sentence)),
             source=tuple(layer.select(sentences) for layer in self.source),
             source_may_attend=self.source_may_attend.index_select(0, sentences),
-            cache=tuple(layer.select(rows) for layer in self.cache),
         )
 
 

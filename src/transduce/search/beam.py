@@ -11,6 +11,7 @@ from torch import Tensor
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.largest import largest_sums
 from transduce.search.limits import Limits
 from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
 from transduce.search.settings import SearchSettings
@@ -115,11 +116,11 @@ def follow(
 ) -> list[list[Hypothesis]]:
     """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still searched
-    finished: list[list[list[Hypothesis]]] = [[[] for _ in range(groups)] for _ in sentences]
+    finished: list[list[Hypothesis]] = [[] for _ in sentences]
+    counts = sentences.new_zeros(len(sentences), groups)  # of the finished
     tokens = sentences.new_full((len(sentences), 1), begin)  # [sentences * rows, length]
     scores = torch.zeros(len(sentences), 1, device=sentences.device)  # [sentences, rows]
     rule, share = KeepWithin(limits, end, rules), beam.size // groups
-    is_full = torch.zeros(len(sentences), groups, dtype=torch.bool, device=sentences.device)
     length = 0
     while len(sentences):
         logits, state = decoder(tokens[:, -1:], state)
@@ -131,40 +132,37 @@ def follow(
         ends = candidates.tokens == end
         length += 1
 
-        are_finished = ends & candidates.totals.isfinite() & ~is_full[..., None]
+        are_finished = ends & candidates.totals.isfinite() & (counts < share)[..., None]
         are_finished[..., share:] = False
-        for place, group, candidate in are_finished.nonzero().tolist():
-            sentence = int(sentences[place])
-            log_probability = float(candidates.totals[place, group, candidate])
-            hypothesis = Hypothesis(
-                tokens=history[place, candidates.rows[place, group, candidate], 1:].tolist(),
-                log_probability=log_probability,
-                score=beam.normalize(log_probability, length),
-                truncated=length >= int(limits.longest[sentence]),
-            )
-            finished[sentence][group].append(hypothesis)
+        counts += are_finished.sum(2)
+        places = are_finished.nonzero()[:, 0]
+        for sentence, text, log_probability, is_longest in zip(
+            sentences[places].tolist(),
+            history[places, candidates.rows[are_finished], 1:].tolist(),
+            candidates.totals[are_finished].tolist(),
+            (length >= limits.longest[sentences[places]]).tolist(),
+            strict=True,
+        ):
+            score = beam.normalize(log_probability, length)
+            finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
 
         going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
         scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
         rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
+        starts = torch.arange(len(sentences), device=tokens.device)[:, None] * history.shape[1]
+        from_rows = (starts + rows.flatten(1)).flatten()
+        tokens = torch.cat([tokens[from_rows], chosen.flatten()[:, None]], 1)
         if length == 1:
             state = state.expand(beam.size)
-            tokens = tokens.repeat_interleave(beam.size, 0)
-            from_rows = torch.arange(len(tokens), device=tokens.device)
-        else:
-            starts = torch.arange(len(sentences), device=tokens.device)[:, None] * history.shape[1]
-            from_rows = (starts + rows.flatten(1)).flatten()
+        elif beam.size > 1:
             state = state.reorder(from_rows)
-        tokens = torch.cat([tokens[from_rows], chosen.flatten()[:, None]], 1)
 
-        counts = [[len(group) for group in finished[i]] for i in sentences.tolist()]
-        is_full = torch.tensor(counts, device=tokens.device) >= share  # [sentences, groups]
-        searched = ~(is_full.all(1) | (length >= limits.longest[sentences]))
+        searched = (counts < share).any(1) & (length < limits.longest[sentences])
         if not searched.all():
             kept = searched.nonzero()[:, 0]
             tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
-            sentences, scores, is_full, state = sentences[kept], scores[kept], is_full[kept], state.select(kept)
-    return [sorted((h for group in groups for h in group), key=lambda h: -h.score) for groups in finished]
+            sentences, scores, counts, state = sentences[kept], scores[kept], counts[kept], state.select(kept)
+    return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]
 
 
 @dataclass(frozen=True)
@@ -178,8 +176,7 @@ class Best:
     ) -> Candidates:
         """See Choice."""
         vocabulary = log_probabilities.shape[-1]
-        totals = (scores[..., None] + log_probabilities).flatten(1)  # [sentences, rows * vocabulary]
-        best, places = totals.topk(min(2 * self.size, totals.shape[1]))
+        best, places = largest_sums(scores, log_probabilities, 2 * self.size)
         return Candidates(best[:, None], places[:, None] // vocabulary, places[:, None] % vocabulary)
 
 

@@ -1,6 +1,7 @@
 """How long each sentence's output may be."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Int
@@ -15,6 +16,16 @@ class Limits:
 
     shortest: Int[Tensor, " sentences"]
     longest: Int[Tensor, " sentences"]
+
+    @cached_property
+    def all_may_end(self) -> int:
+        """The length from which every sentence's output may end."""
+        return max(self.shortest.tolist(), default=0)
+
+    @cached_property
+    def some_must_end(self) -> int:
+        """The least length at which some sentence's output must end."""
+        return min(self.longest.tolist(), default=0)
 
     def make_room(self, lengths: Int[Tensor, " sentences"]) -> "Limits":
         """The same, but no sentence's longest output is shorter than the given length."""

@@ -47,7 +47,8 @@ class Forbid:
 
     def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         """See Rule."""
-        log_probabilities[..., list(self.tokens)] = -torch.inf
+        tokens = torch.tensor(self.tokens, dtype=torch.long, device=log_probabilities.device)
+        log_probabilities.index_fill_(-1, tokens, -torch.inf)
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,21 @@ class KeepWithin:
     def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         """See Rule; the end token counts as a token."""
         length = so_far.length + 1
+        if length < self.limits.some_must_end:  # most steps: spared what follows
+            self._keep_going(log_probabilities, so_far)
+            return
         must_end = length >= self.limits.longest[so_far.sentences]
         kept = log_probabilities[must_end, :, self.end]
+        self._keep_going(log_probabilities, so_far)
+        log_probabilities[must_end] = -torch.inf
+        log_probabilities[must_end, :, self.end] = kept
+
+    def _keep_going(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         for rule in self.others:
             rule(log_probabilities, so_far)
-        log_probabilities[length < self.limits.shortest[so_far.sentences], :, self.end] = -torch.inf
-        if len(kept):
-            log_probabilities[must_end] = -torch.inf
-            log_probabilities[must_end, :, self.end] = kept
+        length = so_far.length + 1
+        if length < self.limits.all_may_end:
+            log_probabilities[length < self.limits.shortest[so_far.sentences], :, self.end] = -torch.inf
 
 
 @dataclass(frozen=True)

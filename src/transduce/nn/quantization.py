@@ -1,0 +1,58 @@
+"""Linear layers on 8-bit integers, for trained models on a CPU."""
+
+import torch
+from torch import Tensor, nn
+
+from transduce.nn.source_attention import SourceAttention
+
+LARGEST = 127  # of a signed byte
+
+
+class Int8Linear(nn.Module):
+    """What a linear layer gives, nearly: its weights are bytes with a scale for each output.
+
+    Inputs become bytes at each call, with a scale for each row, so that no row depends on what stands beside it. The
+    product's sums are exact.
+    """
+
+    weight: Tensor
+    """[inputs, outputs], int8."""
+    scale: Tensor
+    """[outputs]."""
+    bias: Tensor | None
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        weight = linear.weight.detach()
+        scale = _scale(weight)
+        self.register_buffer("weight", _to_bytes(weight, scale).t().contiguous())
+        self.register_buffer("scale", scale[:, 0].contiguous())
+        self.register_buffer("bias", None if linear.bias is None else linear.bias.detach())
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """[..., inputs] to [..., outputs]."""
+        rows = inputs.flatten(0, -2)
+        scale = _scale(rows)
+        sums = torch._int_mm(_to_bytes(rows, scale), self.weight)  # int32
+        outputs = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
+        if self.bias is not None:
+            outputs += self.bias
+        return outputs.unflatten(0, inputs.shape[:-1])
+
+
+def quantize(model: nn.Module) -> None:
+    """Make all linear layers of a model 8-bit, in place, but for those that score positions in recurrent attention."""
+    for name, child in model.named_children():
+        if isinstance(child, nn.Linear):
+            setattr(model, name, Int8Linear(child))
+        elif not isinstance(child, SourceAttention):  # its scores use their matrices in parts
+            quantize(child)
+
+
+def _scale(rows: Tensor) -> Tensor:
+    """The size of one step of a row's bytes, [rows, 1]."""
+    return rows.abs().amax(-1, keepdim=True).clamp_(min=1e-30).div_(LARGEST)
+
+
+def _to_bytes(rows: Tensor, scale: Tensor) -> Tensor:
+    return (rows / scale).round_().to(torch.int8)

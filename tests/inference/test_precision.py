@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.data.batch import make_batch
+from transduce.errors import ConfigError
+from transduce.inference.precision import InferencePrecision, set_precision
+from transduce.models.interface import score_tokens
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+def test_a_model_at_lower_precision_thinks_nearly_the_same_and_translates(
+    precision: InferencePrecision, tiny_run: Path
+) -> None:
+    translator = transduce.load(tiny_run)
+    expected = mean_score(translator.bundle)
+    set_precision(translator.bundle, precision)
+    assert 0 < abs(mean_score(translator.bundle) - expected) < 0.05
+    assert len(translator.translate(["The dog sleeps."])) == 1
+
+
+def test_int8_elsewhere_than_on_the_cpu_is_an_error(tiny_run: Path) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    bundle.model.to("meta")
+    with pytest.raises(ConfigError, match="int8 is for the cpu, not for meta"):
+        set_precision(bundle, "int8")
+
+
+@torch.no_grad()
+def mean_score(bundle: ModelBundle) -> float:
+    """Nats a token of a few targets."""
+    batch = make_batch([[5, 6, 7], [8]], [[9, 5], [6, 7, 8, 9]], bundle.special)
+    scores = score_tokens(
+        bundle.model,  # type: ignore[arg-type]
+        batch.source,
+        batch.source_is_real,
+        batch.target_in,
+        batch.target_out,
+        batch.target_is_real,
+    )
+    return float(scores.sum() / batch.target_is_real.sum())
