@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
-	bench-train bench-rnn bench-translate
+	bench-train bench-rnn bench-translate bench-decoding
 
 setup: .venv/installed
 
@@ -55,3 +55,6 @@ bench-rnn: setup
 
 bench-translate: setup
 	$(BIN)/python benchmarks/translate_speed.py --report
+
+bench-decoding: setup
+	$(BIN)/python benchmarks/decoding_speed.py runs/bench/multi30k-de-en --precisions float32 bfloat16 int8
