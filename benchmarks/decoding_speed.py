@@ -8,6 +8,7 @@ go by the second.
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import TypeVar, get_args
 
@@ -16,7 +17,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import transduce
 from transduce.evaluation.metrics import score_bleu
-from transduce.inference.precision import InferencePrecision, set_precision
+from transduce.inference.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.text.corpus import SentencePair
@@ -38,7 +39,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="operators by their own time, instead of speeds")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    translators = {precision: load(options.model, precision) for precision in options.precisions}
+    translators = {precision: transduce.load(options.model, precision=precision) for precision in options.precisions}
     config = next(iter(translators.values())).bundle.config
     pairs = list(open_split("multi30k", "test_2016_flickr", config.source, config.target))[: options.sentences]
     systems = {(precision, size): translators[precision] for size in options.beam_sizes for precision in translators}
@@ -62,19 +63,12 @@ def main() -> None:
         )
 
 
-def load(model: str, precision: InferencePrecision) -> Translator:
-    """A translator at a precision."""
-    translator = transduce.load(model)
-    set_precision(translator.bundle, precision)
-    return translator
-
-
 def measure(translator: Translator, size: int, pairs: list[SentencePair], alone: int) -> tuple[list[float], float]:
     """Wall-clock and processor seconds of the file, the same of one sentence alone (medians), and the file's BLEU."""
     texts = [pair.source for pair in pairs]
     translator.translate(texts[:2], Beam(size=size))  # what is made at first use is not measured
     translations, *file = timed(lambda: translator.translate(texts, Beam(size=size)))
-    singles = [timed(lambda text=text: translator.translate([text], Beam(size=size))) for text in texts[:alone]]
+    singles = [timed(partial(translator.translate, [text], Beam(size=size))) for text in texts[:alone]]
     bleu = score_bleu([translation.text for translation in translations], [pair.target for pair in pairs]).score
     return [*file, median(wall for _, wall, _ in singles), median(cpu for _, _, cpu in singles)], bleu
 

@@ -7,7 +7,7 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.errors import ConfigError
-from transduce.inference.precision import InferencePrecision, set_precision
+from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.models.interface import score_tokens
 
 
@@ -15,9 +15,8 @@ from transduce.models.interface import score_tokens
 def test_a_model_at_lower_precision_thinks_nearly_the_same_and_translates(
     precision: InferencePrecision, tiny_run: Path
 ) -> None:
-    translator = transduce.load(tiny_run)
-    expected = mean_score(translator.bundle)
-    set_precision(translator.bundle, precision)
+    expected = mean_score(ModelBundle.load(tiny_run))
+    translator = transduce.load(tiny_run, precision=precision)
     assert 0 < abs(mean_score(translator.bundle) - expected) < 0.05
     assert len(translator.translate(["The dog sleeps."])) == 1
 
@@ -26,7 +25,7 @@ def test_int8_elsewhere_than_on_the_cpu_is_an_error(tiny_run: Path) -> None:
     bundle = ModelBundle.load(tiny_run)
     bundle.model.to("meta")
     with pytest.raises(ConfigError, match="int8 is for the cpu, not for meta"):
-        set_precision(bundle, "int8")
+        at_precision(bundle, "int8")
 
 
 @torch.no_grad()

@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import torch
 
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.exported import ExportedModel, open_model
-from transduce.inference.precision import InferencePrecision, set_precision
+from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-
-AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
 
 
 def set_threads(threads: int | None) -> None:
@@ -34,7 +31,7 @@ def find_device(name: str) -> torch.device:
 
 def open_bundle(model: str, device: str, precision: InferencePrecision) -> ModelBundle:
     """A bundle on a device, at a precision."""
-    return _at_precision(ModelBundle.load(Path(model), find_device(device)), precision)
+    return at_precision(ModelBundle.load(Path(model), find_device(device)), precision)
 
 
 def open_translator(
@@ -56,19 +53,7 @@ def open_translator(
             )
         if engine == "pytorch" and isinstance(one, ExportedModel):
             raise InputError(f"{path} is exported for CTranslate2; give the model that was exported")
-    return Translator(*(_at_precision(one, precision) for one in models))
-
-
-def _at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
-    if precision == "float32":
-        return model
-    if not isinstance(model, ModelBundle):
-        raise InputError(
-            f"--precision {precision} is not for an exported model, whose precision was chosen with --quantization "
-            "when it was exported; leave it out"
-        )
-    set_precision(model, precision)
-    return model
+    return Translator(*(at_precision(one, precision) for one in models))
 
 
 def make_beam(**options: object) -> Beam:

@@ -10,6 +10,7 @@ from transduce.errors import InputError
 from transduce.inference.batches import batches_of
 from transduce.inference.engines import engine_for
 from transduce.inference.exported import Model, open_model
+from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.requests import Piece, Request, Wishes
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -138,12 +139,15 @@ class Translator:
         )
 
 
-def load(path: str | Path, *others: str | Path, device: str = "cpu") -> Translator:
+def load(
+    path: str | Path, *others: str | Path, device: str = "cpu", precision: InferencePrecision = "float32"
+) -> Translator:
     """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
 
-    Raises CheckpointError for one that is not whole, InputError for models that do not go together.
+    Raises CheckpointError for one that is not whole, InputError for models that do not go together or an exported one
+    at another precision than its own, ConfigError for a precision that the device lacks.
     """
-    return Translator(*(open_model(one, device) for one in (path, *others)))
+    return Translator(*(at_precision(open_model(one, device), precision) for one in (path, *others)))
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
