@@ -18,7 +18,7 @@ from transduce.experiment import load_recipe
 from transduce.models.families import build_model
 from transduce.objectives.objective import Loss
 from transduce.objectives.translation import Translation
-from transduce.training.optimizer import build_optimizer, normalize_gradients
+from transduce.training.optimizer import build_optimizers, normalize_gradients
 from transduce.training.precision import WorkingCopy, choose_precision
 
 VOCABULARY = 32_000
@@ -50,15 +50,16 @@ def train(form: str) -> None:
     is_plain = form == "plain"
     dtype = torch.float32 if is_plain else choose_precision("auto", torch.device("cpu"))
     working = WorkingCopy(masters, dtype)
-    optimizer = build_optimizer(config.optimizer, masters.parameters())
+    optimizers = build_optimizers(config.optimizer, masters, dtype)
     objective = plain_loss if is_plain else Translation(0.1)
     for seed in range(UPDATES):
         loss = objective(working.model.train(), random_batch(seed), None)
         loss.total.backward()
         working.collect_gradients()
         normalize_gradients(masters.parameters(), loss.tokens, 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
         working.refresh()
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 

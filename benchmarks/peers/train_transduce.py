@@ -1,6 +1,7 @@
-"""Times updates of Transduce, as a recipe says. Runs in Transduce's own environment: see measurements.py."""
+"""Times updates of Transduce, trained as a user would. Runs in Transduce's own environment: see measurements.py."""
 
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -8,42 +9,36 @@ from pathlib import Path
 import torch
 
 import transduce
-from peers.stopwatch import Finished, Stopwatch
-from transduce.experiment import load_recipe
-from transduce.training.observers import Report
 from transduce.training.precision import choose_precision
-
-
-class Watch:
-    """An observer that reports every update to a stopwatch."""
-
-    def __init__(self, stopwatch: Stopwatch) -> None:
-        self.stopwatch = stopwatch
-
-    def report(self, report: Report) -> None:
-        """One update was made."""
-        self.stopwatch.update(round(report.target_tokens_per_second * report.seconds_per_update))
-
-    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Never: the stopwatch ends the run before."""
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 def main() -> None:
     job = json.loads(sys.argv[1])
-    torch.set_num_threads(job["threads"])
-    changes = [*job["changes"], "training.report_every=1", f"training.precision={job['precision']}"]
-    recipe = load_recipe(job["recipe"], changes)
-    stopwatch = Stopwatch(job["warm_up"], job["updates"])
+    processes = job["processes"]
+    changes = [
+        *job["changes"],
+        f"training.precision={job['precision']}",
+        f"training.updates={job['warm_up'] + job['updates']}",
+        "training.report_every=1",
+    ]
+    options = [f"--processes={processes}", f"--threads={job['threads'] // processes}", "--quiet"]
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            transduce.train(recipe, Path(folder) / "run", observers=[Watch(stopwatch)])
-        except Finished:
-            precision = choose_precision(recipe.config.training.precision, torch.device("cpu"))
-            name = str(precision).removeprefix("torch.")
-            stopwatch.report(version=transduce.__version__, torch=torch.__version__, precision=name)
+        run = Path(folder) / "run"
+        command = [sys.executable, "-m", "transduce", "train", job["recipe"], *changes, *options, "--out", str(run)]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+        lines = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    reports = [line for line in lines if "seconds_per_update" in line and line["update"] > job["warm_up"]]
+    found = {
+        "seconds": sum(report["seconds_per_update"] for report in reports),
+        "target_tokens": sum(
+            round(report["target_tokens_per_second"] * report["seconds_per_update"]) for report in reports
+        ),
+        "updates": len(reports),
+        "version": transduce.__version__,
+        "torch": torch.__version__,
+        "precision": str(choose_precision(job["precision"], torch.device("cpu"))).removeprefix("torch."),
+    }
+    print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

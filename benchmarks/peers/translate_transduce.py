@@ -9,14 +9,13 @@ import torch
 
 import transduce
 from peers.timing import report_translation
-from transduce.cli.model import open_translator
 from transduce.search.beam import Beam
 
 
 def main() -> None:
     job = json.loads(sys.argv[1])
     torch.set_num_threads(job["threads"])
-    translator = open_translator(job["transduce_model"], "cpu", job["precision"])
+    translator = transduce.load(job["transduce_model"], precision=job["precision"])
     beam = Beam(
         size=job["beam_size"],
         length_penalty=job["length_penalty"],

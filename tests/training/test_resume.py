@@ -23,6 +23,7 @@ from transduce.training.signals import Interrupted
 TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
 RUN = [
     "training.updates=60",
+    "optimizer.kind=muon",
     "training.report_every=7",
     "training.moving_average=0.9",
     "checkpoint.every_updates=4",

@@ -1,7 +1,8 @@
 """What a stopped run needs to go on as if it had never stopped, kept in the run's folder."""
 
 import shutil
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,22 +130,35 @@ def best_checkpoints(run: Path, count: int) -> list[Path]:
     return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
 
 
-def load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Fill an optimiser from what `optimizer_tensors` gave."""
-    state: dict[int, dict[str, Any]] = {}
+def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[str, Tensor]) -> None:
+    """Fill optimisers from what `optimizer_tensors` gave."""
+    states: dict[int, dict[str, Any]] = defaultdict(dict)
     for key, value in tensors.items():
-        index, _, name = key.partition(".")
-        if index.isdigit():
-            state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
+        number, _, name = key.partition(".")
+        if number.isdigit():
+            states[int(number)][name] = value
+    for optimizer, first in _first_numbers(optimizers):
+        saved = optimizer.state_dict()
+        count = sum(len(group["params"]) for group in saved["param_groups"])
+        state = {number - first: values for number, values in states.items() if first <= number < first + count}
+        optimizer.load_state_dict(saved | {"state": state})
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """An optimiser's state by the numbers of its parameters."""
-    state = optimizer.state_dict()["state"]
+def optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
+    """The state of optimisers by the numbers of their parameters, which go on from one optimiser to the next."""
     return {
-        f"{index}.{name}": value.cpu().contiguous() for index, values in state.items() for name, value in values.items()
+        f"{first + index}.{name}": value.cpu().contiguous()
+        for optimizer, first in _first_numbers(optimizers)
+        for index, values in optimizer.state_dict()["state"].items()
+        for name, value in values.items()
     }
+
+
+def _first_numbers(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[tuple[torch.optim.Optimizer, int]]:
+    first = 0
+    for optimizer in optimizers:
+        yield optimizer, first
+        first += sum(len(group["params"]) for group in optimizer.param_groups)
 
 
 def damaged(checkpoint: Path, error: Exception) -> CheckpointError:

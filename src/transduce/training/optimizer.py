@@ -7,14 +7,17 @@ import torch
 from torch import Tensor, nn
 
 from transduce.config import Settings
+from transduce.models.projecting import ProjectingDecoder
+from transduce.training.muon import Muon
 from transduce.training.schedules import InverseSquareRoot, Noam, Plateau, Schedule
 
 
 class OptimizerConfig(Settings, frozen=True):
-    """Adam, or AdamW with decoupled weight decay."""
+    """Adam, AdamW with decoupled weight decay, or Muon."""
 
-    kind: Literal["adam", "adamw"] = "adam"
-    """adam (Kingma and Ba 2015) or adamw (Loshchilov and Hutter 2019)."""
+    kind: Literal["adam", "adamw", "muon"] = "adam"
+    """adam (Kingma and Ba 2015), adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for the matrices
+    inside the model and adamw for the rest, at one learning rate."""
     learning_rate: float | None = None
     """The schedule's highest rate; 1e-3 unless given, and noam makes its own."""
     betas: tuple[float, float] = (0.9, 0.98)
@@ -45,17 +48,28 @@ class OptimizerConfig(Settings, frozen=True):
         return rate * self.schedule.reduction**reductions if isinstance(self.schedule, Plateau) else rate
 
 
-def build_optimizer(config: OptimizerConfig, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-    """A fused optimiser over the parameters."""
-    kind = torch.optim.AdamW if config.kind == "adamw" else torch.optim.Adam
-    return kind(
-        parameters,
+def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
+    """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products."""
+    matrices = inner_matrices(model) if config.kind == "muon" else []
+    chosen = {id(matrix) for matrix in matrices}
+    kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
+    adam = kind(
+        [parameter for parameter in model.parameters() if id(parameter) not in chosen],
         lr=config.highest_rate,
         betas=config.betas,
         eps=config.epsilon,
         weight_decay=config.weight_decay,
         fused=True,
     )
+    return [adam, Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else [adam]
+
+
+def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
+    """The parameters with two axes that belong to no vocabulary: neither embeddings nor the output layer."""
+    vocabularies: list[nn.Module] = [module for module in model.modules() if isinstance(module, nn.Embedding)]
+    vocabularies += [module.output for module in model.modules() if isinstance(module, ProjectingDecoder)]
+    left_out = {id(parameter) for module in vocabularies for parameter in module.parameters()}
+    return [parameter for parameter in model.parameters() if parameter.ndim == 2 and id(parameter) not in left_out]
 
 
 @torch.no_grad()

@@ -19,10 +19,10 @@ from transduce.bundle import load_weights, unshared_weights
 from transduce.config import Settings
 from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
-from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizer, optimizer_tensors
+from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
 from transduce.training.observers import Observer, Report
-from transduce.training.optimizer import OptimizerConfig, build_optimizer, normalize_gradients
+from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
 from transduce.training.rehearsal import Batches, rehearse
 from transduce.training.schedules import Plateau
@@ -141,8 +141,8 @@ class Trainer:
         self.validation = validation
         self.processes = processes
         self.device = next(model.parameters()).device
-        self.optimizer = build_optimizer(optimizer, model.parameters())
         self.precision = choose_precision(training.precision, self.device)
+        self.optimizers = build_optimizers(optimizer, model, self.precision)
         self.working = WorkingCopy(model, self.precision)
         self.average = None
         if training.moving_average is not None:
@@ -174,7 +174,7 @@ class Trainer:
                 prefix = "masters."
                 masters = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
                 load_weights(self.model, masters)
-            load_optimizer(self.optimizer, tensors)
+            load_optimizers(self.optimizers, tensors)
             if is_same:
                 self._set_own(tensors)
         except (RuntimeError, ValueError, KeyError) as error:
@@ -248,10 +248,11 @@ class Trainer:
         self.processes.add_up(tokens)
         self.processes.add_up_gradients(self.model.parameters())
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self._rate(self.position.update + 1)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self._rate(self.position.update + 1)
+            optimizer.step()
+            optimizer.zero_grad()
         self.working.refresh()
         if self.average:
             self.average.follow(self.position.update + 1)
@@ -339,7 +340,7 @@ class Trainer:
             tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
             if self.average:
                 tensors |= {f"masters.{name}": value for name, value in unshared_weights(self.model).items()}
-            self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizer), loss)
+            self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), loss)
 
     def _own(self) -> dict[str, Tensor]:
         """What differs between processes: random generators, what was counted since the last report, and what the last

@@ -1,0 +1,63 @@
+"""Muon: what it does to singular values, what PyTorch's own does, and which parameters it moves."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transduce.models.families import build_model
+from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.transformer import TransformerConfig
+from transduce.training.muon import Muon, orthogonalize
+from transduce.training.optimizer import OptimizerConfig, build_optimizers, inner_matrices
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (64, 24), (24, 64)])
+def test_orthogonal_matrices_keep_their_directions_and_lose_their_lengths(shape: tuple[int, int]) -> None:
+    matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(1))
+    found = orthogonalize(matrices)
+    left, values, right = torch.linalg.svd(matrices, full_matrices=False)
+    lengths = (left.mT @ found @ right.mT).diagonal(dim1=1, dim2=2)
+    assert torch.allclose(left @ torch.diag_embed(lengths) @ right, found, atol=1e-4)
+    large = values > 0.05 * values.amax(1, keepdim=True)
+    assert lengths[large].min() > 0.6 and lengths[large].max() < 1.3
+
+
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this PyTorch has no Muon of its own")
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_it_moves_as_pytorchs_does(weight_decay: float) -> None:
+    generator = torch.Generator().manual_seed(2)
+    ours = [nn.Parameter(torch.randn(shape, generator=generator)) for shape in ((8, 8), (24, 8), (8, 8), (8, 24))]
+    theirs = [nn.Parameter(matrix.detach().clone()) for matrix in ours]
+    one = Muon(ours, 0.02, weight_decay, torch.bfloat16)
+    other = torch.optim.Muon(theirs, lr=0.02, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+    before = [matrix.detach().clone() for matrix in ours]
+    for _ in range(4):
+        for mine, yours in zip(ours, theirs, strict=True):
+            mine.grad = torch.randn(mine.shape, generator=generator)
+            yours.grad = mine.grad.clone()
+        one.step()
+        other.step()
+    for start, mine, yours in zip(before, ours, theirs, strict=True):
+        assert (mine - yours).norm() < 0.02 * (mine - start).norm()  # bfloat16 rounds in another order
+
+
+@pytest.mark.parametrize("tie", ["none", "target", "all"])
+@pytest.mark.parametrize("settings", [TransformerConfig, RecurrentConfig])
+def test_it_leaves_what_belongs_to_a_vocabulary_to_adam(
+    settings: type[TransformerConfig] | type[RecurrentConfig], tie: str
+) -> None:
+    model = build_model(settings(dim=16, tie=tie, **sizes(settings)), 91, 91)  # type: ignore[arg-type]
+    matrices = inner_matrices(model)
+    assert matrices and all(91 not in matrix.shape for matrix in matrices)
+    left = [p for p in model.parameters() if p.ndim == 2 and not any(p is matrix for matrix in matrices)]
+    assert all(91 in parameter.shape for parameter in left)
+    moved = [p for o in build_optimizers(OptimizerConfig(kind="muon"), model, torch.float32) for p in params(o)]
+    assert sorted(map(id, moved)) == sorted(map(id, model.parameters()))
+
+
+def sizes(settings: type[TransformerConfig] | type[RecurrentConfig]) -> dict[str, int]:
+    return {"heads": 2, "inner_dim": 24} if settings is TransformerConfig else {"encoder_dim": 8, "decoder_dim": 16}
+
+
+def params(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
