@@ -2,10 +2,11 @@
 
     python benchmarks/attention_compared.py --out runs/bench/attention --minutes 10
 
-Each cell is one training on Multi30k, German to English, with the data, tokenizer, batches and schedule of the recipe
-`multi30k`; recurrent models get the width at which they have as many parameters as the recipe's Transformer. How many
-updates fit into the time is measured first. What is finished is not done again, what was stopped goes on. At the end:
-a table (table.md), all scores (comparison.json), and BLEU by source length (by_length.png), on test_2016_flickr.
+Each cell is one training on Multi30k, German to English, with the data, tokenizer and batches of the recipe
+`multi30k`, and Adam; recurrent models get the width at which they have as many parameters as the recipe's Transformer.
+How many updates fit into the time is measured first. What is finished is not done again, what was stopped goes on. At
+the end: a table (table.md), all scores (comparison.json), and BLEU by source length (by_length.png), on
+test_2016_flickr.
 """
 
 import argparse
@@ -98,8 +99,9 @@ def cell(changes: list[str], updates: int) -> Recipe:
     """The recipe of a system, validated and kept a few times in its run."""
     every = max(updates // 5, 1)
     more = [f"training.updates={updates}", f"checkpoint.every_updates={every}", f"validation.every_updates={every}"]
-    warmup = f"optimizer.schedule={{kind = 'linear', warmup = {max(updates // 5, 1)}}}"
-    return load_recipe("multi30k", [*changes, *more, warmup, "training.report_every=6", "training.accumulate=4"])
+    schedule = f"{{kind = 'linear', warmup = {max(updates // 5, 1)}}}"
+    more += [f"optimizer={{kind = 'adam', learning_rate = 3e-3, schedule = {schedule}}}"]
+    return load_recipe("multi30k", [*changes, *more, "training.report_every=6", "training.accumulate=4"])
 
 
 def updates_within(seconds: float, run: Path, changes: list[str]) -> int:
