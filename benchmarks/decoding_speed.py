@@ -2,7 +2,7 @@
 
 Each precision and beam translates Multi30k's test_2016_flickr as a file, and the first sentences of it one at a time.
 Repeats are interleaved; medians are printed, of wall-clock seconds and of processor seconds. Where other programs run,
-go by the second.
+go by the second. With --shortlist, each does so once more with what `transduce shortlist MODEL` has learned.
 """
 
 import argparse
@@ -31,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", help="a model's or a run's folder")
     parser.add_argument("--precisions", nargs="+", choices=get_args(InferencePrecision), default=["float32"])
+    parser.add_argument("--shortlist", action="store_true", help="also with the model's shortlist")
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[4, 1])
     parser.add_argument("--sentences", type=int, default=1000, help="of the file")
     parser.add_argument("--alone", type=int, default=50, help="sentences translated one at a time")
@@ -39,26 +40,32 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="operators by their own time, instead of speeds")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    translators = {precision: transduce.load(options.model, precision=precision) for precision in options.precisions}
+    translators = {
+        precision + (" with shortlist" if shortlist else ""): transduce.load(
+            options.model, precision=precision, shortlist=shortlist
+        )
+        for precision in options.precisions
+        for shortlist in ((False, True) if options.shortlist else (False,))
+    }
     config = next(iter(translators.values())).bundle.config
     pairs = list(open_split("multi30k", "test_2016_flickr", config.source, config.target))[: options.sentences]
-    systems = {(precision, size): translators[precision] for size in options.beam_sizes for precision in translators}
+    systems = {(name, size): translators[name] for size in options.beam_sizes for name in translators}
     if options.profile:
-        for (precision, size), translator in systems.items():
-            print(f"{precision}, beam {size}\n{operators(translator, size, pairs[:PROFILED])}")
+        for (name, size), translator in systems.items():
+            print(f"{name}, beam {size}\n{operators(translator, size, pairs[:PROFILED])}")
         return
     measured: dict[tuple[str, int], list[list[float]]] = {system: [] for system in systems}
     bleu = {}
     for _ in range(options.repeats):
-        for (precision, size), translator in systems.items():
-            figures, bleu[precision, size] = measure(translator, size, pairs, options.alone)
-            measured[precision, size].append(figures)
+        for (name, size), translator in systems.items():
+            figures, bleu[name, size] = measure(translator, size, pairs, options.alone)
+            measured[name, size].append(figures)
     print("| precision | beam | sentences/s | CPU s | BLEU | one sentence, ms | its CPU ms |")
     print("|---|---|---|---|---|---|---|")
-    for (precision, size), repeats in measured.items():
+    for (name, size), repeats in measured.items():
         wall, cpu, wall_alone, cpu_alone = (median(column) for column in zip(*repeats, strict=True))
         print(
-            f"| {precision} | {size} | {len(pairs) / wall:.1f} | {cpu:.2f} | {bleu[precision, size]:.2f} "
+            f"| {name} | {size} | {len(pairs) / wall:.1f} | {cpu:.2f} | {bleu[name, size]:.2f} "
             f"| {1000 * wall_alone:.1f} | {1000 * cpu_alone:.1f} |"
         )
 

@@ -34,11 +34,12 @@ def new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file to write, which is synced and becomes `path` when the block ends well, replacing an older one."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_text(text, encoding="utf-8")
+        yield beside
         sync(beside)
         beside.replace(path)
         sync(path.parent)
@@ -46,10 +47,17 @@ def write_text(path: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write a safetensors file; OSError where the system refuses, a full disk as any other file's."""
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with new_file(path) as new:
+        new.write_text(text, encoding="utf-8")
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] | None = None) -> None:
+    """Write a safetensors file, with facts in its header; OSError where the system refuses, a full disk as any other
+    file's."""
     try:
-        save_file(tensors, path)
+        save_file(tensors, path, facts)
     except SafetensorError as error:  # the library tells the system's error in words only
         found = re.search(r"os error (\d+)", str(error))
         if found is None:

@@ -38,6 +38,14 @@ def test_no_row_depends_on_another() -> None:
     assert_close(layer(inputs)[3], layer.bias)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@torch.no_grad()
+def test_some_outputs_are_those_of_the_whole_layer(bias: bool) -> None:
+    torch.manual_seed(3)
+    layer, inputs, chosen = Int8Linear(nn.Linear(16, 9, bias=bias)), torch.randn(2, 5, 16), torch.tensor([1, 4, 8])
+    assert_close(layer.of_outputs(chosen)(inputs), layer(inputs)[..., chosen], rtol=0, atol=0)
+
+
 @torch.no_grad()
 def test_all_linear_layers_of_a_model_change_and_tied_embeddings_do_not() -> None:
     embedding, output = nn.Embedding(11, 8), nn.Linear(8, 11, bias=False)

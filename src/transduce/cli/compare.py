@@ -23,6 +23,7 @@ from transduce.cli.options import (
     Split,
     Threads,
     Tokenize,
+    UseShortlist,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def compare(
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
+    shortlist: UseShortlist = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -82,7 +84,7 @@ def compare(
     if train is not None and not Path(train).is_file():
         raise InputError(f"--train {train}: no such file")
     options = TestSetOptions(source, reference, dataset, split, direction)
-    opened = {name: open_system(name, device, precision) for name in systems}
+    opened = {name: open_system(name, device, precision, shortlist) for name in systems}
     test = options.open(opened.values())
     sources = test.to_translate()
     for name, system in opened.items():  # all of them, before the first is waited for

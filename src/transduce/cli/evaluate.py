@@ -16,11 +16,13 @@ from transduce.cli.options import (
     Lowercase,
     Normalization,
     Reference,
+    ShortlistFile,
     Source,
     Split,
     System,
     Threads,
     Tokenize,
+    UseShortlist,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ def evaluate(
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
+    shortlist: UseShortlist = False,
+    shortlist_file: ShortlistFile = None,
     json: Json = False,
 ) -> None:
     """Translate a test set and score it, with signatures and 95 % confidence intervals.
@@ -59,7 +63,7 @@ def evaluate(
     """
     import msgspec
 
-    from transduce.cli.model import make_beam, set_threads
+    from transduce.cli.model import make_beam, set_threads, which_shortlist
     from transduce.cli.streams import text_output
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.errors import InputError
@@ -70,7 +74,7 @@ def evaluate(
     set_threads(threads)
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     options = TestSetOptions(source, reference, dataset, split, direction)
-    system = open_system(model, device, precision)
+    system = open_system(model, device, precision, which_shortlist(shortlist, shortlist_file))
     test = options.open([system])
     if isinstance(system, list):
         if output is not None:

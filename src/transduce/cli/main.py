@@ -18,6 +18,7 @@ from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
 from transduce.cli.score import score
+from transduce.cli.shortlist import shortlist
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 from transduce.errors import TransduceError
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (quickstart, recipes, train, runs, average, translate, score, evaluate, compare, info, export):
+for verb in (quickstart, recipes, train, runs, average, translate, score, evaluate, compare, info, shortlist, export):
     app.command()(verb)
 app.add_typer(data, name="data")
 

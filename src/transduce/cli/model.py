@@ -9,7 +9,7 @@ from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.exported import ExportedModel, open_model
 from transduce.inference.precision import InferencePrecision, at_precision
-from transduce.inference.translator import Translator
+from transduce.inference.translator import Translator, find_shortlist
 from transduce.search.beam import Beam
 
 
@@ -40,8 +40,9 @@ def open_translator(
     precision: InferencePrecision,
     others: Sequence[str] = (),
     engine: str | None = None,
+    shortlist: bool | str = False,
 ) -> Translator:
-    """A translator ready to use; with others, of an ensemble.
+    """A translator ready to use; with others, of an ensemble; with a shortlist, see `transduce.load`.
 
     Raises InputError where the models' folders are not for the engine, if one is named.
     """
@@ -53,7 +54,15 @@ def open_translator(
             )
         if engine == "pytorch" and isinstance(one, ExportedModel):
             raise InputError(f"{path} is exported for CTranslate2; give the model that was exported")
-    return Translator(*(at_precision(one, precision) for one in models))
+    models = [at_precision(one, precision) for one in models]
+    return Translator(*models, shortlist=find_shortlist(model, models[0], shortlist))
+
+
+def which_shortlist(use_shortlist: bool, file: str | None) -> bool | str:
+    """The model's own or that of a file, if any, as two options say; InputError if both are given."""
+    if use_shortlist and file is not None:
+        raise InputError("--shortlist and --shortlist-file exclude each other; leave one of them out")
+    return use_shortlist if file is None else file
 
 
 def make_beam(**options: object) -> Beam:

@@ -10,6 +10,12 @@ InferencePrecision = Annotated[
     Literal["float32", "bfloat16", "int8"],
     typer.Option(help="bfloat16 and int8 (on a CPU) are faster on many machines, and less exact."),
 ]
+UseShortlist = Annotated[
+    bool, typer.Option("--shortlist", help="Look only at likely tokens, by what `transduce shortlist` has learned.")
+]
+ShortlistFile = Annotated[
+    str | None, typer.Option(help="The same by this file, instead of the one in the model's folder.")
+]
 Engine = Annotated[
     Literal["pytorch", "ctranslate2"] | None,
     typer.Option(help="What must run the model; whatever its folder is for unless given."),

@@ -79,13 +79,13 @@ class TestSet:
         return self.sources
 
 
-def open_system(path: str, device: str, precision: InferencePrecision) -> System:
+def open_system(path: str, device: str, precision: InferencePrecision, shortlist: bool | str = False) -> System:
     """A model's or run's folder as a translator, a file (or -, standard input) as the outputs it holds."""
     if path == "-" or Path(path).is_file():
         return list(read_lines(path))
     if not Path(path).is_dir():
         raise InputError(f"{path}: no such model; expected the folder of a model or of a run, or a file of outputs")
-    return open_translator(path, device, precision)
+    return open_translator(path, device, precision, shortlist=shortlist)
 
 
 def warn_of_case(path: str, system: System, lowercase: bool) -> None:

@@ -15,7 +15,9 @@ from transduce.cli.options import (
     Model,
     Normalization,
     Quiet,
+    ShortlistFile,
     Threads,
+    UseShortlist,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ def translate(
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
+    shortlist: UseShortlist = False,
+    shortlist_file: ShortlistFile = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -71,13 +75,15 @@ def translate(
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
     from transduce.cli.decoding import Report, make_search, read_glossary, requests_of
-    from transduce.cli.model import open_translator, set_threads
+    from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.streams import lines_of, text_output
 
     set_threads(threads)
     search = make_search(context)
     requests = requests_of(lines_of(input), prefix, prefix_file, read_glossary(glossary, search))
-    translator = open_translator(model, device, precision, with_ or [], engine)
+    translator = open_translator(
+        model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file)
+    )
     report = Report()
     with text_output(output) as stream:
         for chunk in requests:

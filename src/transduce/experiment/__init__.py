@@ -3,14 +3,18 @@
 from transduce.experiment.average import Average, average
 from transduce.experiment.recipe import ExperimentConfig, Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
+from transduce.experiment.shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
 
 __all__ = [
     "Average",
     "ExperimentConfig",
+    "LearnedShortlist",
     "Recipe",
     "RunResult",
+    "ShortlistSettings",
     "average",
     "describe_recipe",
+    "learn_shortlist",
     "load_recipe",
     "recipes",
     "train",

@@ -13,6 +13,8 @@ from transduce.inference.decoding import decode
 from transduce.inference.ensemble import Ensemble
 from transduce.inference.exported import ExportedModel, Model
 from transduce.inference.requests import Piece, Wishes
+from transduce.inference.shortlist import Shortlist
+from transduce.inference.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
 from transduce.search.choices import Search
@@ -36,11 +38,12 @@ class Engine(Protocol):
 
 
 class PyTorchEngine:
-    """A bundle's model, on its device and at its precision; with others, an ensemble."""
+    """A bundle's model, on its device and at its precision; with others, an ensemble, with a shortlist, fewer words."""
 
-    def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:
+    def __init__(self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None) -> None:
         models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
         self.bundle = bundle
+        self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
 
     @property
@@ -56,14 +59,23 @@ class PyTorchEngine:
             tensor.to(self.bundle.device)
             for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         )
-        return decode(self.bundle, self.model, ids, is_real, pieces, wishes, search)
+        vocabulary = Vocabulary.of(wishes.tokenizer, lambda: wishes.edges)
+        return decode(self.bundle, self.model, ids, is_real, pieces, vocabulary, search, self.shortlist)
 
 
-def engine_for(model: Model, *others: Model) -> Engine:
-    """The engine that runs the model, or the ensemble of it and others; InputError for one with an exported model."""
+def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None) -> Engine:
+    """The engine that runs the model, or the ensemble of it and others.
+
+    Raises InputError for an ensemble with an exported model, or a shortlist for one.
+    """
     exported = next((one for one in (model, *others) if isinstance(one, ExportedModel)), None)
     if exported is None:
-        return PyTorchEngine(*cast(Sequence[ModelBundle], (model, *others)))
+        return PyTorchEngine(*cast(Sequence[ModelBundle], (model, *others)), shortlist=shortlist)
+    if shortlist is not None:
+        raise InputError(
+            f"{exported.folder} is an exported model, which takes no shortlist; leave it out, or give the model that "
+            "was exported"
+        )
     if others:
         raise InputError(
             f"{exported.folder} is an exported model, which cannot be one of several; leave the others out"

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from transduce.bundle import find_bundle
 from transduce.errors import InputError
 from transduce.inference.batches import batches_of
 from transduce.inference.engines import engine_for
 from transduce.inference.exported import Model, open_model
 from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.requests import Piece, Request, Wishes
+from transduce.inference.shortlist import FILE as SHORTLIST
+from transduce.inference.shortlist import Shortlist
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
@@ -58,15 +61,16 @@ class Candidate:
 class Translator:
     """Translates with a bundle's model, on the device and at the precision that the model has, or an exported one.
 
-    Further bundles of the same vocabularies make an ensemble, whose probabilities are the mean of all models'.
-    Raises InputError where the vocabularies differ, or for an ensemble with an exported model.
+    Further bundles of the same vocabularies make an ensemble, whose probabilities are the mean of all models'. With a
+    shortlist, only its tokens are searched, and probabilities are those among them. Raises InputError where the
+    vocabularies differ, or for an ensemble with an exported model or a shortlist for one.
     """
 
-    def __init__(self, bundle: Model, *others: Model) -> None:
+    def __init__(self, bundle: Model, *others: Model, shortlist: Shortlist | None = None) -> None:
         self.bundle = bundle
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
-        self.engine = engine_for(bundle, *others)
+        self.engine = engine_for(bundle, *others, shortlist=shortlist)
         longest = min(one.config.longest_source for one in (bundle, *others))
         limit = self.engine.source_limit
         self.longest_source = min(longest, limit - 1 if limit else longest)
@@ -140,14 +144,29 @@ class Translator:
 
 
 def load(
-    path: str | Path, *others: str | Path, device: str = "cpu", precision: InferencePrecision = "float32"
+    path: str | Path,
+    *others: str | Path,
+    device: str = "cpu",
+    precision: InferencePrecision = "float32",
+    shortlist: bool | str | Path = False,
 ) -> Translator:
     """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
 
-    Raises CheckpointError for one that is not whole, InputError for models that do not go together or an exported one
-    at another precision than its own, ConfigError for a precision that the device lacks.
+    With a shortlist (True: the one in the first model's folder; or a file), only likely tokens are searched. Raises
+    CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
+    exported one at another precision than its own or with a shortlist, or a shortlist that is not there or not the
+    model's, ConfigError for a precision that the device lacks.
     """
-    return Translator(*(at_precision(open_model(one, device), precision) for one in (path, *others)))
+    models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
+    return Translator(*models, shortlist=find_shortlist(path, models[0], shortlist))
+
+
+def find_shortlist(path: str | Path, model: Model, asked: bool | str | Path) -> Shortlist | None:
+    """The shortlist that is asked for, if one is: a file, or (True) the one in the folder of the model from `path`."""
+    if asked is False:
+        return None
+    file = find_bundle(Path(path)) / SHORTLIST if asked is True else Path(asked)
+    return Shortlist.load(file, model.tokenizers)
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:

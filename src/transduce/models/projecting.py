@@ -1,11 +1,16 @@
 """Decoders that end in an output layer, which an objective may apply for itself where and when it needs logits."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Generic
 
-from torch import nn
+from jaxtyping import Int
+from torch import Tensor, nn
+from torch.nn import functional
 
 from transduce.models.interface import State
+from transduce.nn.quantization import Int8Linear
 from transduce.shapes import Hidden, Logits, Tokens
 
 
@@ -22,3 +27,11 @@ class ProjectingDecoder(nn.Module, ABC, Generic[State]):
         """See Decoder."""
         hidden, state = self.read(tokens, state)
         return self.output(hidden), state
+
+    def projection(self, tokens: Int[Tensor, " tokens"]) -> Callable[[Hidden], Logits]:
+        """The output layer for these tokens alone."""
+        output: nn.Module = self.output
+        if isinstance(output, Int8Linear):  # as `quantize` leaves it
+            return output.of_outputs(tokens)
+        bias = None if self.output.bias is None else self.output.bias[tokens]
+        return partial(functional.linear, weight=self.output.weight[tokens], bias=bias)

@@ -39,6 +39,15 @@ class Int8Linear(nn.Module):
             outputs += self.bias
         return outputs.unflatten(0, inputs.shape[:-1])
 
+    def of_outputs(self, chosen: Tensor) -> "Int8Linear":
+        """The same layer with these of its outputs alone."""
+        part = Int8Linear.__new__(Int8Linear)
+        nn.Module.__init__(part)
+        part.register_buffer("weight", self.weight[:, chosen])
+        part.register_buffer("scale", self.scale[chosen])
+        part.register_buffer("bias", None if self.bias is None else self.bias[chosen])
+        return part
+
 
 def quantize(model: nn.Module) -> None:
     """Make all linear layers of a model 8-bit, in place, but for those that score positions in recurrent attention."""

@@ -1,0 +1,78 @@
+"""The target tokens that a sentence's translation may be written in, by the tokens of its source; and their file."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Bool, Int
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from transduce.errors import CheckpointError, InputError
+from transduce.files import new_file, save_tensors
+from transduce.shapes import Mask, Tokens
+from transduce.text.tokenizer import Tokenizers
+
+FILE = "shortlist.safetensors"
+FORMAT = "1"
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """Target tokens that each source token is likely to be translated to, and those that any sentence may hold."""
+
+    lists: Int[Tensor, "source_vocabulary most"]
+    """Short ones are filled up with tokens of `always`."""
+    always: Int[Tensor, " tokens"]
+    """The most frequent tokens and the special ones."""
+    target_vocabulary: int
+
+    def allowed(self, source: Tokens, is_real: Mask) -> Bool[Tensor, "rows target_vocabulary"]:
+        """Which target tokens stand in each sentence's list, to which padding adds nothing."""
+        allowed = torch.zeros(len(source), self.target_vocabulary, dtype=torch.bool, device=source.device)
+        listed = self.lists[source].masked_fill(~is_real[..., None], int(self.always[0]))  # [rows, time, most]
+        allowed.scatter_(1, listed.flatten(1), True)
+        allowed[:, self.always] = True
+        return allowed
+
+    def to(self, device: torch.device) -> "Shortlist":
+        """The same on a device."""
+        return Shortlist(self.lists.to(device), self.always.to(device), self.target_vocabulary)
+
+    def save(self, path: Path, tokenizers: Tokenizers) -> None:
+        """Write a file, bound to the tokenizers whose tokens these are."""
+        tensors = {"lists": self.lists.int(), "always": self.always.int()}
+        facts = {"format": FORMAT, "tokenizers": _fingerprint(tokenizers)}
+        with new_file(path) as new:
+            save_tensors(tensors, new, facts)
+
+    @staticmethod
+    def load(path: Path, tokenizers: Tokenizers) -> "Shortlist":
+        """Read a file.
+
+        Raises InputError where there is none, or for one that was learned for other tokenizers, CheckpointError for one
+        that is damaged.
+        """
+        if not path.is_file():
+            raise InputError(f"{path}: no such shortlist; learn one with: transduce shortlist MODEL")
+        try:
+            with safe_open(path, framework="pt") as file:
+                facts = file.metadata() or {}
+                if facts.get("format", FORMAT) != FORMAT:
+                    raise CheckpointError(
+                        f"{path} has format {facts['format']}, but this Transduce reads {FORMAT}; learn it anew"
+                    )
+                if facts["tokenizers"] != _fingerprint(tokenizers):
+                    raise InputError(
+                        f"{path} was learned for other tokenizers than the model's; learn one with: transduce "
+                        "shortlist MODEL"
+                    )
+                lists, always = (file.get_tensor(name).long() for name in ("lists", "always"))
+        except (SafetensorError, KeyError) as error:
+            raise CheckpointError(f"{path} is damaged, or no shortlist ({error}); learn it anew") from None
+        return Shortlist(lists, always, len(tokenizers.target))
+
+
+def _fingerprint(tokenizers: Tokenizers) -> str:
+    return hashlib.sha256(f"{tokenizers.source.content} {tokenizers.target.content}".encode()).hexdigest()

@@ -1,0 +1,84 @@
+"""A trained model that writes only some tokens, which get numbers of their own: its output layer is spared the rest."""
+
+from dataclasses import dataclass, replace
+from typing import Generic
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from transduce.models.interface import EncoderDecoder, Memory, State
+from transduce.models.projecting import ProjectingDecoder
+from transduce.shapes import Logits, Mask, Tokens
+
+
+@dataclass(frozen=True)
+class NarrowState(Generic[State]):
+    """The state of the model itself, and what each sentence may write."""
+
+    inner: State
+    penalty: Float[Tensor, "sentences tokens"]
+    """0 for what it may write, else -inf."""
+
+    def expand(self, rows_per_sentence: int) -> "NarrowState[State]":
+        """See DecoderState."""
+        return replace(self, inner=self.inner.expand(rows_per_sentence))
+
+    def reorder(self, rows: Tensor) -> "NarrowState[State]":
+        """See DecoderState."""
+        return replace(self, inner=self.inner.reorder(rows))
+
+    def select(self, sentences: Tensor) -> "NarrowState[State]":
+        """See DecoderState."""
+        return NarrowState(self.inner.select(sentences), self.penalty[sentences])
+
+
+class NarrowModel(Generic[State]):
+    """See models/interface.py for its promises; a target token goes by its place among those kept.
+
+    Logits of what a sentence may not write are -inf, so that no sentence's probabilities depend on the others' tokens.
+
+    Args:
+        model: has a decoder that ends in an output layer.
+        kept: the model's numbers of the tokens.
+        allowed: which of them each sentence may write.
+    """
+
+    def __init__(
+        self,
+        model: EncoderDecoder[State],
+        kept: Int[Tensor, " tokens"],
+        allowed: Bool[Tensor, "sentences tokens"],
+    ) -> None:
+        assert isinstance(model.decoder, ProjectingDecoder)
+        self.model = model
+        self.kept = kept
+        self.penalty = torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed, -torch.inf)
+        self.read = model.decoder.read
+        self.project = model.decoder.projection(kept)
+
+    @property
+    def source_limit(self) -> int | None:
+        """The model's."""
+        return self.model.source_limit
+
+    @property
+    def target_limit(self) -> int | None:
+        """The model's."""
+        return self.model.target_limit
+
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """As the model does."""
+        return self.model.encode(source, is_real)
+
+    def start(self, memory: Memory) -> NarrowState[State]:
+        """The model's state before the first target token."""
+        return NarrowState(self.model.start(memory), self.penalty)
+
+    def decoder(self, tokens: Tokens, state: NarrowState[State]) -> tuple[Logits, NarrowState[State]]:
+        """The model's logits for the tokens kept."""
+        hidden, inner = self.read(self.kept[tokens], state.inner)
+        logits = self.project(hidden)
+        by_sentence = logits.unflatten(0, (len(state.penalty), -1))  # [sentences, rows, time, tokens]
+        by_sentence += state.penalty[:, None, None]
+        return logits, replace(state, inner=inner)
