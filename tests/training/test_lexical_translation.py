@@ -76,14 +76,15 @@ def test_lists_are_by_probability_then_number_and_filled_up() -> None:
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 99))
-def test_samples_are_no_larger_than_asked_and_spread_over_all_stores(first: int, second: int, most: int) -> None:
+def test_samples_are_as_large_as_asked_and_spread_evenly_over_all_stores(first: int, second: int, most: int) -> None:
     stores = [store_of([([0], [number % TARGETS])] * count) for number, count in enumerate((first, second))]
     sample = PairSample.spread(stores, most)
-    assert abs(len(sample) - min(most, first + second)) < len(stores)
-    for places, count in zip(sample.chosen, (first, second), strict=True):
-        gaps = np.diff(places)
-        assert not len(gaps) or gaps.max() - gaps.min() <= 1
-        assert places[0] == 0 and places[-1] < count
+    assert len(sample) == min(most, first + second)
+    one, other = sample.chosen
+    assert not len(other) or other[-1] < second
+    places = [*one, *(first + other)]
+    gaps = np.diff(places)
+    assert places[0] == 0 and (not len(gaps) or gaps.max() - gaps.min() <= 1)
 
 
 def test_pairs_of_too_many_links_are_left_out_and_nothing_else_left_is_an_error(

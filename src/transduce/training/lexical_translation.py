@@ -39,12 +39,18 @@ class PairSample:
 
     @staticmethod
     def spread(stores: Sequence[TokenStore], most_pairs: int) -> "PairSample":
-        """As many pairs, or all there are, of each store in proportion; DataError if all are too long."""
-        share = min(1.0, most_pairs / sum(len(store) for store in stores))
-        chosen = []
+        """So many pairs, or all there are, spread evenly over the stores, less those that are too long.
+
+        Raises DataError if all are too long.
+        """
+        total = sum(len(store) for store in stores)
+        count = min(most_pairs, total)
+        spread = np.arange(count) * total // count
+        chosen, first = [], 0
         for store in stores:
-            places = np.arange(0, len(store), 1 / share).astype(np.int64)
+            places = spread[(spread >= first) & (spread < first + len(store))] - first
             chosen.append(places[_links_of(store, places) <= LINKS_AT_ONCE])
+            first += len(store)
         sample = PairSample(stores, chosen)
         if not len(sample):
             raise DataError(
