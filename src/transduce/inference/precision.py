@@ -7,7 +7,10 @@ import torch
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.exported import ExportedModel
-from transduce.nn.quantization import quantize
+from transduce.nn.few_rows import FewRowsLinear
+from transduce.nn.quantization import Int8Linear
+from transduce.nn.replacing import replace_linear_layers
+from transduce.nn.self_attention import join_projections
 
 InferencePrecision = Literal["float32", "bfloat16", "int8"]
 
@@ -16,22 +19,27 @@ AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
 
 
 def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
-    """The model, which computes so from now on; InputError for an exported one, ConfigError where it cannot."""
-    if precision == "float32":
-        return model
-    if not isinstance(model, ModelBundle):
+    """The model, which computes so from now on and is made ready for it: it can no longer be trained or saved.
+
+    Raises InputError for an exported one, ConfigError where it cannot.
+    """
+    if isinstance(model, ModelBundle):
+        _set_precision(model, precision)
+    elif precision != "float32":
         raise InputError(
             f"precision {precision} is not for an exported model, whose precision was chosen with --quantization when "
             "it was exported; leave it out"
         )
-    _set_precision(model, precision)
     return model
 
 
 def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
+    if precision == "int8" and bundle.device.type != "cpu":
+        raise ConfigError(f"--precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")
+    join_projections(bundle.model)
     if precision == "bfloat16":
         bundle.model.to(torch.bfloat16)
     elif precision == "int8":
-        if bundle.device.type != "cpu":
-            raise ConfigError(f"--precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")
-        quantize(bundle.model)
+        replace_linear_layers(bundle.model, Int8Linear)
+    elif bundle.device.type == "cpu":
+        replace_linear_layers(bundle.model, FewRowsLinear)

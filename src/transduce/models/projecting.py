@@ -2,14 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Generic
 
 from jaxtyping import Int
 from torch import Tensor, nn
-from torch.nn import functional
 
 from transduce.models.interface import State
+from transduce.nn.few_rows import FewRowsLinear
+from transduce.nn.linear import outputs_of
 from transduce.nn.quantization import Int8Linear
 from transduce.shapes import Hidden, Logits, Tokens
 
@@ -31,7 +31,6 @@ class ProjectingDecoder(nn.Module, ABC, Generic[State]):
     def projection(self, tokens: Int[Tensor, " tokens"]) -> Callable[[Hidden], Logits]:
         """The output layer for these tokens alone."""
         output: nn.Module = self.output
-        if isinstance(output, Int8Linear):  # as `quantize` leaves it
+        if isinstance(output, Int8Linear | FewRowsLinear):  # which a model that is made ready to translate has
             return output.of_outputs(tokens)
-        bias = None if self.output.bias is None else self.output.bias[tokens]
-        return partial(functional.linear, weight=self.output.weight[tokens], bias=bias)
+        return outputs_of(self.output, tokens)

@@ -16,6 +16,7 @@ from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, causal_mask, padding_mask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
+from transduce.nn.self_attention import SelfAttention
 from transduce.nn.state import AttentionState
 from transduce.shapes import Hidden, Mask, Tokens
 
@@ -165,7 +166,7 @@ class TransformerEncoder(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network."""
 
-    def __init__(self, attention: "SelfAttention", feed_forward: FeedForward, residuals: list[Residual]) -> None:
+    def __init__(self, attention: SelfAttention, feed_forward: FeedForward, residuals: list[Residual]) -> None:
         super().__init__()
         self.attention = attention
         self.feed_forward = feed_forward
@@ -215,7 +216,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(
         self,
-        attention: "SelfAttention",
+        attention: SelfAttention,
         cross_attention: MultiHeadAttention,
         feed_forward: FeedForward,
         residuals: list[Residual],
@@ -250,30 +251,6 @@ class DecoderLayer(nn.Module):
         hidden = self.around_attention(hidden, attend_to_target)
         hidden = self.around_cross_attention(hidden, attend_to_source)
         return self.around_feed_forward(hidden, self.feed_forward), cache
-
-
-class SelfAttention(nn.Module):
-    """Attention of a sequence to itself, and to the keys and values kept from its earlier part."""
-
-    def __init__(self, attention: MultiHeadAttention, rotary: Rotary | None) -> None:
-        super().__init__()
-        self.attention = attention
-        self.rotary = rotary
-
-    def empty_cache(self, like: Hidden) -> Cache:
-        """What is kept before the first position."""
-        part = self.attention
-        keys = like.new_empty(len(like), part.heads, 0, part.key_dim)
-        return Cache(KeysValues(keys, like.new_empty(len(like), part.heads, 0, part.value_dim)), 0)
-
-    def forward(self, hidden: Hidden, may_attend: AttentionMask | None, cache: Cache) -> tuple[Hidden, Cache]:
-        """[rows, time, dim] to the same shape, and the keys and values of all positions so far."""
-        queries, new = self.attention.queries(hidden), self.attention.project(hidden)
-        if self.rotary:
-            start = cache.length
-            queries, new = self.rotary(queries, start), KeysValues(self.rotary(new.keys, start), new.values)
-        cache = cache.append(new)
-        return self.attention(queries, cache.known, may_attend), cache
 
 
 class Embedding(nn.Module):

@@ -107,12 +107,12 @@ class MultiHeadAttention(nn.Module):
 
     def queries(self, hidden: Hidden) -> Heads:
         """One query a head and position."""
-        return self._split(self.query(hidden))
+        return split_heads(self.query(hidden), self.heads)
 
     def project(self, hidden: Hidden) -> KeysValues:
         """Keys and values of what is attended to."""
         keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
-        return KeysValues(self._split(keys), self._split(values))
+        return KeysValues(split_heads(keys, self.heads), split_heads(values, self.heads))
 
     def forward(
         self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
@@ -133,5 +133,7 @@ class MultiHeadAttention(nn.Module):
 
         return attend
 
-    def _split(self, projected: Hidden) -> Heads:
-        return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [rows, heads, time, head_dim]
+
+def split_heads(projected: Hidden, heads: int) -> Heads:
+    """What a projection gives, [rows, time, heads * head_dim], apart for each head."""
+    return projected.view(*projected.shape[:-1], heads, -1).transpose(1, 2)  # [rows, heads, time, head_dim]

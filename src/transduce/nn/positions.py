@@ -68,7 +68,7 @@ class Rotary(nn.Module):
         """Queries or keys [rows, heads, time, head_dim], the first at position start."""
         stop = start + heads.shape[2]
         turns = _turns(_round_up(stop), self.head_dim, heads.device)[start:stop]  # [time, head_dim / 2]
-        pairs = torch.view_as_complex(heads.float().contiguous().unflatten(-1, (-1, 2)))
+        pairs = torch.view_as_complex(heads.float().contiguous().view(*heads.shape[:-1], -1, 2))
         return torch.view_as_real(pairs * turns).flatten(-2).to(heads.dtype)
 
 

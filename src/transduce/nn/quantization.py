@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from transduce.nn.source_attention import SourceAttention
-
 LARGEST = 127  # of a signed byte
 
 
@@ -31,13 +29,13 @@ class Int8Linear(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """[..., inputs] to [..., outputs]."""
-        rows = inputs.flatten(0, -2)
+        rows = inputs.reshape(-1, inputs.shape[-1])
         scale = _scale(rows)
         sums = torch._int_mm(_to_bytes(rows, scale), self.weight)  # int32
         outputs = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
         if self.bias is not None:
             outputs += self.bias
-        return outputs.unflatten(0, inputs.shape[:-1])
+        return outputs.view(*inputs.shape[:-1], len(self.scale))
 
     def of_outputs(self, chosen: Tensor) -> "Int8Linear":
         """The same layer with these of its outputs alone."""
@@ -47,15 +45,6 @@ class Int8Linear(nn.Module):
         part.register_buffer("scale", self.scale[chosen])
         part.register_buffer("bias", None if self.bias is None else self.bias[chosen])
         return part
-
-
-def quantize(model: nn.Module) -> None:
-    """Make all linear layers of a model 8-bit, in place, but for those that score positions in recurrent attention."""
-    for name, child in model.named_children():
-        if isinstance(child, nn.Linear):
-            setattr(model, name, Int8Linear(child))
-        elif not isinstance(child, SourceAttention):  # its scores use their matrices in parts
-            quantize(child)
 
 
 def _scale(rows: Tensor) -> Tensor:

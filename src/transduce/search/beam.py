@@ -134,17 +134,19 @@ def follow(
 
         are_finished = ends & candidates.totals.isfinite() & (counts < share)[..., None]
         are_finished[..., share:] = False
-        counts += are_finished.sum(2)
-        places = are_finished.nonzero()[:, 0]
-        for sentence, text, log_probability, is_longest in zip(
-            sentences[places].tolist(),
-            history[places, candidates.rows[are_finished], 1:].tolist(),
-            candidates.totals[are_finished].tolist(),
-            (length >= limits.longest[sentences[places]]).tolist(),
-            strict=True,
-        ):
-            score = beam.normalize(log_probability, length)
-            finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
+        some_finished = bool(are_finished.any())
+        if some_finished:  # at most steps none has, and all this is spared
+            counts += are_finished.sum(2)
+            places = are_finished.nonzero()[:, 0]
+            for sentence, text, log_probability, is_longest in zip(
+                sentences[places].tolist(),
+                history[places, candidates.rows[are_finished], 1:].tolist(),
+                candidates.totals[are_finished].tolist(),
+                (length >= limits.longest[sentences[places]]).tolist(),
+                strict=True,
+            ):
+                score = beam.normalize(log_probability, length)
+                finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
 
         going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
         scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
@@ -157,6 +159,8 @@ def follow(
         elif beam.size > 1:
             state = state.reorder(from_rows)
 
+        if not some_finished and length < limits.some_must_end:
+            continue
         searched = (counts < share).any(1) & (length < limits.longest[sentences])
         if not searched.all():
             kept = searched.nonzero()[:, 0]

@@ -1,0 +1,66 @@
+"""Attention of a sequence to itself, and to what is kept of its earlier part."""
+
+import torch
+from torch import nn
+
+from transduce.nn.attention import Heads, KeysValues, MultiHeadAttention, split_heads
+from transduce.nn.cache import Cache
+from transduce.nn.linear import linear_layer
+from transduce.nn.masks import AttentionMask
+from transduce.nn.positions import Rotary
+from transduce.shapes import Hidden
+
+
+class SelfAttention(nn.Module):
+    """Attention of a sequence to itself, and to the keys and values kept from its earlier part."""
+
+    def __init__(self, attention: MultiHeadAttention, rotary: Rotary | None) -> None:
+        super().__init__()
+        self.attention = attention
+        self.rotary = rotary
+        self.joint: nn.Module | None = None
+
+    def empty_cache(self, like: Hidden) -> Cache:
+        """What is kept before the first position."""
+        part = self.attention
+        keys = like.new_empty(len(like), part.heads, 0, part.key_dim)
+        return Cache(KeysValues(keys, like.new_empty(len(like), part.heads, 0, part.value_dim)), 0)
+
+    def forward(self, hidden: Hidden, may_attend: AttentionMask | None, cache: Cache) -> tuple[Hidden, Cache]:
+        """[rows, time, dim] to the same shape, and the keys and values of all positions so far."""
+        queries, new = self._project(hidden, cache.length)
+        cache = cache.append(new)
+        return self.attention(queries, cache.known, may_attend), cache
+
+    @torch.no_grad()
+    def join(self) -> None:
+        """Make queries, keys and values by one product from now on, and turn queries and keys at once."""
+        apart = (self.attention.query, self.attention.key_value)
+        self.joint = linear_layer(
+            torch.cat([layer.weight for layer in apart]), torch.cat([layer.bias for layer in apart])
+        )
+        del self.attention.query, self.attention.key_value
+
+    def _project(self, hidden: Hidden, start: int) -> tuple[Heads, KeysValues]:
+        """Queries, keys and values of positions from `start` on, told their positions."""
+        part = self.attention
+        if self.joint is None:
+            queries, new = part.queries(hidden), part.project(hidden)
+            if self.rotary:
+                queries, new = self.rotary(queries, start), KeysValues(self.rotary(new.keys, start), new.values)
+            return queries, new
+        both, values = self.joint(hidden).split_with_sizes(
+            [2 * part.heads * part.key_dim, part.heads * part.value_dim], -1
+        )
+        matched = split_heads(both, 2 * part.heads)
+        if self.rotary:
+            matched = self.rotary(matched, start)
+        queries, keys = matched.chunk(2, 1)
+        return queries, KeysValues(keys, split_heads(values, part.heads))
+
+
+def join_projections(model: nn.Module) -> None:
+    """Join the projections of every self-attention of a trained model, in place; parameters change their names."""
+    for module in model.modules():
+        if isinstance(module, SelfAttention):
+            module.join()
