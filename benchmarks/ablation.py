@@ -62,6 +62,7 @@ def train(out: Path, seed: int, smoothing: float, updates: int) -> Path:
     run = out / f"smoothing-{smoothing}-seed-{seed}"
     changes = [f"seed={seed}", f"training.label_smoothing={smoothing}", f"training.updates={updates}"]
     every = max(updates // 20, 1)
+    changes += [f"optimizer.schedule.warmup={updates // 4}"]  # the recipe's is meant for trainings thrice as long
     changes += [f"checkpoint={{every_updates={every}, keep_last={AVERAGED}}}", f"validation.every_updates={4 * every}"]
     transduce.train(load_recipe("multi30k", changes), run, resume=True, observers=[Lines(sys.stderr)])
     if not (run / "average").exists():
