@@ -19,6 +19,7 @@ from file_server import FileServer
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
+from transduce.files import locked
 
 
 def run_log(run: Path) -> list[dict[str, object]]:
@@ -99,6 +100,26 @@ def test_a_finished_run_goes_on_to_a_better_model(recipe_file: Path, tmp_path: P
         losses.append(transduce.train(recipe, tmp_path / "run", resume=True).validation["loss"])
         assert ModelBundle.load(tmp_path / "run").history["validation"]["loss"] == losses[-1]
     assert losses[1] < losses[0]
+
+
+def test_two_never_train_in_one_folder(tiny_run: Path, recipe_file: Path, tmp_path: Path) -> None:
+    kept = (tiny_run / "log.jsonl").read_bytes()
+    with locked(tiny_run), pytest.raises(ConfigError, match="another process is training in"):
+        transduce.train(load_recipe(str(recipe_file), ["training.updates=40"]), tiny_run, resume=True)
+    assert (tiny_run / "log.jsonl").read_bytes() == kept
+
+    new = tmp_path / "new"
+    new.mkdir()
+    with locked(new):
+        with pytest.raises(ConfigError, match="another process is training in"):
+            transduce.train(load_recipe(str(recipe_file)), new)
+        assert new.exists()
+
+
+def test_what_fails_before_training_leaves_no_folder(recipe_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="training text yields only"):
+        transduce.train(load_recipe(str(recipe_file), ["tokenizer.size=100000"]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_resumed_run_keeps_its_settings(tiny_run: Path, recipe_file: Path) -> None:

@@ -5,7 +5,7 @@ import errno
 import pytest
 from safetensors import SafetensorError
 
-from transduce.files import new_folder, save_tensors, write_text
+from transduce.files import locked, new_folder, save_tensors, write_text
 
 
 def names(folder):
@@ -76,3 +76,10 @@ def test_a_full_disk_is_an_error_of_the_system_for_tensors_too(tmp_path, monkeyp
     with pytest.raises(OSError, match="No space left") as caught:
         save_tensors({}, tmp_path / "weights.safetensors")
     assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_lock_ends_with_its_block(tmp_path):
+    with locked(tmp_path), pytest.raises(BlockingIOError), locked(tmp_path, wait=False):
+        pass
+    with locked(tmp_path, wait=False):
+        pass

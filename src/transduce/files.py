@@ -1,5 +1,6 @@
 """Writing so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -63,6 +64,14 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] |
         if found is None:
             raise
         raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from None
+
+
+@contextmanager
+def locked(folder: Path, wait: bool = True) -> Iterator[None]:
+    """Keep all other processes that ask for it out of a folder; BlockingIOError if one is there and not waited for."""
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))  # released with the file
+        yield
 
 
 def sync(path: Path) -> None:

@@ -1,6 +1,8 @@
 """Wires a run together: from a recipe to a trained model in a folder."""
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from transduce.evaluation.metrics import score_bleu
 from transduce.experiment.preparation import Prepared, prepare
 from transduce.experiment.recipe import ExperimentConfig, Recipe, first_difference, load_recipe, record
 from transduce.experiment.validation import build_validator, probe_texts
-from transduce.files import write_text
+from transduce.files import locked, write_text
 from transduce.inference.translator import Translator
 from transduce.objectives.translation import Translation
 from transduce.text.datasets import DataConfig, Splits, open_splits
@@ -82,7 +84,7 @@ def train(
         recipe = Recipe("experiment", recipe, Path())
     run = out or Path("runs") / recipe.name
     place = local_device(torch.device(device))
-    with join_processes(place) as processes:
+    with join_processes(place) as processes, _alone_in(run) if processes.is_first else nullcontext():
         return _train(recipe, run, resume, processes, observers, tell if processes.is_first else _say_nothing, place)
 
 
@@ -104,7 +106,6 @@ def _train(
     splits = open_splits(config.data, recipe.folder, announce(tell))
     prepared = prepare(recipe, splits, checkpoint, processes, tell)
     if processes.is_first:
-        run.mkdir(parents=True, exist_ok=True)
         write_text(run / "experiment.toml", to_toml(recorded))
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
@@ -190,6 +191,24 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
     except CheckpointError:
         return None
     return before.get("test") if before["updates"] == best.history["updates"] else None
+
+
+@contextmanager
+def _alone_in(run: Path) -> Iterator[None]:
+    """Keep others that would train in this folder out of it; it is gone again if nothing was written there."""
+    run.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(run, wait=False))
+        except BlockingIOError:
+            raise ConfigError(
+                f"another process is training in {run}; wait until it has ended, or choose another folder with --out"
+            ) from None
+        try:
+            yield
+        finally:
+            if [path.name for path in run.iterdir()] == [".lock"]:
+                shutil.rmtree(run)
 
 
 def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:

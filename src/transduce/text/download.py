@@ -1,6 +1,5 @@
 """Public files into a folder of the cache: resumed after a break, verified, and never half there under their name."""
 
-import fcntl
 import hashlib
 import http.client
 import json
@@ -13,7 +12,6 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +19,7 @@ from typing import IO, Any
 import pooch
 
 from transduce.errors import DataError
-from transduce.files import write_text
+from transduce.files import locked, write_text
 
 RECORD = "downloads.json"
 ATTEMPTS = 4  # in a row that bring nothing
@@ -88,7 +86,7 @@ def retrieve(remote: Remote, folder: Path, progress: Progress | None = None) -> 
     or lacks a file.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    with locked(folder):
         record = Record.read(folder)
         if all(is_intact(folder / name, record.files.get(name)) for name in remote.keep):
             return
@@ -251,13 +249,6 @@ def _write(content: IO[bytes] | None, path: Path) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file
-        yield
 
 
 def _describe(error: Exception) -> str:
