@@ -1,6 +1,7 @@
 """The command `transduce`: its verbs, and how each kind of failure ends."""
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -54,7 +55,17 @@ def common(
 
 def main() -> None:
     """Run the command; every failure is one line on standard error and an exit status."""
+    _share_cores()
     sys.exit(run(app))
+
+
+def _share_cores() -> None:
+    """Let threads that wait for each other sleep soon, before PyTorch starts them; what the user has set stays.
+
+    GNU's OpenMP lets them spin for about a millisecond, which starves everybody on a machine that has other work.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 
 def run(command: Callable[[], object]) -> int:
