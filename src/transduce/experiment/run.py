@@ -1,8 +1,7 @@
 """Wires a run together: from a recipe to a trained model in a folder."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -195,7 +194,8 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
 
 @contextmanager
 def _alone_in(run: Path) -> Iterator[None]:
-    """Keep others that would train in this folder out of it; it is gone again if nothing was written there."""
+    """Keep others that would train in this folder out of it; if nothing was written there, it is as it was before."""
+    new = [folder for folder in (run, *run.parents) if not folder.exists()]
     run.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         try:
@@ -208,7 +208,10 @@ def _alone_in(run: Path) -> Iterator[None]:
             yield
         finally:
             if [path.name for path in run.iterdir()] == [".lock"]:
-                shutil.rmtree(run)
+                (run / ".lock").unlink()
+                with suppress(OSError):  # another process may have put something there
+                    for folder in new:
+                        folder.rmdir()
 
 
 def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
