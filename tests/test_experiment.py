@@ -102,6 +102,16 @@ def test_a_finished_run_goes_on_to_a_better_model(recipe_file: Path, tmp_path: P
     assert losses[1] < losses[0]
 
 
+def test_a_change_takes_the_place_of_the_setting_it_is_instead_of() -> None:
+    changes = ["training.updates=20", "batching.target_tokens=500", "validation.every_updates=5"]
+    config = load_recipe("multi30k-words", changes).config
+    assert (config.training.updates, config.training.epochs) == (20, None)
+    assert (config.batching.target_tokens, config.batching.sentences) == (500, None)
+    assert (config.validation.every_updates, config.validation.every_epochs) == (5, None)
+    with pytest.raises(ConfigError, match="either updates or epochs"):
+        load_recipe("multi30k-words", ["training.updates=20", "training.epochs=2"])
+
+
 def test_two_never_train_in_one_folder(tiny_run: Path, recipe_file: Path, tmp_path: Path) -> None:
     kept = (tiny_run / "log.jsonl").read_bytes()
     with locked(tiny_run), pytest.raises(ConfigError, match="another process is training in"):

@@ -20,6 +20,15 @@ from transduce.training.optimizer import OptimizerConfig
 from transduce.training.trainer import TrainingConfig, ValidationConfig
 
 PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
+RIVALS = {
+    "training.updates": "training.epochs",
+    "training.epochs": "training.updates",
+    "batching.target_tokens": "batching.sentences",
+    "batching.sentences": "batching.target_tokens",
+    "validation.every_updates": "validation.every_epochs",
+    "validation.every_epochs": "validation.every_updates",
+}
+"""Settings of which only one may be given: a change of one takes the place of the other."""
 
 
 class ExperimentConfig(Settings, frozen=True):
@@ -74,7 +83,7 @@ def describe_recipe(name: str) -> str:
 
 
 def load_recipe(name_or_file: str, overrides: Sequence[str] = ()) -> Recipe:
-    """A built-in recipe by its name, or a TOML file, with `key=value` changes."""
+    """A built-in recipe by its name, or a TOML file, with `key=value` changes, which undo what they are instead of."""
     if name_or_file.endswith(".toml"):
         path = Path(name_or_file)
     elif name_or_file in recipes():
@@ -83,9 +92,20 @@ def load_recipe(name_or_file: str, overrides: Sequence[str] = ()) -> Recipe:
         raise ConfigError(
             f"no recipe '{name_or_file}'; there are {', '.join(recipes())}; a file of your own must end in .toml"
         )
-    tree = override(read_toml(path), overrides)
+    tree = override(_without_rivals(read_toml(path), overrides), overrides)
     origin = str(path) if name_or_file.endswith(".toml") else name_or_file
     return Recipe(path.stem, convert(tree, ExperimentConfig, origin), path.parent)
+
+
+def _without_rivals(tree: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """A recipe's settings but for those that a change is given instead of."""
+    rivals = {RIVALS.get(assignment.partition("=")[0].strip()) for assignment in overrides}
+    return {
+        table: {key: value for key, value in inner.items() if f"{table}.{key}" not in rivals}
+        if isinstance(inner, dict)
+        else inner
+        for table, inner in tree.items()
+    }
 
 
 def record(recipe: Recipe, run: Path) -> ExperimentConfig:
