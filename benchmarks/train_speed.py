@@ -18,10 +18,10 @@ from peers.report import PAGE, describe_machine, draw_bars, table, write_between
 from transduce.config import to_tree
 from transduce.experiment import load_recipe
 
-OURS = "Transduce in two processes"
+OURS = "Transduce"
 SYSTEMS = [
-    System("Transduce", "transduce", "train_transduce", {"precision": "auto", "processes": 1}),
-    System(OURS, "transduce", "train_transduce", {"precision": "auto", "processes": 2}),
+    System(OURS, "transduce", "train_transduce", {"precision": "auto", "processes": 1}),
+    System("Transduce in two processes", "transduce", "train_transduce", {"precision": "auto", "processes": 2}),
     System("JoeyNMT", "joeynmt", "train_joeynmt"),
     System("eole float32", "eole", "train_eole", {"precision": "float32"}),
     System("eole bfloat16", "eole", "train_eole", {"precision": "bfloat16"}),
