@@ -166,6 +166,24 @@ def test_when_a_process_that_the_command_started_dies_the_run_ends_in_one_line(
     assert len(errors.splitlines()) == 1 and "another process of this run has ended" in errors
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs the threads' names in /proc")
+def test_no_thread_that_exchanged_gradients_outlives_the_run(recipe_file: Path, tmp_path: Path) -> None:
+    """One that is alive while the interpreter ends may abort the process."""
+    script = """
+import sys
+from pathlib import Path
+from transduce.cli.main import app, run
+status = run(app)
+print(*(name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")))
+sys.exit(status)
+"""
+    arguments = ["train", recipe_file, "training.updates=2", "--processes", 2, "--quiet", "--out", tmp_path / "run"]
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    output, _ = finish(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    threads = output.splitlines()[-1]
+    assert threads and "gloo" not in threads
+
+
 @pytest.mark.parametrize("change", ["training.updates=none", "data.train=['none.en', 'none.de']"])
 def test_a_mistake_is_told_once(recipe_file: Path, tmp_path: Path, change: str) -> None:
     process = start(recipe_file, change, "--processes", 2, "--out", tmp_path / "run")

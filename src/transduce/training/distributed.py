@@ -1,5 +1,6 @@
 """One run on several processes, as torchrun starts them: each works through a part of every update's batch."""
 
+import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -95,6 +96,9 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
     if count == 1:
         yield Processes()
         return
+    # PyTorch imports it at some time anyway, and its functions keep the group of that moment as their default; but the
+    # threads of a group that is kept are never joined, and abort the process if the interpreter ends before them.
+    importlib.import_module("torch.distributed.nn.functional")
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
         yield Processes(distributed.get_rank(), count)
