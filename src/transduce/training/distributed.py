@@ -13,6 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 
+from transduce.training.gradient_sums import GradientSums
+
 T = TypeVar("T")
 PATIENCE = timedelta(hours=2)  # the others wait while the first process reads data or validates
 
@@ -24,6 +26,7 @@ class Processes:
     rank: int = 0
     """Number of this process, from 0."""
     count: int = 1
+    gradient_sums: GradientSums | None = None
 
     @property
     def is_first(self) -> bool:
@@ -52,12 +55,13 @@ class Processes:
         """
         if self.count == 1:
             return
+        assert self.gradient_sums is not None
         parameters = list(parameters)
-        gradients = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in parameters]
-        flat = torch.cat([gradient.flatten() for gradient in gradients])
-        self.add_up(flat)
-        for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-            parameter.grad = part.view_as(parameter)
+        for parameter in parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        with _naming_failure():
+            self.gradient_sums.add_up([parameter.grad for parameter in parameters if parameter.grad is not None])
 
     def from_first(self, make: Callable[[], T]) -> T:
         """What `make` gives in the first process, in all of them."""
@@ -101,7 +105,9 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
     importlib.import_module("torch.distributed.nn.functional")
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
-        yield Processes(distributed.get_rank(), count)
+        rank = distributed.get_rank()
+        can_share = device.type == "cpu" and os.environ.get("LOCAL_WORLD_SIZE") == str(count)
+        yield Processes(rank, count, GradientSums(rank, count, can_share))
         with _naming_failure():
             distributed.barrier()  # none leaves while another still listens to it
     finally:

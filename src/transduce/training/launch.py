@@ -25,7 +25,8 @@ def beside(arguments: Sequence[str], count: int) -> Iterator[None]:
     if count == 1 or _is_started(count):
         yield
         return
-    places = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    sizes = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    places = {**sizes, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     with tempfile.TemporaryFile() as said:
         others = [
             subprocess.Popen(
