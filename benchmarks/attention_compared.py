@@ -2,10 +2,10 @@
 
     python benchmarks/attention_compared.py --out runs/bench/attention --minutes 10
 
-Each cell is one training on Multi30k, German to English, with the data, tokenizer and batches of the recipe
-`multi30k`, and Adam; recurrent models get the width at which they have as many parameters as the recipe's Transformer.
-How many updates fit into the time is measured first. What is finished is not done again, what was stopped goes on. At
-the end: a table (table.md), all scores (comparison.json), and BLEU by source length (by_length.png), on
+Each cell is one training on Multi30k, German to English, with the data and tokenizer of the recipe `multi30k`, the same
+batches, dropout and Adam; recurrent models get the width at which they have as many parameters as the recipe's
+Transformer. How many updates fit into the time is measured first. What is finished is not done again, what was stopped
+goes on. At the end: a table (table.md), all scores (comparison.json), and BLEU by source length (by_length.png), on
 test_2016_flickr.
 """
 
@@ -39,6 +39,7 @@ ATTENTIONS = {
 }
 TRANSFORMER = "transformer"
 VOCABULARY = 8000
+DROPOUT = 0.3
 TRIED = 12  # updates from whose second half the speed is measured
 
 
@@ -70,9 +71,9 @@ def main() -> None:
 
 
 def changes_for(system: str) -> list[str]:
-    """What makes the recipe one of a system: nothing for the Transformer, else a recurrent model of its size."""
+    """What makes the recipe one of a system: dropout for the Transformer, else a recurrent model of its size."""
     if system == TRANSFORMER:
-        return []
+        return [f"model.dropout={DROPOUT}"]
     wanted = parameters(load_recipe("multi30k").config.model)
     narrow, wide = 16, 4096
     while wide - narrow > 2:  # the count grows with the width
@@ -86,7 +87,7 @@ def model_of(system: str, width: int) -> list[str]:
     """A decoder of a width, and an encoder whose two directions are together as wide."""
     attention = ", ".join(f"{key} = {value!r}" for key, value in ATTENTIONS[system].items())
     sizes = f"dim = 256, encoder_dim = {width // 2}, decoder_dim = {width}"
-    return [f"model={{kind = 'recurrent', {sizes}, tie = 'all', dropout = 0.3, attention = {{{attention}}}}}"]
+    return [f"model={{kind = 'recurrent', {sizes}, tie = 'all', dropout = {DROPOUT}, attention = {{{attention}}}}}"]
 
 
 def parameters(model: Any) -> int:
@@ -101,7 +102,8 @@ def cell(changes: list[str], updates: int) -> Recipe:
     more = [f"training.updates={updates}", f"checkpoint.every_updates={every}", f"validation.every_updates={every}"]
     schedule = f"{{kind = 'linear', warmup = {max(updates // 5, 1)}}}"
     more += [f"optimizer={{kind = 'adam', learning_rate = 3e-3, schedule = {schedule}}}"]
-    return load_recipe("multi30k", [*changes, *more, "training.report_every=6", "training.accumulate=4"])
+    batches = ["batching={target_tokens=4096, groups=8}", "training.accumulate=4"]
+    return load_recipe("multi30k", [*changes, *more, *batches, "training.report_every=6"])
 
 
 def updates_within(seconds: float, run: Path, changes: list[str]) -> int:
