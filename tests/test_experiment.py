@@ -56,6 +56,17 @@ def test_the_model_kept_is_the_one_of_lowest_validation_loss(tiny_run: Path) -> 
     assert ModelBundle.load(tiny_run).history["updates"] == int(best["checkpoint"])
 
 
+def test_the_model_kept_is_the_one_of_highest_bleu_if_so_asked(recipe_file: Path, tmp_path: Path) -> None:
+    changes = ["validation.best_by=bleu", "training.updates=40", "optimizer.learning_rate=0.05"]
+    transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "run")
+    scores = [line for line in run_log(tmp_path / "run") if "validation" in line]
+    highest = max(scores, key=lambda line: line["validation"]["bleu"])
+    best = msgspec.json.decode((tmp_path / "run" / "best.json").read_bytes())
+    assert best == {"checkpoint": f"{highest['update']:06d}", "validation": highest["validation"]}
+    lowest = min(scores, key=lambda line: line["validation"]["loss"])
+    assert lowest["update"] != highest["update"], "the two would agree anyway: change the run"
+
+
 def test_the_same_seed_gives_the_same_model(tiny_run: Path, recipe_file: Path, tmp_path: Path) -> None:
     transduce.train(load_recipe(str(recipe_file)), tmp_path / "again")
     for name, tensor in weights(tiny_run).items():

@@ -13,7 +13,7 @@ def average(
     last: Annotated[
         int | None, typer.Option(min=1, help="Average so many of the newest checkpoints; all unless given.")
     ] = None,
-    best: Annotated[int | None, typer.Option(min=1, help="Average so many of lowest validation loss.")] = None,
+    best: Annotated[int | None, typer.Option(min=1, help="Average so many of best validation.")] = None,
     out: Annotated[Path | None, typer.Option(help="The model's folder; RUN/average unless given.")] = None,
     json: Json = False,
 ) -> None:

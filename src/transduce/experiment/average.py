@@ -37,7 +37,7 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     Args:
         run: a run's folder.
         last: how many of the newest checkpoints; all that the run has kept unless this or `best` is given.
-        best: how many of those with the lowest validation loss.
+        best: how many of those with the best validation.
         out: the new model's folder, `RUN/average` unless given.
 
     Raises InputError where the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one.

@@ -31,19 +31,21 @@ def build_validator(
         store.source.lengths + 1, store.target.lengths + 1, BatchingConfig(target_tokens=VALIDATION_TOKENS)
     )
 
-    wants_exact_match = config.validation.exact_match or config.data.is_generated
+    asked = config.validation
+    wants_bleu = asked.bleu or asked.best_by == "bleu"
+    wants_exact_match = asked.exact_match or asked.best_by == "exact_match" or config.data.is_generated
 
     def batch(pairs: NDArray[np.int64]) -> Batch:
         return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], bundle.special)
 
     def validate(model: nn.Module) -> dict[str, float]:
         scores = measure_loss(model, (batch(pairs) for pairs in plan))
-        if config.validation.bleu or wants_exact_match:
+        if wants_bleu or wants_exact_match:
             pairs = list(splits.validation)
             translations = Translator(replace(bundle, model=model)).translate([p.source for p in pairs], Beam(size=1))
             outputs, references = [t.text for t in translations], [p.target for p in pairs]
             folds_case = (config.tokenizer.target or config.tokenizer).folds_case
-            if config.validation.bleu:
+            if wants_bleu:
                 scores["bleu"] = score_bleu(outputs, references, folds_case).score
             if wants_exact_match:
                 scores["exact_match"] = exact_match(outputs, references, folds_case)

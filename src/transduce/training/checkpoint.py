@@ -28,7 +28,7 @@ class CheckpointConfig(Settings, frozen=True):
     keep_last: int = 2
     """The latest checkpoints that stay."""
     keep_best: int = 1
-    """The checkpoints of lowest validation loss that stay."""
+    """The checkpoints of best validation that stay."""
 
     def __post_init__(self) -> None:
         if min(self.every_updates or 1, self.keep_last, self.keep_best) < 1 or (self.every_minutes or 1) <= 0:
@@ -53,8 +53,8 @@ class Position(Settings, frozen=True):
     """Batches of this epoch consumed."""
     seconds: float = 0.0
     """Time spent, over all resumes."""
-    best_loss: float | None = None
-    """Lowest validation loss so far, nats per real target token."""
+    best_cost: float | None = None
+    """Lowest cost of a validation so far: see ValidationConfig."""
     worse: int = 0
     """Validations since then."""
     reductions: int = 0
@@ -74,13 +74,13 @@ class Checkpoints:
         self._folder = run / "checkpoints"
         self._write_bundle = write_bundle
 
-    def save(self, position: Position, tensors: dict[str, Tensor], loss: float | None) -> None:
-        """Write a checkpoint, name it the best if its validation loss is, and remove those not to be kept."""
+    def save(self, position: Position, tensors: dict[str, Tensor], cost: float | None) -> None:
+        """Write a checkpoint, name it the best if its validation's cost is least, and remove those not to be kept."""
         with new_folder(self._folder / f"{position.update:06d}") as new:
             self._write_bundle(new / "bundle")
             save_tensors(tensors, new / "optimizer.safetensors")
             # The last file: a folder without it is not a checkpoint.
-            progress = {"position": msgspec.to_builtins(position), "validation_loss": loss}
+            progress = {"position": msgspec.to_builtins(position), "validation_cost": cost}
             (new / "progress.json").write_bytes(msgspec.json.encode(progress))
         self._name_best(position)
         self._prune()
@@ -102,7 +102,7 @@ class Checkpoints:
             shutil.rmtree(unfinished)
 
     def _name_best(self, position: Position) -> None:
-        names = [path.name for path, loss in _validated(self._run) if loss == position.best_loss]
+        names = [path.name for path, cost in _validated(self._run) if cost == position.best_cost]
         if names:
             best = {"checkpoint": names[0], "validation": position.scores}
             write_text(self._run / "best.json", msgspec.json.encode(best).decode())
@@ -126,7 +126,7 @@ def whole_checkpoints(run: Path) -> list[Path]:
 
 
 def best_checkpoints(run: Path, count: int) -> list[Path]:
-    """A run's checkpoints of lowest validation loss, best first; of equal ones the older."""
+    """A run's checkpoints of best validation, best first; of equal ones the older."""
     return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
 
 
@@ -167,8 +167,8 @@ def damaged(checkpoint: Path, error: Exception) -> CheckpointError:
 
 
 def _validated(run: Path) -> list[tuple[Path, float]]:
-    losses = [
-        (path, msgspec.json.decode((path / "progress.json").read_bytes())["validation_loss"])
+    costs = [
+        (path, msgspec.json.decode((path / "progress.json").read_bytes())["validation_cost"])
         for path in whole_checkpoints(run)
     ]
-    return [(path, loss) for path, loss in losses if loss is not None]
+    return [(path, cost) for path, cost in costs if cost is not None]

@@ -94,14 +94,14 @@ class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
 
 
 class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
-    """The same rate after a linear warm-up, reduced whenever the validation loss has stopped falling."""
+    """The same rate after a linear warm-up, reduced whenever validations have stopped getting better."""
 
     warmup: int = 0
     """Updates until the rate is reached."""
     reduction: float = 0.5
     """What the rate is multiplied by, 0 to 1."""
     patience: int = 2
-    """Validations without a lower loss before each reduction."""
+    """Validations without a better one before each reduction."""
 
     def __post_init__(self) -> None:
         if not 0 < self.reduction < 1 or self.patience < 1:

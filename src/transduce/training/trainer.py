@@ -4,10 +4,10 @@ import copy
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -30,7 +30,7 @@ from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.teacher_forcing import TeacherForcing
 
 Validate = Callable[[nn.Module], dict[str, float]]
-"""Scores of a model on the validation data; `loss`, in nats per real target token, decides what is best."""
+"""Scores of a model on the validation data: `loss`, in nats per real target token, and what else was asked for."""
 
 
 class TrainingConfig(Settings, frozen=True):
@@ -81,8 +81,14 @@ class ValidationConfig(Settings, frozen=True):
     exact_match: bool = False
     """Translate likewise and report the share of outputs that equal their reference, 0 to 1; for generated data sets,
     of which each source has one right output, it always is."""
+    best_by: Literal["loss", "bleu", "exact_match"] = "loss"
+    """Which score, the lowest loss or the highest of the others, makes a model the best. It is reported in any case."""
     patience: int | None = None
-    """Validations without a lower loss after which the run ends."""
+    """Validations without a better one after which the run ends."""
+
+    def cost(self, scores: Mapping[str, float]) -> float:
+        """The least for the best model."""
+        return scores["loss"] if self.best_by == "loss" else -scores[self.best_by]
 
     def __post_init__(self) -> None:
         if self.every_updates is not None and self.every_epochs is not None:
@@ -213,14 +219,14 @@ class Trainer:
                 if self.position.update % self.config.report_every == 0 or is_last:
                     self._report(norm)
                 paused_at = time.monotonic()
-                loss = self._validate(norm) if self._validation_is_due(is_last) else None
-                is_best = loss is not None and loss == self.position.best_loss
+                cost = self._validate(norm) if self._validation_is_due(is_last) else None
+                is_best = cost is not None and cost == self.position.best_cost
                 is_due = self.checkpoints.config.is_due(self.position.update, time.monotonic() - saved_at)
                 stop, save = self._agree(stop_asked(), is_due)
                 if save or stop or is_best or self.why_done:
                     self._check_finite(norm)
                     self.position = _with(self.position, seconds=time.monotonic() - began)
-                    self._save(loss)
+                    self._save(cost)
                     saved_at = time.monotonic()
                 self._tally.paused += time.monotonic() - paused_at
                 if stop and not self.why_done:
@@ -321,10 +327,10 @@ class Trainer:
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
         scores = self.processes.from_first(lambda: self.validate(self.kept.eval()))
-        loss = scores["loss"]
-        is_best = self.position.best_loss is None or loss < self.position.best_loss
+        cost = self.validation.cost(scores)
+        is_best = self.position.best_cost is None or cost < self.position.best_cost
         if is_best:
-            self.position = _with(self.position, best_loss=loss, worse=0, scores=scores)
+            self.position = _with(self.position, best_cost=cost, worse=0, scores=scores)
         else:
             self.position = _with(self.position, worse=self.position.worse + 1)
             schedule = self.rates.schedule
@@ -332,15 +338,15 @@ class Trainer:
                 self.position = _with(self.position, reductions=self.position.reductions + 1)
         for observer in self.observers:
             observer.validated(self.position.update, scores, is_best)
-        return loss
+        return cost
 
-    def _save(self, loss: float | None) -> None:
+    def _save(self, cost: float | None) -> None:
         of_each = self.processes.gather(self._own())
         if self.processes.is_first:
             tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
             if self.average:
                 tensors |= {f"masters.{name}": value for name, value in unshared_weights(self.model).items()}
-            self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), loss)
+            self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), cost)
 
     def _own(self) -> dict[str, Tensor]:
         """What differs between processes: random generators, what was counted since the last report, and what the last
