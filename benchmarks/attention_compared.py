@@ -164,7 +164,7 @@ def table(comparison: Comparison, facts: dict[str, dict[str, float]]) -> str:
 
 def draw(comparison: Comparison, systems: list[str], picture: Path) -> None:
     """BLEU over the source's length, a line a system."""
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     parts = comparison.by_length
     for system in systems:
@@ -176,7 +176,7 @@ def draw(comparison: Comparison, systems: list[str], picture: Path) -> None:
     axes.set_xlabel("words of the source")
     axes.set_ylabel("BLEU (13a, lower-cased)")
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(picture, dpi=120)
 
 
