@@ -14,7 +14,7 @@ MEMORY = Path("/dev/shm")  # Linux keeps files there in memory
 class GradientSums:
     """Adds up tensors of all processes, the same ones at each call.
 
-    Through memory that the processes share where they can: gloo's sockets take about ten times as long.
+    Through memory that the processes share where they can, which spares them gloo's sockets.
     """
 
     def __init__(self, rank: int, count: int, can_share: bool) -> None:
