@@ -4,14 +4,15 @@
 
 Each cell is one training on Multi30k, German to English, with the data and tokenizer of the recipe `multi30k`, the same
 batches, dropout and Adam; recurrent models get the width at which they have as many parameters as the recipe's
-Transformer. How many updates fit into the time is measured first. What is finished is not done again, what was stopped
-goes on. At the end: a table (table.md), all scores (comparison.json), and BLEU by source length (by_length.png), on
-test_2016_flickr.
+Transformer. How many updates fit into the time is measured first, for one after the other, twice. What is finished is
+not done again, what was stopped goes on. At the end: a table (table.md), all scores (comparison.json), and BLEU by
+source length (by_length.png), on test_2016_flickr.
 """
 
 import argparse
 import sys
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
 import msgspec
@@ -35,12 +36,14 @@ ATTENTIONS = {
     "luong general": {"kind": "luong", "score": "general"},
     "luong concat": {"kind": "luong", "score": "concat", "score_dim": 256},
     "local": {"kind": "local", "position": "predictive"},
-    "hard": {"kind": "hard", "gradient": "score_function"},
+    "hard, score function": {"kind": "hard", "gradient": "score_function"},
+    "hard, straight-through": {"kind": "hard", "gradient": "straight_through"},
 }
 TRANSFORMER = "transformer"
 VOCABULARY = 8000
 DROPOUT = 0.3
-TRIED = 12  # updates from whose second half the speed is measured
+ROUNDS = 2  # of measuring
+TRIED = 8  # updates from whose second half the speed is measured
 
 
 def main() -> None:
@@ -52,14 +55,16 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     pairs = list(open_split("multi30k", "test_2016_flickr", "de", "en"))
+    runs = {system: options.out / system.replace(",", "").replace(" ", "-") for system in options.systems}
+    for number in range(ROUNDS):
+        for system, run in runs.items():
+            time_updates(run, changes_for(system), number)
     outputs, facts = {}, {}
-    for system in options.systems:
-        changes = changes_for(system)
-        run = options.out / system.replace(" ", "-")
-        updates = updates_within(60 * options.minutes, run, changes)
-        train(cell(changes, updates), run)
+    for system, run in runs.items():
+        recipe = cell(changes_for(system), int(60 * options.minutes / seconds_per_update(run)))
+        train(recipe, run)
         outputs[system] = translate(run, pairs)
-        facts[system] = {"parameters": parameters(cell(changes, updates).config.model), **speed(run)}
+        facts[system] = {"parameters": parameters(recipe.config.model), **speed(run)}
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     ranked = sorted(outputs, key=lambda system: -score_bleu(outputs[system], references, lowercase=True).score)
     comparison = compare({system: outputs[system] for system in ranked}, sources, references, lowercase=True)
@@ -103,19 +108,23 @@ def cell(changes: list[str], updates: int) -> Recipe:
     schedule = f"{{kind = 'linear', warmup = {max(updates // 5, 1)}}}"
     more += [f"optimizer={{kind = 'adam', learning_rate = 3e-3, schedule = {schedule}}}"]
     batches = ["batching={target_tokens=4096, groups=8}", "training.accumulate=4"]
-    return load_recipe("multi30k", [*changes, *more, *batches, "training.report_every=6"])
+    return load_recipe("multi30k", [*changes, *more, *batches, f"training.report_every={TRIED // 2}"])
 
 
-def updates_within(seconds: float, run: Path, changes: list[str]) -> int:
-    """How many updates the time is enough for, from the speed of a few; measured once and kept beside the run."""
-    file = run.with_suffix(".updates.json")
-    if not file.exists():
-        trial = run.with_suffix(".trial")
-        train(cell(changes, TRIED), trial)
-        lines = [msgspec.json.decode(line) for line in (trial / "log.jsonl").read_bytes().splitlines()]
-        last = [line for line in lines if "seconds_per_update" in line][-1]
-        file.write_bytes(msgspec.json.encode(max(int(seconds / last["seconds_per_update"]), TRIED)))
-    return msgspec.json.decode(file.read_bytes(), type=int)
+def time_updates(run: Path, changes: list[str], number: int) -> None:
+    """Measure how long an update takes, once a round; kept beside the run."""
+    file = run.with_suffix(f".{number}.json")
+    if file.exists():
+        return
+    trial = run.with_suffix(f".trial-{number}")
+    train(cell(changes, TRIED), trial)
+    last = [line["seconds_per_update"] for line in log(trial) if "seconds_per_update" in line][-1]
+    file.write_bytes(msgspec.json.encode(last))
+
+
+def seconds_per_update(run: Path) -> float:
+    """The mean over all rounds."""
+    return mean(msgspec.json.decode(run.with_suffix(f".{n}.json").read_bytes(), type=float) for n in range(ROUNDS))
 
 
 def train(recipe: Recipe, run: Path) -> None:
@@ -134,9 +143,14 @@ def translate(run: Path, pairs: list[SentencePair]) -> list[str]:
 
 def speed(run: Path) -> dict[str, float]:
     """The median of target tokens a second over a run's reports, and its updates."""
-    lines = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
-    rates = sorted(line["target_tokens_per_second"] for line in lines if "target_tokens_per_second" in line)
-    return {"updates": lines[-1]["update"], "target_tokens_per_second": rates[len(rates) // 2]}
+    lines = log(run)
+    rates = [line["target_tokens_per_second"] for line in lines if "target_tokens_per_second" in line]
+    return {"updates": lines[-1]["update"], "target_tokens_per_second": median(rates)}
+
+
+def log(run: Path) -> list[dict[str, Any]]:
+    """The lines of a run's log."""
+    return [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
 
 
 def table(comparison: Comparison, facts: dict[str, dict[str, float]]) -> str:

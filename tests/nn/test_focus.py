@@ -54,7 +54,8 @@ def test_a_predicted_window_is_a_softmax_times_a_gaussian_around_where_the_state
     hidden, place = focus.hidden.weight.numpy(), focus.place.weight.numpy()
     for row, length in enumerate(LENGTHS):
         for time in range(TIME):
-            middle = length / (1 + math.exp(-float(place[0] @ np.tanh(hidden @ query[row, 0, time].numpy()))))
+            logit = float(place[0] @ np.tanh(hidden @ query[row, 0, time].numpy())) / math.sqrt(DIM)
+            middle = length / (1 + math.exp(-logit))
             places = [place for place in range(length) if abs(place - middle) <= 2]
             gaussian = np.exp(-((np.arange(KEYS) - middle) ** 2) / (2 * (2 / 2) ** 2))
             expected = softmax_over(scores[row, 0, time].numpy(), places) * gaussian

@@ -93,6 +93,10 @@ class CTranslate2Engine:
         """See Engine."""
         return self.longest
 
+    def workers(self, search: Search) -> int:
+        """See Engine; one that has all threads."""
+        return 1
+
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
         """See Engine; of searches it knows the plain beam, and pieces may ask for nothing."""
         beam = _plain_beam(pieces, search)

@@ -15,8 +15,10 @@ from transduce.inference.exported import ExportedModel, Model
 from transduce.inference.requests import Piece, Wishes
 from transduce.inference.shortlist import Shortlist
 from transduce.inference.vocabulary import Vocabulary
+from transduce.inference.workers import workers_at_most
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
+from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
 
@@ -27,6 +29,10 @@ class Engine(Protocol):
     @property
     def source_limit(self) -> int | None:
         """The most tokens a source may have, its end token included; None where any length will do."""
+        ...
+
+    def workers(self, search: Search) -> int:
+        """How many batches may be searched at the same time, each in a thread of its own."""
         ...
 
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
@@ -50,6 +56,11 @@ class PyTorchEngine:
     def source_limit(self) -> int | None:
         """See Engine."""
         return self.model.source_limit
+
+    def workers(self, search: Search) -> int:
+        """See Engine; with a coverage penalty one alone, since for it attention is recorded, whoever computes it."""
+        is_recorded = isinstance(search, Beam) and search.coverage_penalty > 0
+        return 1 if self.bundle.device.type != "cpu" or is_recorded else workers_at_most()
 
     @torch.inference_mode()
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:

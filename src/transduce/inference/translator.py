@@ -11,10 +11,12 @@ from transduce.errors import InputError
 from transduce.inference.batches import batches_of
 from transduce.inference.engines import engine_for
 from transduce.inference.exported import Model, open_model
+from transduce.inference.memory import keep_free_memory
 from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.requests import Piece, Request, Wishes
 from transduce.inference.shortlist import FILE as SHORTLIST
 from transduce.inference.shortlist import Shortlist
+from transduce.inference.workers import at_the_same_time
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
@@ -23,7 +25,7 @@ from transduce.text.tokenizer import Tokenizer
 LINES_AT_ONCE = 1000
 """Sentences held at a time: enough to sort by length, however long the input is."""
 
-TOKENS_AT_ONCE = 4096
+TOKENS_AT_ONCE = 6144
 """Padded source tokens times hypotheses of a batch."""
 
 
@@ -105,14 +107,20 @@ class Translator:
         return [self._join(request, [next(found) for _ in line]) for request, line in zip(requests, lines, strict=True)]
 
     def _search(self, pieces: list[Piece], search: Search) -> list[list[Hypothesis]]:
-        results: dict[int, list[Hypothesis]] = {}
+        batches: list[list[int]] = []
         for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
             chosen = [i for i, piece in enumerate(pieces) if bool(piece.required) == is_constrained]
             lengths = [len(pieces[i].source) + 1 for i in chosen]
-            for places in batches_of(lengths, TOKENS_AT_ONCE // search.rows):
-                batch = [chosen[place] for place in places]
-                found = self.engine.search([pieces[i] for i in batch], self._wishes, search)
-                results.update(zip(batch, found, strict=True))
+            batches += [[chosen[i] for i in batch] for batch in batches_of(lengths, TOKENS_AT_ONCE // search.rows)]
+        batches.reverse()  # the longest first, so that none is left alone at the end
+        results: dict[int, list[Hypothesis]] = {}
+        found = at_the_same_time(
+            lambda batch: self.engine.search([pieces[i] for i in batch], self._wishes, search),
+            batches,
+            self.engine.workers(search),
+        )
+        for batch, hypotheses in zip(batches, found, strict=True):
+            results.update(zip(batch, hypotheses, strict=True))
         return [results[i] for i in range(len(pieces))]
 
     def _join(self, request: Request, pieces: list[list[Hypothesis]]) -> Translation:
@@ -157,6 +165,7 @@ def load(
     exported one at another precision than its own or with a shortlist, or a shortlist that is not there or not the
     model's, ConfigError for a precision that the device lacks.
     """
+    keep_free_memory()
     models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
     return Translator(*models, shortlist=find_shortlist(path, models[0], shortlist))
 

@@ -14,9 +14,9 @@ from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
-from transduce.nn.masks import AttentionMask, SourceMask, causal_mask, padding_mask
+from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
-from transduce.nn.self_attention import SelfAttention
+from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
 from transduce.shapes import Hidden, Mask, Tokens
 
@@ -175,7 +175,7 @@ class EncoderLayer(nn.Module):
     def forward(self, hidden: Hidden, may_attend: AttentionMask) -> Hidden:
         """[sentences, time, dim] to the same shape."""
         hidden = self.around_attention(
-            hidden, lambda x: self.attention(x, may_attend, self.attention.empty_cache(x))[0]
+            hidden, lambda x: self.attention(x, Span(0, x.shape[1]), may_attend, self.attention.empty_cache(x))[0]
         )
         return self.around_feed_forward(hidden, self.feed_forward)
 
@@ -196,19 +196,20 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         """A state that has read nothing."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
-        return AttentionState(source, padding_mask(memory.is_real), cache)
+        return AttentionState(source, padding_mask(memory.is_real), cache, position=0)
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See ProjectingDecoder."""
-        state = state.settled()
-        hidden = self.embedding(tokens, state.position)
-        time = tokens.shape[1]
-        may_attend = causal_mask(time, state.position + time, tokens.device)
+        start, time = state.position, tokens.shape[1]
+        embedded = self.embedding(tokens, start)
+        may_attend, past = state.extend(time)
+        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
-            hidden, cache = layer(hidden, may_attend, cache, source, state.source_may_attend)
+            hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
-        return self.norm(hidden), replace(state, cache=tuple(caches))
+        after = replace(state, cache=tuple(caches), position=start + time, past=past)
+        return self.norm(hidden).view_as(embedded), after
 
 
 class DecoderLayer(nn.Module):
@@ -230,6 +231,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         hidden: Hidden,
+        span: Span,
         may_attend: AttentionMask | None,
         cache: Cache,
         source: KeysValues,
@@ -239,12 +241,12 @@ class DecoderLayer(nn.Module):
 
         def attend_to_target(x: Hidden) -> Hidden:
             nonlocal cache
-            x, cache = self.attention(x, may_attend, cache)
+            x, cache = self.attention(x, span, may_attend, cache)
             return x
 
         def attend_to_source(x: Hidden) -> Hidden:
             sentences = len(source_may_attend)
-            folded = x.reshape(sentences, -1, x.shape[-1])  # [sentences, rows_per_sentence * time, dim]
+            folded = x.view(sentences, -1, x.shape[-1])  # [sentences, rows_per_sentence * time, dim]
             queries = self.cross_attention.queries(folded)
             return self.cross_attention(queries, source, source_may_attend).view_as(x)
 

@@ -1,5 +1,6 @@
 """Where a recurrent decoder looks, given how well each source position matches: everywhere, near a place, or at one."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -60,7 +61,11 @@ class NearSameTime(nn.Module):
 
 class NearPredicted(nn.Module):
     """Local attention, predictive (Luong et al. 2015, eq. 9 and 10, local-p): softmax over p - window to p + window,
-    times a Gaussian around p of standard deviation window / 2, where p = length * sigmoid(v · tanh(W s))."""
+    times a Gaussian around p of standard deviation window / 2, where p = length * sigmoid(v · tanh(W s) / sqrt(d)).
+
+    d is the width of s. The division is ours: Adam moves every weight of v equally far, so that without it the sum soon
+    left what a sigmoid can tell apart, and the window stood at an end of the source for good.
+    """
 
     def __init__(self, window: int, query_dim: int, initialization: RecurrentInitialization) -> None:
         super().__init__()
@@ -73,7 +78,8 @@ class NearPredicted(nn.Module):
     def forward(self, scores: Scores, query: Queries, may_attend: SourceMask, times: Tensor) -> Focused:
         """See Focus."""
         length = may_attend.sum(-1, keepdim=True)  # [rows, 1, 1, 1]
-        center = length * self.place(torch.tanh(self.hidden(query))).float().sigmoid()  # [rows, 1, queries, 1]
+        logit = self.place(torch.tanh(self.hidden(query))).float() / math.sqrt(query.shape[-1])
+        center = length * logit.sigmoid()  # [rows, 1, queries, 1]
         weights = normalize_scores(scores, window_mask(may_attend, center, self.window))
         distance = torch.arange(may_attend.shape[-1], device=center.device) - center
         return Focused(weights * torch.exp(-2 * (distance / self.window) ** 2).to(weights.dtype))

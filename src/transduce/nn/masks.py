@@ -9,6 +9,7 @@ from transduce.shapes import Mask
 
 AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
 SourceMask = Bool[Tensor, "sentences 1 1 source_time"]
+Past = Bool[Tensor, "sentences hypotheses _"]  # of the keys that a sentence's hypotheses share, those of each
 
 
 def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:
@@ -24,6 +25,21 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "
     if queries == 1:
         return None
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)[None, None]
+
+
+def masks_side_by_side(past: Past, time: int) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Past]:
+    """For hypotheses that share their keys, of which each may attend to its past and to `time` new ones that it adds.
+
+    The new keys, and the queries, stand hypothesis by hypothesis. The second is the past of what will follow.
+    """
+    sentences, rows, _ = past.shape
+    own = torch.eye(rows, dtype=torch.bool, device=past.device).repeat_interleave(time, 1)
+    after = torch.cat([past, own.expand(sentences, -1, -1)], -1)
+    if time == 1:
+        return after[:, None], after
+    mask = after.repeat_interleave(time, 1)  # [sentences, rows * time, keys + rows * time]
+    mask[..., past.shape[2] :] &= own.new_ones(time, time).tril().repeat(rows, rows)
+    return mask[:, None], after
 
 
 def window_mask(

@@ -4,9 +4,9 @@ import math
 from functools import lru_cache
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from transduce.nn.attention import Heads
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden
 
@@ -64,9 +64,9 @@ class Rotary(nn.Module):
         assert head_dim % 2 == 0, "dimensions are turned in pairs"
         self.head_dim = head_dim
 
-    def forward(self, heads: Heads, start: int) -> Heads:
-        """Queries or keys [rows, heads, time, head_dim], the first at position start."""
-        stop = start + heads.shape[2]
+    def forward(self, heads: Float[Tensor, "*any time head_dim"], start: int) -> Float[Tensor, "*any time head_dim"]:
+        """Queries or keys at positions start, start + 1, ..."""
+        stop = start + heads.shape[-2]
         turns = _turns(_round_up(stop), self.head_dim, heads.device)[start:stop]  # [time, head_dim / 2]
         pairs = torch.view_as_complex(heads.float().contiguous().view(*heads.shape[:-1], -1, 2))
         return torch.view_as_real(pairs * turns).flatten(-2).to(heads.dtype)

@@ -1,5 +1,7 @@
 """Attention of a sequence to itself, and to what is kept of its earlier part."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
@@ -9,6 +11,15 @@ from transduce.nn.linear import linear_layer
 from transduce.nn.masks import AttentionMask
 from transduce.nn.positions import Rotary
 from transduce.shapes import Hidden
+
+
+@dataclass(frozen=True)
+class Span:
+    """Positions that follow one another."""
+
+    start: int
+    time: int
+    """How many."""
 
 
 class SelfAttention(nn.Module):
@@ -26,9 +37,14 @@ class SelfAttention(nn.Module):
         keys = like.new_empty(len(like), part.heads, 0, part.key_dim)
         return Cache(KeysValues(keys, like.new_empty(len(like), part.heads, 0, part.value_dim)), 0)
 
-    def forward(self, hidden: Hidden, may_attend: AttentionMask | None, cache: Cache) -> tuple[Hidden, Cache]:
-        """[rows, time, dim] to the same shape, and the keys and values of all positions so far."""
-        queries, new = self._project(hidden, cache.length)
+    def forward(
+        self, hidden: Hidden, span: Span, may_attend: AttentionMask | None, cache: Cache
+    ) -> tuple[Hidden, Cache]:
+        """[rows, time, dim] to the same shape, and the keys and values of all positions so far.
+
+        A row may hold several sequences side by side, all of the same span.
+        """
+        queries, new = self._project(hidden, span)
         cache = cache.append(new)
         return self.attention(queries, cache.known, may_attend), cache
 
@@ -41,22 +57,22 @@ class SelfAttention(nn.Module):
         )
         del self.attention.query, self.attention.key_value
 
-    def _project(self, hidden: Hidden, start: int) -> tuple[Heads, KeysValues]:
-        """Queries, keys and values of positions from `start` on, told their positions."""
+    def _project(self, hidden: Hidden, span: Span) -> tuple[Heads, KeysValues]:
+        """Queries, keys and values, told their positions."""
         part = self.attention
         if self.joint is None:
             queries, new = part.queries(hidden), part.project(hidden)
-            if self.rotary:
-                queries, new = self.rotary(queries, start), KeysValues(self.rotary(new.keys, start), new.values)
-            return queries, new
+            return self._turn(queries, span), KeysValues(self._turn(new.keys, span), new.values)
         both, values = self.joint(hidden).split_with_sizes(
             [2 * part.heads * part.key_dim, part.heads * part.value_dim], -1
         )
-        matched = split_heads(both, 2 * part.heads)
-        if self.rotary:
-            matched = self.rotary(matched, start)
-        queries, keys = matched.chunk(2, 1)
+        queries, keys = self._turn(split_heads(both, 2 * part.heads), span).chunk(2, 1)
         return queries, KeysValues(keys, split_heads(values, part.heads))
+
+    def _turn(self, heads: Heads, span: Span) -> Heads:
+        if self.rotary is None:
+            return heads
+        return self.rotary(heads.unflatten(2, (-1, span.time)), span.start).flatten(2, 3)
 
 
 def join_projections(model: nn.Module) -> None:

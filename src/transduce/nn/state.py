@@ -4,12 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 from transduce.nn.cache import Cache
-from transduce.nn.masks import SourceMask
+from transduce.nn.masks import AttentionMask, Past, SourceMask, causal_mask, masks_side_by_side
+
+FEW = 16
+"""Up to so many hypotheses of a sentence share a row of the cache."""
 
 Same = TypeVar("Same", bound="DecoderState")  # typing.Self cannot be checked while tests run
 
@@ -45,8 +48,10 @@ class Chooser(Protocol):
 class AttentionState:
     """The state of a stack of attention layers: projected source, and keys and values of all earlier positions.
 
-    The source is never copied for the hypotheses of a sentence; a decoder folds them into the query axis. The cache
-    is copied at most once a call: `expand`, `reorder` and `select` only note whose past each hypothesis goes on from.
+    The source is never copied for the hypotheses of a sentence; a decoder folds them into the query axis. Neither is
+    the cache, as long as they are few: the keys of all of them stand side by side, each in its place for good, and
+    `past` says which of them a hypothesis goes on from. So `reorder` moves no keys. Many hypotheses would look past
+    many keys that are none of theirs; they have a row of the cache each.
     """
 
     source: tuple[KeysValues, ...]
@@ -54,39 +59,47 @@ class AttentionState:
     source_may_attend: SourceMask
     """Which tokens of each source are real."""
     cache: tuple[Cache, ...]
-    """One a layer."""
-    rows: Int[Tensor, " rows"] | None = None
-    """The cache's row that each hypothesis goes on from; None where each has its own."""
+    """One a layer; rows are sentences where `past` is given, else hypotheses."""
+    position: int
+    """How many tokens have been read."""
+    past: Past | None = None
+    """Which of its sentence's keys are each hypothesis's own; None where each has a row of the cache to itself."""
     rows_per_sentence: int = 1
-
-    @property
-    def position(self) -> int:
-        """How many tokens have been read."""
-        return self.cache[0].length
-
-    def settled(self) -> "AttentionState":
-        """The same with a row of the cache for each hypothesis."""
-        if self.rows is None:
-            return self
-        return replace(self, cache=tuple(layer.select(self.rows) for layer in self.cache), rows=None)
 
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
         assert self.rows_per_sentence == 1, "a state is expanded once"
+        if 1 < rows_per_sentence <= FEW:
+            past = torch.ones_like(self.source_may_attend[:, 0, :, :1]).expand(-1, rows_per_sentence, self.position)
+            return replace(self, past=past, rows_per_sentence=rows_per_sentence)
         state = self.reorder(_expanded(self.source_may_attend, rows_per_sentence))
         return replace(state, rows_per_sentence=rows_per_sentence)
 
     def reorder(self, rows: Tensor) -> "AttentionState":
         """See DecoderState."""
-        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+        if self.past is None:
+            return replace(self, cache=tuple(layer.select(rows) for layer in self.cache))
+        return replace(self, past=self.past.flatten(0, 1).index_select(0, rows).view_as(self.past))
 
     def select(self, sentences: Tensor) -> "AttentionState":
         """See DecoderState."""
+        rows = _rows_of(sentences, self.rows_per_sentence) if self.past is None else sentences
         return replace(
-            self.reorder(_rows_of(sentences, self.rows_per_sentence)),
+            self,
             source=tuple(layer.select(sentences) for layer in self.source),
             source_may_attend=self.source_may_attend.index_select(0, sentences),
+            cache=tuple(layer.select(rows) for layer in self.cache),
+            past=None if self.past is None else self.past.index_select(0, sentences),
         )
+
+    def extend(self, time: int) -> tuple[AttentionMask | None, Past | None]:
+        """What the next `time` tokens of each hypothesis may attend to, themselves among it, and `past` after them.
+
+        Queries are those of a row of the cache, hypothesis by hypothesis; None where all may attend to all.
+        """
+        if self.past is None:
+            return causal_mask(time, self.position + time, self.source_may_attend.device), None
+        return masks_side_by_side(self.past, time)
 
 
 @dataclass(frozen=True)
