@@ -70,7 +70,7 @@ class AttentionState:
         """See DecoderState."""
         assert self.rows_per_sentence == 1, "a state is expanded once"
         if 1 < rows_per_sentence <= FEW:
-            past = torch.ones_like(self.source_may_attend[:, 0, :, :1]).expand(-1, rows_per_sentence, self.position)
+            past = self.source_may_attend.new_ones(len(self.source_may_attend), rows_per_sentence, self.position)
             return replace(self, past=past, rows_per_sentence=rows_per_sentence)
         state = self.reorder(_expanded(self.source_may_attend, rows_per_sentence))
         return replace(state, rows_per_sentence=rows_per_sentence)
