@@ -103,7 +103,7 @@ def parameters(model: Any) -> int:
 
 def cell(changes: list[str], updates: int) -> Recipe:
     """The recipe of a system, validated and kept a few times in its run."""
-    every = max(updates // 5, 1)
+    every = max(updates // 5, TRIED)
     more = [f"training.updates={updates}", f"checkpoint.every_updates={every}", f"validation.every_updates={every}"]
     schedule = f"{{kind = 'linear', warmup = {max(updates // 5, 1)}}}"
     more += [f"optimizer={{kind = 'adam', learning_rate = 3e-3, schedule = {schedule}}}"]
