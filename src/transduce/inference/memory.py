@@ -1,6 +1,7 @@
 """What the C library does with memory that is free again."""
 
 import ctypes
+import sys
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 KEPT_BYTES = 256 * 2**20
@@ -13,7 +14,7 @@ def keep_free_memory() -> None:
     Else it gives the logits of every step back to the system, which clears the pages anew at the next step: an eighth
     of the time in which a file is translated.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(TRIM_THRESHOLD, KEPT_BYTES)
         mallopt(MMAP_THRESHOLD, LARGEST_BYTES)
