@@ -37,6 +37,7 @@ SYSTEMS = [
     System(OURS, "transduce", "translate_transduce", {"precision": "float32"}),
     System("Transduce bfloat16", "transduce", "translate_transduce", {"precision": "bfloat16"}),
     System(FASTEST, "transduce", "translate_transduce", {"precision": "int8"}),
+    System("Transduce int8 compiled", "transduce", "translate_transduce", {"precision": "int8", "compile": True}),
     System("CTranslate2 float32", "ctranslate2", "translate_ctranslate2", {"precision": "float32"}),
     System("CTranslate2 int8", "ctranslate2", "translate_ctranslate2", {"precision": "int8"}),
     System("Marian", "transformers", "translate_marian"),

@@ -15,7 +15,8 @@ from transduce.search.beam import Beam
 def main() -> None:
     job = json.loads(sys.argv[1])
     torch.set_num_threads(job["threads"])
-    translator = transduce.load(job["transduce_model"], precision=job["precision"])
+    precision, compile = job["precision"], job.get("compile", False)
+    translator = transduce.load(job["transduce_model"], precision=precision, compile=compile)
     beam = Beam(
         size=job["beam_size"],
         length_penalty=job["length_penalty"],
@@ -28,7 +29,8 @@ def main() -> None:
         return [translation.text for translation in translator.translate(texts, beam)]
 
     texts = Path(job["text"]).read_text(encoding="utf-8").split("\n")[:-1]
-    report_translation(job, texts, translate, version=transduce.__version__, precision=job["precision"])
+    form = f"{precision}, compiled" if compile else precision
+    report_translation(job, texts, translate, version=transduce.__version__, precision=form)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,9 @@ def test_rotary_scores_depend_on_relative_distance_alone(query_at: int, key_at: 
     assert_close(here, there, rtol=1e-4, atol=1e-4)
 
 
-def test_rotary_turns_pairs_by_their_own_angles() -> None:
+@pytest.mark.parametrize("is_compiling", [False, True])
+def test_rotary_turns_pairs_by_their_own_angles(is_compiling: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: is_compiling)
     torch.manual_seed(2)
     heads = torch.randn(2, 3, 5, 4)
     turned = Rotary(4)(heads, 7)
@@ -63,6 +65,15 @@ def test_rotary_turns_pairs_by_their_own_angles() -> None:
             x, y = heads[:, :, time, 2 * pair], heads[:, :, time, 2 * pair + 1]
             assert_close(turned[:, :, time, 2 * pair], x * math.cos(angle) - y * math.sin(angle))
             assert_close(turned[:, :, time, 2 * pair + 1], x * math.sin(angle) + y * math.cos(angle))
+
+
+@pytest.mark.parametrize("kind", [SinusoidalPositions, Rotary])
+def test_positions_have_no_end(kind: type[SinusoidalPositions] | type[Rotary]) -> None:
+    torch.manual_seed(3)
+    hidden = torch.randn(2, 3000, 4)
+    at_once = kind(4)(hidden, 0)
+    in_parts = kind(4)
+    assert_close(torch.cat([in_parts(hidden[:, :7], 0), in_parts(hidden[:, 7:], 7)], 1), at_once, rtol=1e-3, atol=1e-3)
 
 
 def test_rotary_needs_pairs() -> None:

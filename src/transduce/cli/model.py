@@ -8,6 +8,7 @@ import torch
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.exported import ExportedModel, open_model
+from transduce.inference.memory import keep_free_memory
 from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.translator import Translator, find_shortlist
 from transduce.search.beam import Beam
@@ -41,11 +42,13 @@ def open_translator(
     others: Sequence[str] = (),
     engine: str | None = None,
     shortlist: bool | str = False,
+    compile: bool = False,
 ) -> Translator:
-    """A translator ready to use; with others, of an ensemble; with a shortlist, see `transduce.load`.
+    """A translator; with others, of an ensemble; with a shortlist, see `transduce.load`; to compile needs its warm_up.
 
     Raises InputError where the models' folders are not for the engine, if one is named.
     """
+    keep_free_memory()
     models = [open_model(one, find_device(device)) for one in (model, *others)]
     for path, one in zip((model, *others), models, strict=True):
         if engine == "ctranslate2" and isinstance(one, ModelBundle):
@@ -55,7 +58,7 @@ def open_translator(
         if engine == "pytorch" and isinstance(one, ExportedModel):
             raise InputError(f"{path} is exported for CTranslate2; give the model that was exported")
     models = [at_precision(one, precision) for one in models]
-    return Translator(*models, shortlist=find_shortlist(model, models[0], shortlist))
+    return Translator(*models, shortlist=find_shortlist(model, models[0], shortlist), compile=compile)
 
 
 def which_shortlist(use_shortlist: bool, file: str | None) -> bool | str:

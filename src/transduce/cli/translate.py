@@ -67,6 +67,12 @@ def translate(
     precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,
     shortlist_file: ShortlistFile = None,
+    compile: Annotated[
+        bool,
+        typer.Option(
+            "--compile", help="Take a minute to compile; sentences that come one by one then take half as long."
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -82,8 +88,12 @@ def translate(
     search = make_search(context)
     requests = requests_of(lines_of(input), prefix, prefix_file, read_glossary(glossary, search))
     translator = open_translator(
-        model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file)
+        model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file), compile
     )
+    if compile:
+        if not quiet:
+            print("transduce: compiling, which takes a minute or so", file=sys.stderr)
+        translator.warm_up(search)
     report = Report()
     with text_output(output) as stream:
         for chunk in requests:

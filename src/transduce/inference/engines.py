@@ -8,6 +8,7 @@ import torch
 from transduce.bundle import ModelBundle
 from transduce.data.batch import pad
 from transduce.errors import InputError
+from transduce.inference.compiled import CompiledModel
 from transduce.inference.ctranslate2_engine import CTranslate2Engine
 from transduce.inference.decoding import decode
 from transduce.inference.ensemble import Ensemble
@@ -44,13 +45,20 @@ class Engine(Protocol):
 
 
 class PyTorchEngine:
-    """A bundle's model, on its device and at its precision; with others, an ensemble, with a shortlist, fewer words."""
+    """A bundle's model, on its device and at its precision; with others, an ensemble, with a shortlist, fewer words.
 
-    def __init__(self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None) -> None:
+    Compiled, it is faster for one piece alone.
+    """
+
+    def __init__(
+        self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None, compile: bool = False
+    ) -> None:
         models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
         self.bundle = bundle
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
+        self.alone: EncoderDecoder[DecoderState] = CompiledModel(self.model) if compile else self.model
+        """What searches when there is one piece and nothing to record."""
 
     @property
     def source_limit(self) -> int | None:
@@ -59,8 +67,7 @@ class PyTorchEngine:
 
     def workers(self, search: Search) -> int:
         """See Engine; with a coverage penalty one alone, since for it attention is recorded, whoever computes it."""
-        is_recorded = isinstance(search, Beam) and search.coverage_penalty > 0
-        return 1 if self.bundle.device.type != "cpu" or is_recorded else workers_at_most()
+        return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else workers_at_most()
 
     @torch.inference_mode()
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
@@ -71,17 +78,25 @@ class PyTorchEngine:
             for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         )
         vocabulary = Vocabulary.of(wishes.tokenizer, lambda: wishes.edges)
-        return decode(self.bundle, self.model, ids, is_real, pieces, vocabulary, search, self.shortlist)
+        model = self.alone if len(pieces) == 1 and not _is_recorded(search) else self.model
+        return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
 
 
-def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None) -> Engine:
+def _is_recorded(search: Search) -> bool:
+    """Whether attention is recorded after the search."""
+    return isinstance(search, Beam) and search.coverage_penalty > 0
+
+
+def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None, compile: bool = False) -> Engine:
     """The engine that runs the model, or the ensemble of it and others.
 
-    Raises InputError for an ensemble with an exported model, or a shortlist for one.
+    Raises InputError for an ensemble with an exported model, a shortlist for one, or to compile either.
     """
     exported = next((one for one in (model, *others) if isinstance(one, ExportedModel)), None)
     if exported is None:
-        return PyTorchEngine(*cast(Sequence[ModelBundle], (model, *others)), shortlist=shortlist)
+        if compile and others:
+            raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")
+        return PyTorchEngine(*cast(Sequence[ModelBundle], (model, *others)), shortlist=shortlist, compile=compile)
     if shortlist is not None:
         raise InputError(
             f"{exported.folder} is an exported model, which takes no shortlist; leave it out, or give the model that "
@@ -91,4 +106,6 @@ def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None)
         raise InputError(
             f"{exported.folder} is an exported model, which cannot be one of several; leave the others out"
         )
+    if compile:
+        raise InputError(f"{exported.folder} is an exported model, which needs no compiling; leave that out")
     return CTranslate2Engine(exported.folder, exported.tokenizers, exported.export.longest, exported.device)

@@ -52,8 +52,8 @@ class AttentionKernel(Protocol):
 def fast_attention(
     query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
 ) -> Context:
-    """PyTorch's fused kernel; written out where weights are dropped, since the fused one is slow there on a CPU."""
-    if dropout.is_active:
+    """PyTorch's fused kernel; written out where it is slow: on a CPU with weights dropped, or in compiled code."""
+    if dropout.is_active or (query.device.type == "cpu" and torch.compiler.is_compiling()):
         weights = attention_weights(query, keys, may_attend)
         return dropout(weights) @ values
     return functional.scaled_dot_product_attention(query, keys, values, attn_mask=may_attend)

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 
-LEAST_ROOM = 16
-"""Positions; a room that is full is doubled."""
+LEAST_ROOM = 64
+"""Positions; a room that is full is followed by one of twice what it needs."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ class Cache:
 
 def _moved(known: Tensor, length: int) -> Tensor:
     """What is known, in a room for at least `length` positions."""
-    size = max(LEAST_ROOM, 1 << (length - 1).bit_length())
-    room = known.new_empty(*known.shape[:2], size, known.shape[3])
+    room = known.new_empty(*known.shape[:2], max(2 * length, LEAST_ROOM), known.shape[3])
     room[:, :, : known.shape[2]] = known
     return room

@@ -5,7 +5,7 @@ from torch.nn import functional
 
 from transduce.nn.linear import outputs_of
 
-FEW = range(2, 9)
+LEAST, MOST = 2, 8
 """Numbers of rows for which MKL multiplies the weights by them, as columns, faster than them by the weights."""
 
 
@@ -20,7 +20,7 @@ class FewRowsLinear(nn.Linear):
     def forward(self, input: Tensor) -> Tensor:
         """[..., inputs] to [..., outputs]."""
         rows = input.reshape(-1, self.in_features)
-        if len(rows) not in FEW:
+        if not LEAST <= len(rows) <= MOST:
             return functional.linear(input, self.weight, self.bias)
         columns = rows.t()
         outputs = self.weight @ columns if self.bias is None else addmm(self.bias[:, None], self.weight, columns)

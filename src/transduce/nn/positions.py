@@ -1,7 +1,8 @@
 """How a Transformer knows the order of its tokens."""
 
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -9,6 +10,28 @@ from torch import Tensor, nn
 
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden
+
+Pairs = Float[Tensor, "*any time pairs 2"]
+Turns = Float[Tensor, "time pairs 2"]
+
+LEAST_ROWS = 1024
+"""Positions that a table is first made for; a longer one is made when one is asked for."""
+
+
+class Table:
+    """A row for each position, made when they are first asked for; no weights: it is neither trained nor saved."""
+
+    def __init__(self, make: Callable[[int], Tensor]) -> None:
+        self._make = make
+        self._rows = torch.empty(0)
+
+    def __call__(self, start: int, stop: int, device: torch.device) -> Tensor:
+        """The rows of positions from start to before stop."""
+        rows = self._rows
+        if len(rows) < stop or rows.device != device:
+            with torch.inference_mode(False):  # a table first used in inference is kept for training too
+                rows = self._rows = self._make(max(2 * stop, LEAST_ROWS)).clone().to(device)  # a view of nothing else
+        return rows[start:stop]
 
 
 class SinusoidalPositions(nn.Module):
@@ -18,13 +41,11 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        self.dim = dim
+        self.table = Table(partial(sinusoids, dim=dim))
 
     def forward(self, embedded: Hidden, start: int) -> Hidden:
         """The embeddings plus the vectors of positions start, start + 1, ..."""
-        stop = start + embedded.shape[1]
-        table = _vectors(_round_up(stop), self.dim, embedded.dtype, embedded.device)
-        return embedded + table[start:stop]
+        return embedded + self.table(start, start + embedded.shape[1], embedded.device).to(embedded.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -62,14 +83,25 @@ class Rotary(nn.Module):
     def __init__(self, head_dim: int) -> None:
         super().__init__()
         assert head_dim % 2 == 0, "dimensions are turned in pairs"
-        self.head_dim = head_dim
+        self.table = Table(partial(turns, dim=head_dim))
 
     def forward(self, heads: Float[Tensor, "*any time head_dim"], start: int) -> Float[Tensor, "*any time head_dim"]:
         """Queries or keys at positions start, start + 1, ..."""
-        stop = start + heads.shape[-2]
-        turns = _turns(_round_up(stop), self.head_dim, heads.device)[start:stop]  # [time, head_dim / 2]
-        pairs = torch.view_as_complex(heads.float().contiguous().view(*heads.shape[:-1], -1, 2))
-        return torch.view_as_real(pairs * turns).flatten(-2).to(heads.dtype)
+        by = self.table(start, start + heads.shape[-2], heads.device)
+        pairs = heads.float().contiguous().view(*heads.shape[:-1], -1, 2)
+        turned = _turned_in_parts(pairs, by) if torch.compiler.is_compiling() else _turned(pairs, by)
+        return turned.flatten(-2).to(heads.dtype)
+
+
+def _turned(pairs: Pairs, by: Turns) -> Pairs:
+    """As complex numbers, which makes it one product."""
+    return torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(by))
+
+
+def _turned_in_parts(pairs: Pairs, by: Turns) -> Pairs:
+    """The same for PyTorch's compiler, which knows no complex numbers."""
+    (x, y), (cosine, sine) = pairs.unbind(-1), by.unbind(-1)
+    return torch.stack([x * cosine - y * sine, x * sine + y * cosine], -1)
 
 
 def sinusoids(length: int, dim: int) -> Tensor:
@@ -79,20 +111,6 @@ def sinusoids(length: int, dim: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[:, :dim]
 
 
-def _round_up(length: int) -> int:
-    """A power of two, so that few tables are made and kept, however many lengths are asked for."""
-    return max(64, 1 << (length - 1).bit_length())
-
-
-@lru_cache(maxsize=16)
-def _vectors(length: int, dim: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    with torch.inference_mode(False):  # a table first used in inference is kept for training too
-        return sinusoids(length, dim).to(device, dtype)
-
-
-@lru_cache(maxsize=16)
-def _turns(length: int, dim: int, device: torch.device) -> Tensor:
-    """A complex number of length 1 a position and pair: to multiply by it is to turn by its angle."""
-    with torch.inference_mode(False):
-        sine, cosine = sinusoids(length, dim).unflatten(-1, (-1, 2)).unbind(-1)
-        return torch.complex(cosine, sine).to(device)
+def turns(length: int, dim: int) -> Turns:
+    """Cosine and sine of the angle by which each pair of dimensions is turned at each position."""
+    return sinusoids(length, dim).unflatten(-1, (-1, 2)).flip(-1)

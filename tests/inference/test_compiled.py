@@ -1,0 +1,80 @@
+"""Compiled models; what compiles runs in processes of its own, since types are checked in the tests' own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.errors import InputError
+from transduce.experiment import load_recipe, train
+from transduce.inference.engines import PyTorchEngine, engine_for
+from transduce.search.beam import Beam
+
+COMPARE = """
+import json, sys
+import transduce
+from torch._dynamo.utils import counters
+
+texts = ["The dog sleeps.", "Who lives in the new city?", "The woman sees the old man and the small cat."]
+plain, compiled = transduce.load(sys.argv[1]), transduce.load(sys.argv[1], compile=True)
+before = counters["stats"]["unique_graphs"]
+alone = [[one.translate([text])[0] for text in texts] for one in (plain, compiled)]
+found = [[(translation.text, translation.n_best[0].score) for translation in one] for one in alone]
+print(json.dumps({"found": found, "before": before, "after": counters["stats"]["unique_graphs"]}))
+"""
+
+
+def run_compiling(tmp_path: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "compiled"), "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.run(
+        [sys.executable, *command], env={**os.environ, **own}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("family", ["transformer", "recurrent"])
+def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
+    family: str, tiny_run: Path, recipe_file: Path, tmp_path: Path
+) -> None:
+    run = tiny_run
+    if family == "recurrent":
+        run = tmp_path / "run"
+        model = "{kind = 'recurrent', dim = 16, encoder_dim = 8, decoder_dim = 16, attention = {kind = 'bahdanau'}}"
+        train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 20"]), run)
+    done = run_compiling(tmp_path, "-c", COMPARE, str(run))
+    assert not done.returncode, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["after"] == answer["before"] > 0
+    plain, compiled = answer["found"]
+    assert [text for text, _ in compiled] == [text for text, _ in plain]
+    assert [score for _, score in compiled] == pytest.approx([score for _, score in plain], abs=1e-4)
+
+
+def test_no_compiler_is_one_clear_line(tiny_run: Path, tmp_path: Path) -> None:
+    command = ("-m", "transduce", "translate", str(tiny_run), "--compile", "--quiet")
+    done = run_compiling(tmp_path, *command, CXX="/nowhere/g++")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "PyTorch cannot compile here" in done.stderr
+    assert "/nowhere/g++" in done.stderr
+
+
+def test_only_a_piece_alone_is_compiled_and_none_whose_attention_is_recorded(tiny_run: Path) -> None:
+    translator = transduce.load(tiny_run)
+    engine = translator.engine = PyTorchEngine(ModelBundle.load(tiny_run), compile=True)
+    assert engine.alone is not engine.model
+    engine.alone = None  # type: ignore[assignment]
+    assert len(translator.translate(["The dog sleeps.", "A cat."])) == 2
+    assert translator.translate(["The dog sleeps."], Beam(coverage_penalty=0.2))
+    with pytest.raises(AttributeError):
+        translator.translate(["The dog sleeps."])
+
+
+def test_an_ensemble_cannot_be_compiled(tiny_run: Path) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    with pytest.raises(InputError, match="ensemble cannot be compiled"):
+        engine_for(bundle, bundle, compile=True)
