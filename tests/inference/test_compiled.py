@@ -10,18 +10,23 @@ import pytest
 
 import transduce
 from transduce.bundle import ModelBundle
+from transduce.cli.main import app
+from transduce.cli.main import run as run_command
 from transduce.errors import InputError
 from transduce.experiment import load_recipe, train
+from transduce.export.ctranslate2 import export_ctranslate2
 from transduce.inference.engines import PyTorchEngine, engine_for
 from transduce.search.beam import Beam
 
 COMPARE = """
 import json, sys
+import torch
 import transduce
 from torch._dynamo.utils import counters
 
+torch._dynamo.config.fail_on_recompile_limit_hit = True
 texts = ["The dog sleeps.", "Who lives in the new city?", "The woman sees the old man and the small cat."]
-plain, compiled = transduce.load(sys.argv[1]), transduce.load(sys.argv[1], compile=True)
+plain, compiled = (transduce.load(sys.argv[1], precision=sys.argv[2], compile=compile) for compile in (False, True))
 before = counters["stats"]["unique_graphs"]
 alone = [[one.translate([text])[0] for text in texts] for one in (plain, compiled)]
 found = [[(translation.text, translation.n_best[0].score) for translation in one] for one in alone]
@@ -36,22 +41,24 @@ def run_compiling(tmp_path: Path, *command: str, **environment: str) -> subproce
     )
 
 
-@pytest.mark.parametrize("family", ["transformer", "recurrent"])
+@pytest.mark.parametrize(
+    ("family", "precision", "tolerance"), [("transformer", "float32", 1e-4), ("recurrent", "int8", 1e-2)]
+)
 def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
-    family: str, tiny_run: Path, recipe_file: Path, tmp_path: Path
+    family: str, precision: str, tolerance: float, tiny_run: Path, recipe_file: Path, tmp_path: Path
 ) -> None:
     run = tiny_run
     if family == "recurrent":
         run = tmp_path / "run"
         model = "{kind = 'recurrent', dim = 16, encoder_dim = 8, decoder_dim = 16, attention = {kind = 'bahdanau'}}"
         train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 20"]), run)
-    done = run_compiling(tmp_path, "-c", COMPARE, str(run))
+    done = run_compiling(tmp_path, "-c", COMPARE, str(run), precision)
     assert not done.returncode, done.stderr
     answer = json.loads(done.stdout)
     assert answer["after"] == answer["before"] > 0
     plain, compiled = answer["found"]
     assert [text for text, _ in compiled] == [text for text, _ in plain]
-    assert [score for _, score in compiled] == pytest.approx([score for _, score in plain], abs=1e-4)
+    assert [score for _, score in compiled] == pytest.approx([score for _, score in plain], abs=tolerance)
 
 
 def test_no_compiler_is_one_clear_line(tiny_run: Path, tmp_path: Path) -> None:
@@ -74,7 +81,19 @@ def test_only_a_piece_alone_is_compiled_and_none_whose_attention_is_recorded(tin
         translator.translate(["The dog sleeps."])
 
 
-def test_an_ensemble_cannot_be_compiled(tiny_run: Path) -> None:
+def test_where_compiling_makes_no_sense_it_is_an_error(
+    tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bundle = ModelBundle.load(tiny_run)
     with pytest.raises(InputError, match="ensemble cannot be compiled"):
         engine_for(bundle, bundle, compile=True)
+    export_ctranslate2(tiny_run, tmp_path / "exported")
+    with pytest.raises(InputError, match="exported is an exported model, which needs no compiling"):
+        transduce.load(tmp_path / "exported", compile=True)
+    (tmp_path / "in.en").write_text("The dog sleeps.\n")
+    for options, error in (
+        ([str(tmp_path / "in.en")], "on standard input; leave it out for a file"),
+        (["--coverage-penalty", "0.2"], "does nothing with --coverage-penalty"),
+    ):
+        assert run_command(lambda options=options: app(["translate", str(tiny_run), "--compile", *options])) == 2
+        assert error in capsys.readouterr().err

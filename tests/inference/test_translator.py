@@ -1,8 +1,10 @@
 """N lines in, N lines out, in order, whatever the lines hold."""
 
+import threading
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transduce
+from transduce.inference import translator as translator_module
+from transduce.inference.requests import Request
 from transduce.inference.translator import Translator, split_text
 from transduce.search.beam import Beam
 
@@ -126,3 +130,41 @@ def test_pieces_keep_within_the_longest_and_lose_nothing(text: str, longest: int
     pieces = split_text(text, Letters(), longest)  # type: ignore[arg-type]
     assert " ".join(pieces).split() == text.split()
     assert all(len(piece.split()) <= longest for piece in pieces)
+
+
+def test_batches_at_the_same_time_give_what_each_line_alone_gives(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["The", "dog", "sleeps", "old", "woman", "sees", "a", "cat"]
+    lines = [" ".join(words[: 1 + i % 8]) for i in range(40)]
+    requests = [Request(text, prefix="Die" if i % 5 == 0 else "") for i, text in enumerate(lines)]
+    requests[7] = Request(lines[7], required=("Hund",))
+    expected = [translator.translate([request])[0] for request in requests]
+    monkeypatch.setattr(translator_module, "TOKENS_AT_ONCE", 100)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    searching: set[int] = set()
+    search = translator.engine.search
+
+    def search_and_tell(*arguments: Any) -> Any:
+        searching.add(threading.get_ident())
+        return search(*arguments)
+
+    monkeypatch.setattr(translator.engine, "search", search_and_tell)
+    try:
+        found = translator.translate(requests)
+    finally:
+        torch.set_num_threads(threads)
+    assert threading.get_ident() not in searching
+    assert [translation.text for translation in found] == [translation.text for translation in expected]
+    assert found[7].honoured == ["Hund"]
+
+
+def test_what_is_recorded_is_searched_by_one_worker(translator: Translator) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert translator.engine.workers(Beam()) == 2
+        assert translator.engine.workers(Beam(coverage_penalty=0.2)) == 1
+    finally:
+        torch.set_num_threads(threads)

@@ -64,3 +64,14 @@ def test_no_more_work_at_once_than_there_are_threads_or_than_python_can_serve() 
     assert workers_at_most() == min(4, MOST)
     torch.set_num_threads(1)
     assert workers_at_most() == 1
+
+
+def test_a_second_caller_meanwhile_does_its_tasks_one_after_the_other() -> None:
+    first = at_the_same_time(lambda task: task, range(10), 2)
+    assert next(first) == 0
+    second = list(at_the_same_time(lambda _: threading.get_ident(), range(10), 2))
+    assert second == [threading.get_ident()] * 10
+    assert list(first) == list(range(1, 10))
+    third = list(at_the_same_time(lambda _: threading.get_ident(), range(10), 2))
+    assert threading.get_ident() not in third
+    assert torch.get_num_threads() == 4

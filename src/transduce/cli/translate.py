@@ -83,19 +83,24 @@ def translate(
     from transduce.cli.decoding import Report, make_search, read_glossary, requests_of
     from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.streams import lines_of, text_output
+    from transduce.errors import InputError
 
+    if compile and input != "-":
+        raise InputError("--compile is for lines that come one by one, on standard input; leave it out for a file")
+    if compile and coverage_penalty:
+        raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
     set_threads(threads)
     search = make_search(context)
     requests = requests_of(lines_of(input), prefix, prefix_file, read_glossary(glossary, search))
     translator = open_translator(
         model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file), compile
     )
-    if compile:
-        if not quiet:
-            print("transduce: compiling, which takes a minute or so", file=sys.stderr)
-        translator.warm_up(search)
     report = Report()
     with text_output(output) as stream:
+        if compile:
+            if not quiet:
+                print("transduce: compiling, which takes a minute or two", file=sys.stderr)
+            translator.warm_up(search)
         for chunk in requests:
             for translation in translator.translate_chunk(chunk, search):
                 report.add(translation)

@@ -1,25 +1,32 @@
 """A model compiled by `torch.compile`: its steps are a few operators of their own instead of hundreds of small ones."""
 
-from typing import Generic, cast
+from collections.abc import Callable
+from typing import Generic, ParamSpec, TypeVar, cast
 
 import torch
 
+from transduce.errors import ConfigError
 from transduce.models.interface import EncoderDecoder, Memory, State
 from transduce.models.projecting import ProjectingDecoder
 from transduce.shapes import Hidden, Logits, Mask, Tokens
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class CompiledModel(Generic[State]):
     """A trained model, ready to search; see models/interface.py for its promises.
 
-    What is compiled is reading a source, and the decoder's steps of one token a row; it happens when they first come,
-    and again for shapes of another kind.
+    Reading a source and the decoder's steps are compiled when they first come, and again for shapes of another kind,
+    but no more often than PyTorch allows (torch._dynamo.config.recompile_limit): then they run as they are.
+
+    Raises ConfigError where PyTorch cannot compile at all.
     """
 
     def __init__(self, model: EncoderDecoder[State]) -> None:
         self.model = model
         self.decoder = CompiledDecoder(cast(ProjectingDecoder[State], model.decoder))
-        self._encode = torch.compile(model.encode, dynamic=True)
+        self._encode = _compiled(model.encode)
 
     @property
     def source_limit(self) -> int | None:
@@ -33,8 +40,7 @@ class CompiledModel(Generic[State]):
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """As the model does."""
-        memory: Memory = self._encode(source, is_real)
-        return memory
+        return self._encode(source, is_real)
 
     def start(self, memory: Memory) -> State:
         """The model's state before the first target token."""
@@ -42,26 +48,28 @@ class CompiledModel(Generic[State]):
 
 
 class CompiledDecoder(ProjectingDecoder[State]):
-    """What a decoder gives; the decoder itself does what is more than a step.
+    """What a decoder gives.
 
     Tokens are cloned, so that they are no view of texts that grow: a compiled step depends on where a view begins.
     """
 
     def __init__(self, decoder: ProjectingDecoder[State]) -> None:
         super().__init__()
-        self.decoder = decoder
         self.output = decoder.output
-        self._forward = torch.compile(decoder.forward, dynamic=True)
-        self._read = torch.compile(decoder.read, dynamic=True)
+        self._forward, self._read = _compiled(decoder.forward), _compiled(decoder.read)
 
     def forward(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
         """See Decoder."""
-        step = self._forward if tokens.shape[1] == 1 else self.decoder
-        logits, state = step(tokens.clone(), state)
-        return logits, state
+        return self._forward(tokens.clone(), state)
 
     def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:
         """See ProjectingDecoder."""
-        step = self._read if tokens.shape[1] == 1 else self.decoder.read
-        hidden, state = step(tokens.clone(), state)
-        return hidden, state
+        return self._read(tokens.clone(), state)
+
+
+def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The function, to be compiled for any shapes when it is first called."""
+    try:
+        return torch.compile(function, dynamic=True)
+    except RuntimeError as error:  # of a version of Python that PyTorch does not compile for
+        raise ConfigError(f"PyTorch cannot compile here: {error}") from None

@@ -59,6 +59,7 @@ class PyTorchEngine:
         self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
         self.alone: EncoderDecoder[DecoderState] = CompiledModel(self.model) if compile else self.model
         """What searches when there is one piece and nothing to record."""
+        self._threads = torch.get_num_threads()
 
     @property
     def source_limit(self) -> int | None:
@@ -78,7 +79,8 @@ class PyTorchEngine:
             for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         )
         vocabulary = Vocabulary.of(wishes.tokenizer, lambda: wishes.edges)
-        model = self.alone if len(pieces) == 1 and not _is_recorded(search) else self.model
+        is_alone = len(pieces) == 1 and torch.get_num_threads() == self._threads  # and compiled for as many
+        model = self.alone if is_alone and not _is_recorded(search) else self.model
         return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
 
 

@@ -84,20 +84,24 @@ class Translator:
         self._wishes = Wishes(bundle.tokenizers.target)
 
     def warm_up(self, search: Search | None = None) -> None:
-        """Translate two made-up sentences at great length, so that all is compiled that others will need.
+        """Search two made-up sentences at great length, so that all is compiled that others will need in such a search.
 
         Raises ConfigError where it cannot be compiled.
         """
         from torch._dynamo.exc import TorchDynamoException  # takes a second to import
 
-        at_length = msgspec.structs.replace(search or Beam(), min_ratio=8.0, max_ratio=9.0)
+        at_length = msgspec.structs.replace(search or Beam(), min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=0)
+        unknown = self.bundle.tokenizers.source.unknown
         try:
-            for words in (2, 16):  # with the end token an odd number, which is no other size
-                self.translate(["a " * words], at_length)
+            for length in (
+                2,
+                min(16, self.longest_source),
+            ):  # and the end token: few sizes are odd, and so like no other
+                self.engine.search([Piece([unknown] * length, [], [], [])], self._wishes, at_length)
         except TorchDynamoException as error:
             raise ConfigError(
-                f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; it needs a C++ compiler such as "
-                "g++ on a cpu; install one, or do not compile"
+                f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "
+                "such as g++; install one, or do not compile"
             ) from None
 
     def translate(self, texts: Sequence[str | Request], search: Search | None = None) -> list[Translation]:
@@ -184,10 +188,14 @@ def load(
     """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
 
     With a shortlist (True: the one in the first model's folder; or a file), only likely tokens are searched. To compile
-    takes a minute or so, and then sentences that are translated one by one take half the time. Raises CheckpointError
-    for a model or shortlist that is not whole, InputError for models that do not go together, an exported one at
-    another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a shortlist that
-    is not there or not the model's, ConfigError for a precision that the device lacks or where nothing can be compiled.
+    takes a minute or two, and then sentences that are translated one by one take half the time, with a plain `Beam()`;
+    for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from then on, see
+    `keep_free_memory`.
+
+    Raises CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
+    exported one at another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a
+    shortlist that is not there or not the model's, ConfigError for a precision that the device lacks or where nothing
+    can be compiled.
     """
     keep_free_memory()
     models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
