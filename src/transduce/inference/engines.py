@@ -57,7 +57,7 @@ class PyTorchEngine:
         self.bundle = bundle
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
-        self.alone: EncoderDecoder[DecoderState] = CompiledModel(self.model) if compile else self.model
+        self.compiled = CompiledModel(self.model) if compile else None
         """What searches when there is one piece and nothing to record."""
         self._threads = torch.get_num_threads()
 
@@ -79,8 +79,10 @@ class PyTorchEngine:
             for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         )
         vocabulary = Vocabulary.of(wishes.tokenizer, lambda: wishes.edges)
-        is_alone = len(pieces) == 1 and torch.get_num_threads() == self._threads  # and compiled for as many
-        model = self.alone if is_alone and not _is_recorded(search) else self.model
+        model = self.model
+        is_plain = len(pieces) > 1 or _is_recorded(search)
+        if self.compiled and not is_plain and torch.get_num_threads() == self._threads:  # compiled for as many
+            model = cast(EncoderDecoder[DecoderState], self.compiled)
         return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
 
 
