@@ -92,11 +92,9 @@ class Translator:
 
         at_length = msgspec.structs.replace(search or Beam(), min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=0)
         unknown = self.bundle.tokenizers.source.unknown
+        lengths = (2, min(16, self.longest_source))  # odd with the end token, as few other sizes are
         try:
-            for length in (
-                2,
-                min(16, self.longest_source),
-            ):  # and the end token: few sizes are odd, and so like no other
+            for length in lengths:
                 self.engine.search([Piece([unknown] * length, [], [], [])], self._wishes, at_length)
         except TorchDynamoException as error:
             raise ConfigError(
