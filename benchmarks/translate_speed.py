@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", metavar="NAME", help="only those whose name begins so, and Transduce")
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
     parser.add_argument("--sentences", type=int, default=1000, help="of the test set")
-    parser.add_argument("--alone", type=int, default=20, help="sentences that are also translated one by one")
+    parser.add_argument("--alone", type=int, default=60, help="sentences that are also translated one by one")
     parser.add_argument("--batch", type=int, default=64, help="sentences of the peers' batches, sorted by length")
     parser.add_argument("--beam-size", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2)

@@ -1,6 +1,8 @@
 """A model compiled by `torch.compile`: its steps are a few operators of their own instead of hundreds of small ones."""
 
 from collections.abc import Callable
+from functools import partial
+from types import FunctionType
 from typing import Generic, ParamSpec, TypeVar, cast
 
 import torch
@@ -8,6 +10,7 @@ import torch
 from transduce.errors import ConfigError
 from transduce.models.interface import EncoderDecoder, Memory, State
 from transduce.models.projecting import ProjectingDecoder
+from transduce.search.beam import TakeStep, take_step
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
 Arguments = ParamSpec("Arguments")
@@ -23,10 +26,14 @@ class CompiledModel(Generic[State]):
     Raises ConfigError where PyTorch cannot compile at all.
     """
 
+    take_step: TakeStep
+    """The beam's part of a step."""
+
     def __init__(self, model: EncoderDecoder[State]) -> None:
         self.model = model
         self.decoder = CompiledDecoder(cast(ProjectingDecoder[State], model.decoder))
-        self._encode = _compiled(model.encode)
+        self.take_step = _compiled(take_step)
+        self._encode = partial(_compiled(type(model).encode), model)
 
     @property
     def source_limit(self) -> int | None:
@@ -56,7 +63,8 @@ class CompiledDecoder(ProjectingDecoder[State]):
     def __init__(self, decoder: ProjectingDecoder[State]) -> None:
         super().__init__()
         self.output = decoder.output
-        self._forward, self._read = _compiled(decoder.forward), _compiled(decoder.read)
+        self._forward = partial(_compiled(type(decoder).forward), decoder)
+        self._read = partial(_compiled(type(decoder).read), decoder)
 
     def forward(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
         """See Decoder."""
@@ -68,8 +76,14 @@ class CompiledDecoder(ProjectingDecoder[State]):
 
 
 def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The function, to be compiled for any shapes when it is first called."""
+    """The function, to be compiled for any shapes when it is first called.
+
+    It gets code of its own: PyTorch keeps what it compiled with a function's code, and the next model would find those
+    places taken. What is compiled runs in one thread, which is faster than to share out so little; products do not.
+    """
+    own = cast(FunctionType, function)
+    own = FunctionType(own.__code__.replace(), own.__globals__, own.__name__, own.__defaults__, own.__closure__)
     try:
-        return torch.compile(function, dynamic=True)
+        return torch.compile(own, dynamic=True, options={"cpp.threads": 1})
     except RuntimeError as error:  # of a version of Python that PyTorch does not compile for
         raise ConfigError(f"PyTorch cannot compile here: {error}") from None

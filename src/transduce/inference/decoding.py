@@ -7,6 +7,7 @@ import torch
 
 from transduce.bundle import ModelBundle
 from transduce.errors import InputError
+from transduce.inference.compiled import CompiledModel
 from transduce.inference.coverage import rerank
 from transduce.inference.ensemble import Ensemble
 from transduce.inference.narrowing import Narrowing
@@ -15,7 +16,7 @@ from transduce.inference.shortlist import Shortlist
 from transduce.inference.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
-from transduce.search.beam import Beam, beam_search
+from transduce.search.beam import Beam, TakeStep, beam_search, take_step
 from transduce.search.choices import Search, can_require
 from transduce.search.constrained import constrained_search
 from transduce.search.diverse import DiverseBeam, diverse_search
@@ -51,12 +52,14 @@ def decode(
             raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
         coverage_penalty = search.coverage_penalty
         search = msgspec.structs.replace(search, n_best=search.size)  # all that were found are ranked anew
+    step = model.take_step if isinstance(model, CompiledModel) else take_step
     if shortlist is None:
-        found = _search(model, source, is_real, pieces, vocabulary, search)
+        found = _search(model, source, is_real, pieces, vocabulary, search, step)
     else:
         narrow = Narrowing(shortlist, source, is_real, pieces)
         narrow_pieces, narrow_vocabulary = narrow.pieces(pieces), narrow.vocabulary(vocabulary)
-        found = narrow.widen(_search(narrow.model(model), source, is_real, narrow_pieces, narrow_vocabulary, search))
+        narrow_model = narrow.model(model)
+        found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search, step))
     if coverage_penalty:
         found = rerank(bundle, model, [piece.source for piece in pieces], found, coverage_penalty)
     return [hypotheses[:n_best] for hypotheses in found]
@@ -69,6 +72,7 @@ def _search(
     pieces: Sequence[Piece],
     vocabulary: Vocabulary,
     search: Search,
+    step: TakeStep,
 ) -> list[list[Hypothesis]]:
     """What the search finds; pieces and outputs are in the vocabulary's numbers."""
     begin, end = vocabulary.begin, vocabulary.end
@@ -92,7 +96,7 @@ def _search(
         required = [piece.required for piece in pieces]
         edges = vocabulary.edges()
         return constrained_search(model.decoder, state, search, limits, begin, end, rules, required, edges)
-    return beam_search(model.decoder, state, search, limits, begin, end, rules)
+    return beam_search(model.decoder, state, search, limits, begin, end, rules, step)
 
 
 def _rules(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:

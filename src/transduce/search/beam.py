@@ -78,6 +78,75 @@ class Choice(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Step:
+    """What a token more makes of the hypotheses."""
+
+    candidates: Candidates
+    are_finished: Bool[Tensor, "sentences groups candidates"]
+    """Which of the candidates are outputs to set aside."""
+    scores: Float[Tensor, "sentences rows"]
+    """Log-probabilities of those that live on; -inf for one that only fills up."""
+    from_rows: Int[Tensor, " hypotheses"]
+    """Which of the hypotheses so far, all sentences' in one row, each goes on."""
+    tokens: Int[Tensor, "hypotheses length"]
+    """Their texts."""
+
+
+@runtime_checkable
+class TakeStep(Protocol):
+    """What `take_step` does, as it is or compiled."""
+
+    def __call__(
+        self,
+        choose: Choice,
+        scores: Float[Tensor, "sentences rows"],
+        log_probabilities: LogProbabilities,
+        history: Int[Tensor, "sentences rows length"],
+        sentences: Int[Tensor, " sentences"],
+        counts: Int[Tensor, "sentences groups"],
+        share: int,
+        end: int,
+    ) -> Step:
+        """See `take_step`."""
+        ...
+
+
+def take_step(
+    choose: Choice,
+    scores: Float[Tensor, "sentences rows"],
+    log_probabilities: LogProbabilities,
+    history: Int[Tensor, "sentences rows length"],
+    sentences: Int[Tensor, " sentences"],
+    counts: Int[Tensor, "sentences groups"],
+    share: int,
+    end: int,
+) -> Step:
+    """Choose the hypotheses that live on; no number is read from a tensor for it.
+
+    Args:
+        choose: names the candidates.
+        scores: log-probabilities of the hypotheses.
+        log_probabilities: of the next tokens; -inf: may not come.
+        history: the hypotheses, with the token that begins them.
+        sentences: their numbers in the batch as it began.
+        counts: outputs that each group has set aside.
+        share: how many it is to set aside.
+        end: the token that ends an output.
+    """
+    candidates = choose(scores, log_probabilities, SoFar(sentences, history[..., 1:]))
+    ends = candidates.tokens == end
+    are_finished = ends & candidates.totals.isfinite() & (counts < share)[..., None]
+    are_finished[..., share:] = False
+    going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
+    scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
+    rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
+    starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
+    from_rows = (starts + rows.flatten(1)).flatten()
+    tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1)
+    return Step(candidates, are_finished, scores, from_rows, tokens)
+
+
 def beam_search(
     decoder: Decoder[State],
     state: State,
@@ -86,6 +155,7 @@ def beam_search(
     begin: int,
     end: int,
     rules: Sequence[Rule] = (),
+    take_step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """The best finished hypotheses of each sentence, best first.
 
@@ -97,8 +167,9 @@ def beam_search(
         begin: the token that every output starts from.
         end: the token that ends one.
         rules: what may not come next, beside what the limits say.
+        take_step: the function of this name, as it is or compiled.
     """
-    found = follow(decoder, state, beam, limits, begin, end, rules, Best(beam.size))
+    found = follow(decoder, state, beam, limits, begin, end, rules, Best(beam.size), take_step=take_step)
     return [hypotheses[: beam.n_best] for hypotheses in found]
 
 
@@ -113,6 +184,7 @@ def follow(
     rules: Sequence[Rule],
     choose: Choice,
     groups: int = 1,
+    take_step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still searched
@@ -126,39 +198,29 @@ def follow(
         logits, state = decoder(tokens[:, -1:], state)
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
         history = tokens.unflatten(0, scores.shape)  # [sentences, rows, length]
-        so_far = SoFar(sentences, history[..., 1:])
-        rule(log_probabilities, so_far)
-        candidates = choose(scores, log_probabilities, so_far)
-        ends = candidates.tokens == end
+        rule(log_probabilities, SoFar(sentences, history[..., 1:]))
+        step = take_step(choose, scores, log_probabilities, history, sentences, counts, share, end)
+        scores, tokens = step.scores, step.tokens
         length += 1
 
-        are_finished = ends & candidates.totals.isfinite() & (counts < share)[..., None]
-        are_finished[..., share:] = False
-        some_finished = bool(are_finished.any())
+        some_finished = bool(step.are_finished.any())
         if some_finished:  # at most steps none has, and all this is spared
-            counts += are_finished.sum(2)
-            places = are_finished.nonzero()[:, 0]
+            counts += step.are_finished.sum(2)
+            places = step.are_finished.nonzero()[:, 0]
             for sentence, text, log_probability, is_longest in zip(
                 sentences[places].tolist(),
-                history[places, candidates.rows[are_finished], 1:].tolist(),
-                candidates.totals[are_finished].tolist(),
+                history[places, step.candidates.rows[step.are_finished], 1:].tolist(),
+                step.candidates.totals[step.are_finished].tolist(),
                 (length >= limits.longest[sentences[places]]).tolist(),
                 strict=True,
             ):
                 score = beam.normalize(log_probability, length)
                 finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
 
-        going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
-        scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
-        rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
-        starts = torch.arange(len(sentences), device=tokens.device)[:, None] * history.shape[1]
-        from_rows = (starts + rows.flatten(1)).flatten()
-        tokens = torch.cat([tokens[from_rows], chosen.flatten()[:, None]], 1)
         if length == 1:
             state = state.expand(beam.size)
         elif beam.size > 1:
-            state = state.reorder(from_rows)
-
+            state = state.reorder(step.from_rows)
         if not some_finished and length < limits.some_must_end:
             continue
         searched = (counts < share).any(1) & (length < limits.longest[sentences])
