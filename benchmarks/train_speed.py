@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from peers.lines import write_lines
-from peers.measurements import Measurements, Spread, System, measure, paired
+from peers.measurements import Measurements, OtherSettingsError, Spread, System, measure, paired
 from peers.report import PAGE, describe_machine, draw_bars, table, write_between
 from transduce.config import to_tree
 from transduce.experiment import load_recipe
@@ -82,7 +82,10 @@ def main() -> None:
         "threads": options.threads,
     }
     chosen = [system for system in task.systems if system.is_chosen(options.peers)]
-    found = measure(chosen, options.repeats, folder, shared)
+    try:
+        found = measure(chosen, options.repeats, folder, shared)
+    except OtherSettingsError as error:
+        parser.error(str(error))
     print(make_table(found), end="")
     if options.report:
         write_report(options.task, found, shared)

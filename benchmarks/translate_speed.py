@@ -19,7 +19,7 @@ import torch
 
 import transduce
 from peers.lines import write_tokens
-from peers.measurements import Measurements, Spread, System, measure, paired
+from peers.measurements import Measurements, OtherSettingsError, Spread, System, measure, paired
 from peers.report import PAGE, describe_machine, draw_bars, table, write_between
 from peers.weights import check, joeynmt_weights, marian_weights
 from transduce.bundle import ModelBundle
@@ -73,7 +73,11 @@ def main() -> None:
         "longest_output": 100,
         "threads": options.threads,
     }
-    found = measure([s for s in SYSTEMS if s.is_chosen(options.peers)], options.repeats, folder / "found", shared)
+    chosen = [system for system in SYSTEMS if system.is_chosen(options.peers)]
+    try:
+        found = measure(chosen, options.repeats, folder / "found", shared)
+    except OtherSettingsError as error:
+        parser.error(str(error))
     text = make_table(found, bundle, options.sentences)
     print(text, end="")
     if options.report:
@@ -150,8 +154,8 @@ def make_table(found: dict[str, Measurements], bundle: ModelBundle, sentences: i
     """A row a system: speed, also against Transduce in the same rounds, one sentence alone, and what it wrote."""
     config = bundle.config
     pairs = list(open_split("multi30k", "test_2016_flickr", config.source, config.target))[:sentences]
-    fastest = speeds(found[FASTEST])
-    baseline = outputs(OURS, found[OURS]) if found[OURS].rounds else []
+    fastest = speeds(found[FASTEST]) if FASTEST in found else {}
+    baseline = outputs(OURS, found[OURS]) if OURS in found and found[OURS].rounds else []
     head = ["", "precision", "sentences a second", f"{FASTEST} is so many times as fast"]
     rows = [[*head, "one sentence alone, ms", "BLEU", f"same output as {OURS}"]]
     for name, measurements in found.items():

@@ -1,6 +1,6 @@
 """Beam search with length normalisation; a beam of one is greedy search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
@@ -93,25 +93,6 @@ class Step:
     """Their texts."""
 
 
-@runtime_checkable
-class TakeStep(Protocol):
-    """What `take_step` does, as it is or compiled."""
-
-    def __call__(
-        self,
-        choose: Choice,
-        scores: Float[Tensor, "sentences rows"],
-        log_probabilities: LogProbabilities,
-        history: Int[Tensor, "sentences rows length"],
-        sentences: Int[Tensor, " sentences"],
-        counts: Int[Tensor, "sentences groups"],
-        share: int,
-        end: int,
-    ) -> Step:
-        """See `take_step`."""
-        ...
-
-
 def take_step(
     choose: Choice,
     scores: Float[Tensor, "sentences rows"],
@@ -122,7 +103,7 @@ def take_step(
     share: int,
     end: int,
 ) -> Step:
-    """Choose the hypotheses that live on; no number is read from a tensor for it.
+    """Choose the hypotheses that live on; but for what `choose` does, no number is read from a tensor.
 
     Args:
         choose: names the candidates.
@@ -145,6 +126,10 @@ def take_step(
     from_rows = (starts + rows.flatten(1)).flatten()
     tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1)
     return Step(candidates, are_finished, scores, from_rows, tokens)
+
+
+TakeStep = Callable[..., Step]
+"""`take_step`, as it is or compiled."""
 
 
 def beam_search(
