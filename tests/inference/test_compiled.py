@@ -25,13 +25,31 @@ import transduce
 from torch._dynamo.utils import counters
 
 torch._dynamo.config.fail_on_recompile_limit_hit = True
-torch._dynamo.config.recompile_limit = 5  # enough for a model, but not for two that share it
 texts = ["The dog sleeps.", "Who lives in the new city?", "The woman sees the old man and the small cat."]
-plain, _, compiled = (transduce.load(sys.argv[1], precision=sys.argv[2], compile=compile) for compile in (0, 1, 1))
+plain, compiled = (transduce.load(sys.argv[1], precision=sys.argv[2], compile=compile) for compile in (False, True))
 before = counters["stats"]["unique_graphs"]
 alone = [[one.translate([text])[0] for text in texts] for one in (plain, compiled)]
 found = [[(translation.text, translation.n_best[0].score) for translation in one] for one in alone]
 print(json.dumps({"found": found, "before": before, "after": counters["stats"]["unique_graphs"]}))
+"""
+
+
+TWICE = """
+import torch
+from transduce.inference.compiled import _compiled
+
+torch._dynamo.config.fail_on_recompile_limit_hit = True
+torch._dynamo.config.recompile_limit = 1
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x + x
+
+
+one, other = _compiled(double), _compiled(double)
+one(torch.ones(3))
+other(torch.ones(3, 4))  # of another rank: not what was compiled
+print("both compiled")
 """
 
 
@@ -45,7 +63,7 @@ def run_compiling(tmp_path: Path, *command: str, **environment: str) -> subproce
 @pytest.mark.parametrize(
     ("family", "precision", "tolerance"), [("transformer", "float32", 1e-4), ("recurrent", "int8", 1e-2)]
 )
-def test_sentences_alone_come_out_the_same_and_compile_nothing_more_even_of_a_second_model(
+def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
     family: str, precision: str, tolerance: float, tiny_run: Path, recipe_file: Path, tmp_path: Path
 ) -> None:
     run = tiny_run
@@ -60,6 +78,11 @@ def test_sentences_alone_come_out_the_same_and_compile_nothing_more_even_of_a_se
     plain, compiled = answer["found"]
     assert [text for text, _ in compiled] == [text for text, _ in plain]
     assert [score for _, score in compiled] == pytest.approx([score for _, score in plain], abs=tolerance)
+
+
+def test_models_of_a_kind_do_not_take_each_others_places(tmp_path: Path) -> None:
+    done = run_compiling(tmp_path, "-c", TWICE)
+    assert done.stdout == "both compiled\n", done.stderr
 
 
 def test_no_compiler_is_one_clear_line(tiny_run: Path, tmp_path: Path) -> None:
