@@ -141,21 +141,22 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     requests[7] = Request(lines[7], required=("Hund",))
     expected = [translator.translate([request])[0] for request in requests]
     monkeypatch.setattr(translator_module, "TOKENS_AT_ONCE", 100)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    searching: set[int] = set()
+    searched_here = 0
     search = translator.engine.search
 
-    def search_and_tell(*arguments: Any) -> Any:
-        searching.add(threading.get_ident())
+    def search_and_count(*arguments: Any) -> Any:
+        nonlocal searched_here
+        searched_here += threading.current_thread() is threading.main_thread()
         return search(*arguments)
 
-    monkeypatch.setattr(translator.engine, "search", search_and_tell)
+    monkeypatch.setattr(translator.engine, "search", search_and_count)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
     try:
         found = translator.translate(requests)
     finally:
         torch.set_num_threads(threads)
-    assert threading.get_ident() not in searching
+    assert not searched_here
     assert [translation.text for translation in found] == [translation.text for translation in expected]
     assert found[7].honoured == ["Hund"]
 

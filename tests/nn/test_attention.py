@@ -19,6 +19,7 @@ ROWS, HEADS, QUERIES, KEYS, KEY_DIM, VALUE_DIM, DIM = 2, 3, 5, 7, 4, 6, 11
 
 def written_out(query: Tensor, keys: Tensor, values: Tensor, may_attend: Tensor) -> np.ndarray:
     """Vaswani et al. 2017, eq. 1, one number at a time; zeros where nothing may be attended to."""
+    may_attend = may_attend.expand(*query.shape[:3], -1)
     q, k, v, allowed = (tensor.detach().numpy() for tensor in (query, keys, values, may_attend))
     rows, heads, queries, key_dim = q.shape
     context = np.zeros((rows, heads, queries, v.shape[-1]))
@@ -95,6 +96,21 @@ def test_a_query_that_may_attend_to_nothing_gives_zeros_and_spoils_no_gradient(
     for tensor in heads:
         assert tensor.grad is not None and tensor.grad.isfinite().all()
         assert (tensor.grad[0] == 0).all()
+
+
+@pytest.mark.parametrize("keys", [1, 15, 16, 17, 70])
+@pytest.mark.parametrize(("queries", "dtype"), [(1, torch.float32), (16, torch.float32), (16, torch.bfloat16)])
+def test_fast_attention_is_the_formula_whichever_way_it_takes(queries: int, keys: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(8)
+    sizes = ((queries, KEY_DIM), (keys, KEY_DIM), (keys, VALUE_DIM))
+    heads = [torch.randn(ROWS, HEADS, *size).to(dtype) for size in sizes]
+    may_attend = torch.rand(ROWS, 1, queries, keys) < 0.8
+    may_attend[..., 0] = True
+    expected = torch.from_numpy(written_out(*(tensor.double() for tensor in heads), may_attend=may_attend))
+    tolerance = 1e-4 if dtype == torch.float32 else 0.03
+    context = fast_attention(*heads, may_attend, Dropout(0.0).eval())
+    assert context.dtype == dtype
+    assert_close(context.double(), expected, rtol=tolerance, atol=tolerance)
 
 
 def test_weights_sum_to_one_over_the_allowed_keys_alone() -> None:

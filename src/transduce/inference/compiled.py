@@ -34,6 +34,7 @@ class CompiledModel(Generic[State]):
         self.decoder = CompiledDecoder(cast(ProjectingDecoder[State], model.decoder))
         self.take_step = _compiled(take_step)
         self._encode = partial(_compiled(type(model).encode), model)
+        self._start = partial(_compiled(type(model).start), model)
 
     @property
     def source_limit(self) -> int | None:
@@ -51,7 +52,7 @@ class CompiledModel(Generic[State]):
 
     def start(self, memory: Memory) -> State:
         """The model's state before the first target token."""
-        return self.model.start(memory)
+        return self._start(memory)
 
 
 class CompiledDecoder(ProjectingDecoder[State]):
@@ -84,6 +85,6 @@ def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
     own = cast(FunctionType, function)
     own = FunctionType(own.__code__.replace(), own.__globals__, own.__name__, own.__defaults__, own.__closure__)
     try:
-        return torch.compile(own, dynamic=True, options={"cpp.threads": 1})
+        return torch.compile(own, dynamic=True, options={"cpp.threads": 1, "size_asserts": False})
     except RuntimeError as error:  # of a version of Python that PyTorch does not compile for
         raise ConfigError(f"PyTorch cannot compile here: {error}") from None

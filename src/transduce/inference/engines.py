@@ -16,7 +16,6 @@ from transduce.inference.exported import ExportedModel, Model
 from transduce.inference.requests import Piece, Wishes
 from transduce.inference.shortlist import Shortlist
 from transduce.inference.vocabulary import Vocabulary
-from transduce.inference.workers import workers_at_most
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
@@ -33,7 +32,7 @@ class Engine(Protocol):
         ...
 
     def workers(self, search: Search) -> int:
-        """How many batches may be searched at the same time, each in a thread of its own."""
+        """How many batches may be searched at the same time."""
         ...
 
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
@@ -68,7 +67,7 @@ class PyTorchEngine:
 
     def workers(self, search: Search) -> int:
         """See Engine; with a coverage penalty one alone, since for it attention is recorded, whoever computes it."""
-        return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else workers_at_most()
+        return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else torch.get_num_threads()
 
     @torch.inference_mode()
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:

@@ -1,40 +1,85 @@
-"""Batches at the same time, each by a thread of its own: small operators leave nothing for several to share."""
+"""Batches at the same time, each by one worker: small operators leave nothing for several threads to share."""
 
+import os
+import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import current_process, get_context, parent_process
+from typing import Any, TypeVar
 
 import torch
 
-MOST = 4
+from transduce.errors import InputError
+
+MOST_THREADS = 4
 """More than that would wait for each other in Python."""
 
 _sharing = threading.Lock()
+_work: Callable[[Any], Any]
+"""What a worker process does with a task."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def workers_at_most() -> int:
-    """How many threads of one batch each PyTorch's threads are enough for."""
-    return min(torch.get_num_threads(), MOST)
-
-
 def at_the_same_time(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
     """What each task gives, in their order; PyTorch's threads are shared out to those that work meanwhile.
 
+    On Linux workers are processes of one thread, copies of this one, as those of PyTorch's DataLoader are: what `work`
+    changes is lost, tasks and results must be such as can be pickled. Elsewhere, and where another than the main thread
+    asks (so that no copy is made while others are at work), they are threads.
+
     Few tasks, which might leave a worker without any for long, are done one after the other by all threads. So are
     those of a caller that comes while another's are done: how many threads there are is said for the whole process.
+
+    Raises InputError where a worker process is killed.
     """
-    if workers < 2 or len(tasks) < 2 * workers or not _sharing.acquire(blocking=False):
+    workers = min(workers, len(tasks) // 2)
+    if workers < 2 or not _sharing.acquire(blocking=False):
         yield from map(work, tasks)
         return
     threads = torch.get_num_threads()
-    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(max(threads // workers, 1),))
+    pool, do = _pool(work, workers, threads)
     try:
-        yield from pool.map(work, tasks)
+        yield from pool.map(do, tasks)
+    except BrokenProcessPool:
+        raise InputError(
+            "one of the processes that shared the work was killed, perhaps for want of memory; use fewer threads"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)  # a thread's own number is also that of threads to come
         _sharing.release()
+
+
+def _pool(work: Callable[[Task], Result], workers: int, threads: int) -> tuple[Executor, Callable[[Task], Result]]:
+    """Who works, and what they are to be told to do."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if sys.platform == "linux" and is_main and not current_process().daemon:  # which may have no processes
+        return ProcessPoolExecutor(workers, get_context("fork"), _begin_process, (work,)), _do
+    workers = min(workers, MOST_THREADS)
+    return ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(max(threads // workers, 1),)), work
+
+
+def _begin_process(work: Callable[[Any], Any]) -> None:
+    """Make a copy of a process a worker, which stops when that process tells it to or ends."""
+    global _work
+    _work = work
+    torch.set_num_threads(1)  # the other threads were not copied
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _do(task: Any) -> Any:
+    return _work(task)

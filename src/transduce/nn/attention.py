@@ -21,6 +21,12 @@ Keys = Float[Tensor, "rows heads keys key_dim"]
 Values = Float[Tensor, "rows heads keys value_dim"]
 Context = Float[Tensor, "rows heads queries value_dim"]
 
+FEW_WEIGHTS = 1024
+"""Queries times keys of a head, up to which PyTorch's fused attention is slower on a CPU than if it is written out."""
+
+LEAST_WIDTH = 16
+"""Of a row whose softmax PyTorch makes many numbers at a time (floats of AVX-512)."""
+
 
 @dataclass(frozen=True)
 class KeysValues:
@@ -52,11 +58,18 @@ class AttentionKernel(Protocol):
 def fast_attention(
     query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
 ) -> Context:
-    """PyTorch's fused kernel; written out where it is slow: on a CPU with weights dropped, or in compiled code."""
-    if dropout.is_active or (query.device.type == "cpu" and torch.compiler.is_compiling()):
+    """PyTorch's fused kernel; on a CPU written out where that is slow."""
+    if dropout.is_active or (query.device.type == "cpu" and _is_slow_fused(query, keys)):
         weights = attention_weights(query, keys, may_attend)
         return dropout(weights) @ values
     return functional.scaled_dot_product_attention(query, keys, values, attn_mask=may_attend)
+
+
+def _is_slow_fused(query: Queries, keys: Keys) -> bool:
+    """In compiled code, in bfloat16 (backwards up to ten times as slow), and for few weights a head."""
+    if torch.compiler.is_compiling() or query.dtype == torch.bfloat16:
+        return True
+    return query.shape[2] * keys.shape[2] <= FEW_WEIGHTS
 
 
 def attention_weights(
@@ -69,11 +82,17 @@ def attention_weights(
 def normalize_scores(
     scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
-    """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero."""
-    if may_attend is None:
-        return scores.softmax(-1)
-    weights = scores.masked_fill(~may_attend, -torch.inf).softmax(-1)
-    return weights.masked_fill(~may_attend.any(-1, keepdim=True), 0.0)
+    """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero.
+
+    In float32, and with further keys that weigh nothing unless there is nothing else: on a CPU a softmax of fewer than
+    16 numbers, or of bfloat16, is several times as slow. Compiled code is alike for any number of keys.
+    """
+    keys = scores.shape[-1]
+    further = (0, 1 if torch.compiler.is_compiling() else max(LEAST_WIDTH - keys, 1))
+    scores, dtype = functional.pad(scores.float(), further, value=torch.finfo(torch.float32).min), scores.dtype
+    if may_attend is not None:
+        scores = scores.masked_fill_(~functional.pad(may_attend, further, value=True), -torch.inf)
+    return scores.softmax(-1)[..., :keys].to(dtype)
 
 
 class MultiHeadAttention(nn.Module):
@@ -135,5 +154,9 @@ class MultiHeadAttention(nn.Module):
 
 
 def split_heads(projected: Hidden, heads: int) -> Heads:
-    """What a projection gives, [rows, time, heads * head_dim], apart for each head."""
-    return projected.view(*projected.shape[:-1], heads, -1).transpose(1, 2)  # [rows, heads, time, head_dim]
+    """What a projection gives, [rows, time, heads * head_dim], apart for each head; on a CPU apart in memory too.
+
+    There each product with it would make such a copy for itself.
+    """
+    split = projected.view(*projected.shape[:-1], heads, -1).transpose(1, 2)  # [rows, heads, time, head_dim]
+    return split.contiguous() if split.device.type == "cpu" else split
