@@ -84,12 +84,13 @@ def normalize_scores(
 ) -> Float[Tensor, "rows heads queries keys"]:
     """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero.
 
-    In float32, and with further keys that weigh nothing unless there is nothing else: on a CPU a softmax of fewer than
-    16 numbers, or of bfloat16, is several times as slow. Compiled code is alike for any number of keys.
+    There are further keys, which weigh nothing unless there is nothing else, and on a CPU it is in float32: there a
+    softmax of fewer than 16 numbers, or of bfloat16, is several times as slow. Compiled code is alike for any number.
     """
-    keys = scores.shape[-1]
+    keys, dtype = scores.shape[-1], scores.dtype
     further = (0, 1 if torch.compiler.is_compiling() else max(LEAST_WIDTH - keys, 1))
-    scores, dtype = functional.pad(scores.float(), further, value=torch.finfo(torch.float32).min), scores.dtype
+    scores = scores.float() if scores.device.type == "cpu" else scores
+    scores = functional.pad(scores, further, value=torch.finfo(scores.dtype).min)
     if may_attend is not None:
         scores = scores.masked_fill_(~functional.pad(may_attend, further, value=True), -torch.inf)
     return scores.softmax(-1)[..., :keys].to(dtype)
