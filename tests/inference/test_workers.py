@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,17 @@ def at_new_thread(work: object) -> object:
 def test_no_process_is_copied_for_another_than_the_main_thread() -> None:
     found = at_new_thread(lambda: list(at_the_same_time(where, range(20), 2)))
     assert {process for process, _, _ in found} == {os.getpid()}  # type: ignore[attr-defined]
+
+
+@needs_copies
+def test_a_daemonic_process_which_may_have_none_of_its_own_has_threads() -> None:
+    context = get_context("fork")
+    found = context.SimpleQueue()
+    process = context.Process(target=lambda: found.put([place[0] for place in at_the_same_time(where, range(20), 2)]), daemon=True)
+    process.start()
+    process.join(60)
+    assert not found.empty()
+    assert set(found.get()) == {process.pid}
 
 
 @pytest.mark.parametrize(("tasks", "workers"), [(9, 1), (3, 2), (0, 2)])
