@@ -75,7 +75,9 @@ def test_no_process_is_copied_for_another_than_the_main_thread() -> None:
 def test_a_daemonic_process_which_may_have_none_of_its_own_has_threads() -> None:
     context = get_context("fork")
     found = context.SimpleQueue()
-    process = context.Process(target=lambda: found.put([place[0] for place in at_the_same_time(where, range(20), 2)]), daemon=True)
+    process = context.Process(
+        target=lambda: found.put([place[0] for place in at_the_same_time(where, range(20), 2)]), daemon=True
+    )
     process.start()
     process.join(60)
     assert not found.empty()
