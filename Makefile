@@ -22,8 +22,9 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# A process for each core, one thread each: for models as small as the tests' two threads are no faster than one.
 test: check
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile
 
 format: setup
 	$(BIN)/ruff format src tests

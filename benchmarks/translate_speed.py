@@ -9,7 +9,6 @@ kept alone.
 """
 
 import argparse
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -164,7 +163,7 @@ def make_table(found: dict[str, Measurements], bundle: ModelBundle, sentences: i
             continue
         any_round = next(iter(measurements.rounds.values()))
         ratio = paired(fastest, speeds(measurements)) if name != FASTEST else None
-        alone = statistics.median(found["seconds_alone"] for found in measurements.rounds.values())
+        alone = Spread.of([1000 * found["seconds_alone"] for found in measurements.rounds.values()])
         texts = outputs(name, measurements)
         same = sum(one == other for one, other in zip(texts, baseline, strict=True)) / len(texts) if baseline else 0
         rows.append(
@@ -173,7 +172,7 @@ def make_table(found: dict[str, Measurements], bundle: ModelBundle, sentences: i
                 any_round["precision"],
                 Spread.of(list(speeds(measurements).values())).show(",.1f"),
                 ratio.show(".2f") if ratio else "",
-                f"{1000 * alone:,.1f}",
+                alone.show(",.1f"),
                 f"{score_bleu(texts, [pair.target for pair in pairs], lowercase=True).score:.2f}",
                 f"{same:.1%}" if baseline else "",
             ]

@@ -139,7 +139,8 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     lines = [" ".join(words[: 1 + i % 8]) for i in range(40)]
     requests = [Request(text, prefix="Die" if i % 5 == 0 else "") for i, text in enumerate(lines)]
     requests[7] = Request(lines[7], required=("Hund",))
-    expected = [translator.translate([request])[0] for request in requests]
+    short = Beam(max_extra=5)
+    expected = [translator.translate([request], short)[0] for request in requests]
     monkeypatch.setattr(translator_module, "TOKENS_AT_ONCE", 100)
     searched_here = 0
     search = translator.engine.search
@@ -153,7 +154,7 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        found = translator.translate(requests)
+        found = translator.translate(requests, short)
     finally:
         torch.set_num_threads(threads)
     assert not searched_here

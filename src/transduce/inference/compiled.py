@@ -1,16 +1,16 @@
 """A model compiled by `torch.compile`: its steps are a few operators of their own instead of hundreds of small ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Generic, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import torch
 
 from transduce.errors import ConfigError
-from transduce.models.interface import EncoderDecoder, Memory, State
+from transduce.models.interface import Decoder, EncoderDecoder, Memory, State
 from transduce.models.projecting import ProjectingDecoder
-from transduce.search.beam import TakeStep, take_step
+from transduce.search.beam import Step, take_step
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
 Arguments = ParamSpec("Arguments")
@@ -26,15 +26,12 @@ class CompiledModel(Generic[State]):
     Raises ConfigError where PyTorch cannot compile at all.
     """
 
-    take_step: TakeStep
-    """The beam's part of a step."""
-
     def __init__(self, model: EncoderDecoder[State]) -> None:
         self.model = model
         self.decoder = CompiledDecoder(cast(ProjectingDecoder[State], model.decoder))
-        self.take_step = _compiled(take_step)
         self._encode = partial(_compiled(type(model).encode), model)
         self._start = partial(_compiled(type(model).start), model)
+        self._take_step = _compiled(take_step)
 
     @property
     def source_limit(self) -> int | None:
@@ -53,6 +50,10 @@ class CompiledModel(Generic[State]):
     def start(self, memory: Memory) -> State:
         """The model's state before the first target token."""
         return self._start(memory)
+
+    def take_step(self, decoder: Decoder[State], *others: Any) -> Step[State]:
+        """The beam search's function of this name, for rules that forbid tokens alone; the decoder is this model's."""
+        return self._take_step(self.model.decoder, *others)
 
 
 class CompiledDecoder(ProjectingDecoder[State]):
@@ -84,7 +85,18 @@ def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
     """
     own = cast(FunctionType, function)
     own = FunctionType(own.__code__.replace(), own.__globals__, own.__name__, own.__defaults__, own.__closure__)
+    options: dict[str, Any] = {"cpp.threads": 1, "size_asserts": False}
+    if hasattr(torch.compiler, "skip_guard_on_all_nn_modules_unsafe"):  # older versions check everything
+        options["guard_filter_fn"] = _of_arguments
     try:
-        return torch.compile(own, dynamic=True, options={"cpp.threads": 1, "size_asserts": False})
+        return torch.compile(own, dynamic=True, options=options)
     except RuntimeError as error:  # of a version of Python that PyTorch does not compile for
         raise ConfigError(f"PyTorch cannot compile here: {error}") from None
+
+
+def _of_arguments(guards: Sequence[Any]) -> list[bool]:
+    """Which conditions are still checked before compiled code runs: none on a trained model's parts, which stay as
+    they are, and none on modules of Python."""
+    of_no_model = torch.compiler.skip_guard_on_all_nn_modules_unsafe(guards)
+    of_no_module = torch.compiler.skip_guard_on_globals_unsafe(guards)
+    return [one and other for one, other in zip(of_no_model, of_no_module, strict=True)]

@@ -52,14 +52,13 @@ def decode(
             raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
         coverage_penalty = search.coverage_penalty
         search = msgspec.structs.replace(search, n_best=search.size)  # all that were found are ranked anew
-    step = model.take_step if isinstance(model, CompiledModel) else take_step
     if shortlist is None:
-        found = _search(model, source, is_real, pieces, vocabulary, search, step)
+        found = _search(model, source, is_real, pieces, vocabulary, search)
     else:
         narrow = Narrowing(shortlist, source, is_real, pieces)
         narrow_pieces, narrow_vocabulary = narrow.pieces(pieces), narrow.vocabulary(vocabulary)
         narrow_model = narrow.model(model)
-        found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search, step))
+        found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search))
     if coverage_penalty:
         found = rerank(bundle, model, [piece.source for piece in pieces], found, coverage_penalty)
     return [hypotheses[:n_best] for hypotheses in found]
@@ -72,7 +71,6 @@ def _search(
     pieces: Sequence[Piece],
     vocabulary: Vocabulary,
     search: Search,
-    step: TakeStep,
 ) -> list[list[Hypothesis]]:
     """What the search finds; pieces and outputs are in the vocabulary's numbers."""
     begin, end = vocabulary.begin, vocabulary.end
@@ -96,6 +94,9 @@ def _search(
         required = [piece.required for piece in pieces]
         edges = vocabulary.edges()
         return constrained_search(model.decoder, state, search, limits, begin, end, rules, required, edges)
+    step: TakeStep = take_step
+    if isinstance(model, CompiledModel) and all(isinstance(rule, Forbid) for rule in rules):
+        step = model.take_step
     return beam_search(model.decoder, state, search, limits, begin, end, rules, step)
 
 

@@ -90,7 +90,9 @@ class Translator:
         """
         from torch._dynamo.exc import TorchDynamoException  # takes a second to import
 
-        at_length = msgspec.structs.replace(search or Beam(), min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=0)
+        search = search or Beam()
+        never = 1_000 if search.no_repeat_ngram else 0  # tokens of a run: the rule is there, and bans nothing
+        at_length = msgspec.structs.replace(search, min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=never)
         unknown = self.bundle.tokenizers.source.unknown
         lengths = (2, min(16, self.longest_source))  # odd with the end token, as few other sizes are
         try:

@@ -1,8 +1,8 @@
 """Beam search with length normalisation; a beam of one is greedy search."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -79,56 +79,78 @@ class Choice(Protocol):
 
 
 @dataclass(frozen=True)
-class Step:
+class Followed(Generic[State]):
+    """The sentences still searched, and the hypotheses that are followed for each."""
+
+    sentences: Int[Tensor, " sentences"]
+    """Their numbers in the batch as it began."""
+    counts: Int[Tensor, "sentences groups"]
+    """Outputs that each group has set aside."""
+    scores: Float[Tensor, "sentences rows"]
+    """Log-probabilities; -inf for a hypothesis that only fills up."""
+    tokens: Int[Tensor, "sentences rows length"]
+    """The texts, with the token that begins them."""
+    state: State
+    """The decoder's, which has not read the last token of each yet."""
+
+    def select(self, places: Int[Tensor, " kept"]) -> "Followed[State]":
+        """The sentences at these places."""
+        return Followed(
+            self.sentences[places],
+            self.counts[places],
+            self.scores[places],
+            self.tokens[places],
+            self.state.select(places),
+        )
+
+
+@dataclass(frozen=True)
+class Step(Generic[State]):
     """What a token more makes of the hypotheses."""
 
     candidates: Candidates
     are_finished: Bool[Tensor, "sentences groups candidates"]
     """Which of the candidates are outputs to set aside."""
-    scores: Float[Tensor, "sentences rows"]
-    """Log-probabilities of those that live on; -inf for one that only fills up."""
-    from_rows: Int[Tensor, " hypotheses"]
-    """Which of the hypotheses so far, all sentences' in one row, each goes on."""
-    tokens: Int[Tensor, "hypotheses length"]
-    """Their texts."""
+    followed: Followed[State]
+    """Those that live on; what is set aside is not counted yet."""
 
 
 def take_step(
-    choose: Choice,
-    scores: Float[Tensor, "sentences rows"],
-    log_probabilities: LogProbabilities,
-    history: Int[Tensor, "sentences rows length"],
-    sentences: Int[Tensor, " sentences"],
-    counts: Int[Tensor, "sentences groups"],
-    share: int,
-    end: int,
-) -> Step:
-    """Choose the hypotheses that live on; but for what `choose` does, no number is read from a tensor.
+    decoder: Decoder[State], followed: Followed[State], choose: Choice, rule: Rule, share: int, end: int
+) -> Step[State]:
+    """Read the last tokens and choose the hypotheses that live on, one token longer.
+
+    But for what `choose` and `rule` do, no number is read from a tensor, so that it can be compiled whole.
 
     Args:
         choose: names the candidates.
-        scores: log-probabilities of the hypotheses.
-        log_probabilities: of the next tokens; -inf: may not come.
-        history: the hypotheses, with the token that begins them.
-        sentences: their numbers in the batch as it began.
-        counts: outputs that each group has set aside.
-        share: how many it is to set aside.
+        rule: says which tokens may not come next.
+        share: how many outputs each group is to set aside.
         end: the token that ends an output.
     """
-    candidates = choose(scores, log_probabilities, SoFar(sentences, history[..., 1:]))
+    scores, history = followed.scores, followed.tokens
+    logits, state = decoder(history[..., -1:].flatten(0, 1), followed.state)
+    log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
+    so_far = SoFar(followed.sentences, history[..., 1:])
+    rule(log_probabilities, so_far)
+    candidates = choose(scores, log_probabilities, so_far)
     ends = candidates.tokens == end
-    are_finished = ends & candidates.totals.isfinite() & (counts < share)[..., None]
+    are_finished = ends & candidates.totals.isfinite() & (followed.counts < share)[..., None]
     are_finished[..., share:] = False
     going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
     scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
     rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
     starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
-    from_rows = (starts + rows.flatten(1)).flatten()
-    tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1)
-    return Step(candidates, are_finished, scores, from_rows, tokens)
+    from_rows = (starts + rows.flatten(1)).flatten()  # of all sentences' hypotheses so far, those that are gone on from
+    tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1).unflatten(0, scores.shape)
+    if scores.shape[1] > history.shape[1]:  # all begin from one
+        state = state.expand(scores.shape[1])
+    elif scores.shape[1] > 1:
+        state = state.reorder(from_rows)
+    return Step(candidates, are_finished, Followed(followed.sentences, followed.counts, scores, tokens, state))
 
 
-TakeStep = Callable[..., Step]
+TakeStep = Callable[..., Step[Any]]
 """`take_step`, as it is or compiled."""
 
 
@@ -172,47 +194,40 @@ def follow(
     take_step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
-    sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still searched
+    sentences = torch.arange(len(limits.longest), device=limits.longest.device)
+    followed = Followed(
+        sentences,
+        counts=sentences.new_zeros(len(sentences), groups),
+        scores=torch.zeros(len(sentences), 1, device=sentences.device),
+        tokens=sentences.new_full((len(sentences), 1, 1), begin),
+        state=state,
+    )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    counts = sentences.new_zeros(len(sentences), groups)  # of the finished
-    tokens = sentences.new_full((len(sentences), 1), begin)  # [sentences * rows, length]
-    scores = torch.zeros(len(sentences), 1, device=sentences.device)  # [sentences, rows]
     rule, share = KeepWithin(limits, end, rules), beam.size // groups
     length = 0
-    while len(sentences):
-        logits, state = decoder(tokens[:, -1:], state)
-        log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
-        history = tokens.unflatten(0, scores.shape)  # [sentences, rows, length]
-        rule(log_probabilities, SoFar(sentences, history[..., 1:]))
-        step = take_step(choose, scores, log_probabilities, history, sentences, counts, share, end)
-        scores, tokens = step.scores, step.tokens
+    while len(followed.sentences):
+        history, step = followed.tokens, take_step(decoder, followed, choose, rule, share, end)
+        followed = step.followed
         length += 1
-
         some_finished = bool(step.are_finished.any())
         if some_finished:  # at most steps none has, and all this is spared
-            counts += step.are_finished.sum(2)
+            followed = replace(followed, counts=followed.counts + step.are_finished.sum(2))
             places = step.are_finished.nonzero()[:, 0]
+            sentences = followed.sentences[places]
             for sentence, text, log_probability, is_longest in zip(
-                sentences[places].tolist(),
+                sentences.tolist(),
                 history[places, step.candidates.rows[step.are_finished], 1:].tolist(),
                 step.candidates.totals[step.are_finished].tolist(),
-                (length >= limits.longest[sentences[places]]).tolist(),
+                (length >= limits.longest[sentences]).tolist(),
                 strict=True,
             ):
                 score = beam.normalize(log_probability, length)
                 finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
-
-        if length == 1:
-            state = state.expand(beam.size)
-        elif beam.size > 1:
-            state = state.reorder(step.from_rows)
         if not some_finished and length < limits.some_must_end:
             continue
-        searched = (counts < share).any(1) & (length < limits.longest[sentences])
+        searched = (followed.counts < share).any(1) & (length < limits.longest[followed.sentences])
         if not searched.all():
-            kept = searched.nonzero()[:, 0]
-            tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
-            sentences, scores, counts, state = sentences[kept], scores[kept], counts[kept], state.select(kept)
+            followed = followed.select(searched.nonzero()[:, 0])
     return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]
 
 

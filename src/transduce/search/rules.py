@@ -62,21 +62,22 @@ class KeepWithin:
     def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         """See Rule; the end token counts as a token."""
         length = so_far.length + 1
-        if length < self.limits.some_must_end:  # most steps: spared what follows
+        if not torch.compiler.is_compiling() and length < self.limits.some_must_end:  # most steps: spared what follows
             self._keep_going(log_probabilities, so_far)
             return
-        must_end = length >= self.limits.longest[so_far.sentences]
-        kept = log_probabilities[must_end, :, self.end]
+        must_end = (length >= self.limits.longest[so_far.sentences])[:, None]
+        end = log_probabilities[..., self.end].clone()
         self._keep_going(log_probabilities, so_far)
-        log_probabilities[must_end] = -torch.inf
-        log_probabilities[must_end, :, self.end] = kept
+        log_probabilities.masked_fill_(must_end[..., None], -torch.inf)
+        log_probabilities[..., self.end] = torch.where(must_end, end, log_probabilities[..., self.end])
 
     def _keep_going(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         for rule in self.others:
             rule(log_probabilities, so_far)
         length = so_far.length + 1
-        if length < self.limits.all_may_end:
-            log_probabilities[length < self.limits.shortest[so_far.sentences], :, self.end] = -torch.inf
+        if torch.compiler.is_compiling() or length < self.limits.all_may_end:
+            is_short = length < self.limits.shortest[so_far.sentences]
+            log_probabilities[..., self.end].masked_fill_(is_short[:, None], -torch.inf)
 
 
 @dataclass(frozen=True)
