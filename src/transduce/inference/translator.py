@@ -88,7 +88,8 @@ class Translator:
 
         Raises ConfigError where it cannot be compiled.
         """
-        from torch._dynamo.exc import TorchDynamoException  # takes a second to import
+        from torch._dynamo import config  # takes a second to import
+        from torch._dynamo.exc import TorchDynamoException
 
         search = search or Beam()
         never = 1_000 if search.no_repeat_ngram else 0  # tokens of a run: the rule is there, and bans nothing
@@ -96,8 +97,9 @@ class Translator:
         unknown = self.bundle.tokenizers.source.unknown
         lengths = (2, min(16, self.longest_source))  # odd with the end token, as few other sizes are
         try:
-            for length in lengths:
-                self.engine.search([Piece([unknown] * length, [], [], [])], self._wishes, at_length)
+            with config.patch(specialize_float=True):  # else it compiles first as if a model's numbers could change
+                for length in lengths:
+                    self.engine.search([Piece([unknown] * length, [], [], [])], self._wishes, at_length)
         except TorchDynamoException as error:
             raise ConfigError(
                 f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "

@@ -47,8 +47,8 @@ class Forbid:
 
     def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         """See Rule."""
-        tokens = torch.tensor(self.tokens, dtype=torch.long, device=log_probabilities.device)
-        log_probabilities.index_fill_(-1, tokens, -torch.inf)
+        for token in self.tokens:
+            log_probabilities[..., token] = -torch.inf
 
 
 @dataclass(frozen=True)
