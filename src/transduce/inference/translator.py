@@ -190,9 +190,9 @@ def load(
     """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
 
     With a shortlist (True: the one in the first model's folder; or a file), only likely tokens are searched. To compile
-    takes a minute or two, and then sentences that are translated one by one take half the time, with a plain `Beam()`;
-    for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from then on, see
-    `keep_free_memory`.
+    takes a minute or two, and then sentences that are translated one by one take a third of the time, with a plain
+    `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from then
+    on, see `keep_free_memory`.
 
     Raises CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
     exported one at another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a
