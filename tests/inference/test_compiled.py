@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,10 @@ from transduce.cli.main import run as run_command
 from transduce.errors import InputError
 from transduce.experiment import load_recipe, train
 from transduce.export.ctranslate2 import export_ctranslate2
+from transduce.inference import compiled as compiled_module
 from transduce.inference.engines import PyTorchEngine, engine_for
-from transduce.search.beam import Beam
+from transduce.inference.requests import Request
+from transduce.search.beam import Beam, take_step
 
 COMPARE = """
 import json, sys
@@ -108,6 +112,35 @@ def test_only_a_piece_alone_is_compiled_and_none_whose_attention_is_recorded(tin
     assert translator.translate(["The dog sleeps."], Beam(coverage_penalty=0.2))
     with pytest.raises(AttributeError):
         translator.translate(["The dog sleeps."])
+
+
+def test_a_step_is_compiled_whole_where_rules_only_forbid_tokens(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            nonlocal steps
+            steps += function is take_step
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(compiled_module, "_compiled", as_it_is)
+    plain, translator = transduce.load(tiny_run), transduce.load(tiny_run)
+    translator.engine = PyTorchEngine(ModelBundle.load(tiny_run), compile=True)
+    short = Beam(max_extra=5)
+    for request, search, is_whole in (
+        (Request("The dog sleeps."), short, True),
+        (Request("The dog sleeps."), Beam(max_extra=5, min_ratio=2.0, max_ratio=2.0), True),
+        (Request("The dog sleeps.", banned=("Hund",)), short, False),
+        (Request("The dog sleeps.", prefix="Der"), short, False),
+        (Request("The dog sleeps."), Beam(max_extra=5, no_repeat_ngram=1), False),
+    ):
+        steps = 0
+        assert translator.translate([request], search)[0].text == plain.translate([request], search)[0].text
+        assert bool(steps) == is_whole
 
 
 def test_where_compiling_makes_no_sense_it_is_an_error(
