@@ -48,7 +48,7 @@ bench-phrases: setup
 bench-attention: setup
 	$(BIN)/python benchmarks/attention_compared.py --out runs/bench/attention
 
-# Side by side with other toolkits, each installed into benchmarks/.peers; about ten minutes each, on a quiet machine.
+# Side by side with other toolkits, each installed into benchmarks/.peers; ten to thirty minutes each, on a quiet machine.
 bench-train: setup
 	$(BIN)/python benchmarks/train_speed.py --task words --report
 

@@ -2,7 +2,7 @@
 
     python benchmarks/translate_speed.py --report
 
-A small model is trained first, of the one form that all toolkits know (a few minutes; give a finished one with
+A small model is trained first, of the one form that all toolkits know (ten minutes; give a finished one with
 --model). Each system translates test_2016_flickr in a process of its own, round after round; what a round measured is
 kept and not done again. `--report` writes table and chart into docs/performance.md, with `--repeats 0` from what is
 kept alone.
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, help="a run or model with the sizes of your choice; words, see below")
     parser.add_argument("--out", type=Path, default=Path("runs/bench/translating"))
-    parser.add_argument("--epochs", type=int, default=3, help="of the model that is trained without --model")
+    parser.add_argument("--epochs", type=int, default=7, help="of the model that is trained without --model")
     parser.add_argument("--peers", nargs="+", metavar="NAME", help="only those whose name begins so, and Transduce")
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
     parser.add_argument("--sentences", type=int, default=1000, help="of the test set")
