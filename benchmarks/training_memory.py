@@ -13,13 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.data.batch import Batch
 from transduce.experiment import load_recipe
-from transduce.models.families import build_model
 from transduce.objectives.objective import Loss
 from transduce.objectives.translation import Translation
-from transduce.training.optimizer import build_optimizers, normalize_gradients
-from transduce.training.precision import WorkingCopy, choose_precision
+from transduce.training.precision import choose_precision
+from updates import Updates, random_batch
 
 VOCABULARY = 32_000
 SENTENCES, LENGTH = 256, 15  # 4,096 tokens with the end of each sentence
@@ -45,30 +44,14 @@ def peak(form: str) -> float:
 
 def train(form: str) -> None:
     """Make a few updates on random tokens, and print the most memory that was resident, in KiB."""
-    config = load_recipe("multi30k-words").config
-    masters = build_model(config.model, VOCABULARY, VOCABULARY)
-    is_plain = form == "plain"
-    dtype = torch.float32 if is_plain else choose_precision("auto", torch.device("cpu"))
-    working = WorkingCopy(masters, dtype)
-    optimizers = build_optimizers(config.optimizer, masters, dtype)
-    objective = plain_loss if is_plain else Translation(0.1)
+    config, cpu = load_recipe("multi30k-words").config, torch.device("cpu")
+    if form == "plain":
+        updates = Updates(config, VOCABULARY, plain_loss, torch.float32, cpu)
+    else:
+        updates = Updates(config, VOCABULARY, Translation(0.1), choose_precision("auto", cpu), cpu)
     for seed in range(UPDATES):
-        loss = objective(working.model.train(), random_batch(seed), None)
-        loss.total.backward()
-        working.collect_gradients()
-        normalize_gradients(masters.parameters(), loss.tokens, 1.0)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad()
-        working.refresh()
+        updates.make(random_batch(seed, VOCABULARY, SENTENCES, LENGTH))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
-def random_batch(seed: int) -> Batch:
-    """Sentences of equal length."""
-    ids = torch.randint(3, VOCABULARY, (2, SENTENCES, LENGTH), generator=torch.Generator().manual_seed(seed))
-    source, target = ids.tolist()
-    return make_batch(source, target, SpecialIds(0, 2, 0, 1, 2))
 
 
 def plain_loss(model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:

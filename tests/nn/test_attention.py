@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from operator_calls import OperatorCalls
 from transduce.nn.attention import AttentionKernel, KeysValues, MultiHeadAttention, attention_weights, fast_attention
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
@@ -169,6 +170,15 @@ def test_both_kernels_drop_the_same_weights_from_the_same_seed() -> None:
         results.append(kernel(query, keys, values, None, Dropout(0.5).train()))
     assert_close(results[0], results[1])
     assert not torch.allclose(results[0], fast_attention(query, keys, values, None, Dropout(0.5).eval()))
+
+
+def test_elsewhere_than_on_a_cpu_pytorchs_own_kernel_drops_the_same_share() -> None:
+    heads = [torch.randn(ROWS, HEADS, QUERIES, KEY_DIM, device="meta") for _ in range(3)]
+    for dropout, drawn in [(Dropout(0.3).train(), [(1 - 77 / 256,)]), (Dropout(0.3).eval(), [])]:
+        with OperatorCalls() as calls:
+            assert fast_attention(*heads, None, dropout).shape == heads[0].shape
+        assert calls.numbers_given("bernoulli_") == drawn
+        assert calls.numbers_given("random_") == []
 
 
 def test_selected_rows_of_keys_and_values_come_in_the_order_asked_for() -> None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
+from operator_calls import OperatorCalls
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout, FeedForward, Residual
 
@@ -80,10 +81,16 @@ def test_elements_laid_out_otherwise_are_dropped_too() -> None:
 
 @pytest.mark.parametrize("dropout", [Dropout(0.5).eval(), Dropout(0.0).train()], ids=["eval", "rate 0"])
 def test_an_inactive_dropout_changes_nothing_and_draws_nothing(dropout: Dropout) -> None:
-    assert not dropout.is_active
+    assert dropout.share == 0
     x, before = torch.randn(3, 5), torch.get_rng_state()
     assert_close(dropout(x), x, rtol=0, atol=0)
     assert (torch.get_rng_state() == before).all()
+
+
+def test_elsewhere_than_on_a_cpu_pytorchs_own_dropout_has_the_same_rate() -> None:
+    with OperatorCalls() as calls:
+        assert Dropout(0.3).train()(torch.ones(3, 5, device="meta")).shape == (3, 5)
+    assert calls.numbers_given("bernoulli_") == [(1 - 77 / 256,)]
 
 
 def test_a_rate_just_below_one_leaves_something() -> None:

@@ -59,15 +59,15 @@ def fast_attention(
     query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
 ) -> Context:
     """PyTorch's fused kernel; on a CPU written out where that is slow."""
-    if dropout.is_active or (query.device.type == "cpu" and _is_slow_fused(query, keys)):
+    if query.device.type == "cpu" and _is_slow_fused(query, keys, dropout):
         weights = attention_weights(query, keys, may_attend)
         return dropout(weights) @ values
-    return functional.scaled_dot_product_attention(query, keys, values, attn_mask=may_attend)
+    return functional.scaled_dot_product_attention(query, keys, values, may_attend, dropout.share)
 
 
-def _is_slow_fused(query: Queries, keys: Keys) -> bool:
-    """In compiled code, in bfloat16 (backwards up to ten times as slow), and for few weights a head."""
-    if torch.compiler.is_compiling() or query.dtype == torch.bfloat16:
+def _is_slow_fused(query: Queries, keys: Keys, dropout: Dropout) -> bool:
+    """With dropout, in compiled code, in bfloat16 (backwards up to ten times as slow), and for few weights a head."""
+    if dropout.share or torch.compiler.is_compiling() or query.dtype == torch.bfloat16:
         return True
     return query.shape[2] * keys.shape[2] <= FEW_WEIGHTS
 

@@ -17,9 +17,9 @@ NormPlace = Literal["before", "after"]
 class Dropout(nn.Module):
     """Zeroes elements at random while training and scales up the rest (Srivastava et al. 2014).
 
-    Eight masks come from one 64-bit draw of torch's global generator, since drawing a number for each element costs
-    a fifth of a training step on a CPU. So a rate is a multiple of 1/256 (0.1 becomes 26/256), and the scale is
-    that of the rate in effect.
+    On a CPU eight masks come from one 64-bit draw of torch's global generator, since drawing a number for each element
+    costs a fifth of a training step there. So a rate is a multiple of 1/256 (0.1 becomes 26/256), on every device, and
+    the scale is that of the rate in effect.
     """
 
     def __init__(self, rate: float) -> None:
@@ -28,14 +28,16 @@ class Dropout(nn.Module):
         self.threshold = min(round(rate * 256), 255)  # something is always left to scale up
 
     @property
-    def is_active(self) -> bool:
-        """Whether a call would drop anything."""
-        return self.training and self.threshold > 0
+    def share(self) -> float:
+        """Of the elements that a call drops, 0 to 1; none unless it trains."""
+        return self.threshold / 256 if self.training else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
         """Of the same shape as x."""
-        if not self.is_active:
+        if not self.share:
             return x
+        if x.device.type != "cpu":
+            return functional.dropout(x, self.share)
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
         keep = (words.view(torch.uint8)[: x.numel()] >= self.threshold).view(x.shape)
         return x * keep.to(x.dtype).mul_(256 / (256 - self.threshold))
