@@ -22,14 +22,16 @@ def report_translation(
     """Print, as the last line of standard output, how fast a translator is, with its outputs and facts of its toolkit.
 
     Measured after a first batch that is not: seconds for all sentences together, and the median of some alone, each
-    three times.
+    three times after once that is not measured, since more than the first may have to be compiled.
     """
     translate(sentences[: job["batch"]])
     started = time.perf_counter()
     outputs = translate(sentences)
     seconds = time.perf_counter() - started
-    alone = []
-    for sentence in TIMES_ALONE * list(sentences[: job["alone"]]):
+    some, alone = list(sentences[: job["alone"]]), []
+    for sentence in some:
+        translate([sentence])
+    for sentence in TIMES_ALONE * some:
         started = time.perf_counter()
         translate([sentence])
         alone.append(time.perf_counter() - started)
