@@ -49,7 +49,7 @@ def draw_bars(bars: Mapping[str, Spread], unit: str, picture: Path) -> None:
         axes.bar_label(drawn, [f"{median:,.0f}" for median in medians], padding=6)
         axes.invert_yaxis()
         axes.margins(x=0.15)
-        axes.set_xlabel(f"{unit} (median; lines from the least to the most)")
+        axes.set_xlabel(f"{unit} (median; lines from the least to the most)", loc="right")
         axes.spines[["top", "right"]].set_visible(False)
         figure.savefig(picture, metadata={"Date": None})
 
