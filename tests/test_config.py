@@ -1,5 +1,6 @@
 """Settings are read strictly, and each mistake is one line that names its place."""
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -213,3 +214,11 @@ def test_every_built_in_recipe_loads_and_survives_being_written(name, tmp_path):
 def test_a_mistake_in_an_override_names_the_recipe_and_the_key():
     with pytest.raises(ConfigError, match=r"quickstart: model: unknown key 'encoder_layer' .*'encoder_layers'"):
         load_recipe("quickstart", ["model.encoder_layer=3"])
+
+
+def test_toml_without_end_of_nesting_is_one_line(tmp_path: Path) -> None:
+    deep = "[" * 100_000
+    (tmp_path / "deep.toml").write_text(f"x = {deep}")
+    with pytest.raises(ConfigError, match=r"deep\.toml: not valid TOML: nested too deeply"):
+        read_toml(tmp_path / "deep.toml")
+    assert override({}, [f"a.b={deep}"]) == {"a": {"b": deep}}

@@ -184,6 +184,12 @@ def test_shortlists_that_cannot_be_used_are_refused(tiny_run: Path, tmp_path: Pa
     shortlist.save(file, replace(tokenizers, target=tokenizers.source))
     with pytest.raises(InputError, match="learned for other tokenizers than the model's"):
         transduce.load(tiny_run, shortlist=file)
+    shortlist.save(file, tokenizers)
+    flipped = bytearray(file.read_bytes())
+    flipped[-1] ^= 1
+    file.write_bytes(flipped)
+    with pytest.raises(CheckpointError, match="not as it was saved"):
+        transduce.load(tiny_run, shortlist=file)
     for damage in (b"no tensors", file.read_bytes()[:200]):
         file.write_bytes(damage)
         with pytest.raises(CheckpointError, match="is damaged, or no shortlist"):

@@ -112,6 +112,20 @@ def test_a_set_in_one_piece_is_cleaned_and_then_split(tmp_path, monkeypatch):
     assert open_splits(msgspec.structs.replace(config, test_share=0.0), Path()).test is None
 
 
+def test_a_folder_of_data_needs_only_the_languages_asked_for(tmp_path, monkeypatch):
+    (tmp_path / "toys").mkdir()
+    for language, text in (("de", "Hund\n"), ("en", "dog\n")):
+        (tmp_path / "toys" / f"all.{language}").write_text(text)
+    monkeypatch.setenv("TRANSDUCE_DATA", str(tmp_path))
+    toys = Dataset("toys", "Toys", "none", ("de", "en", "fr"), 1, {"all": ("all.{language}",)})
+    monkeypatch.setitem(DATASETS, "toys", toys)
+    monkeypatch.setattr(dataset_files, "retrieve", None)  # nothing is downloaded
+    shelf = dataset_files.find_split(toys, "all", languages=("de", "en"))
+    assert shelf.files == (str(tmp_path / "toys" / "all.{language}"),)
+    assert dataset_files.place_of(toys) == "a part in TRANSDUCE_DATA"
+    assert dataset_files.what_is_missing(toys) == ["all: only de and en"]
+
+
 def test_a_file_of_other_contents_in_the_folder_of_data_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "multi30k").mkdir()
     for file in ("val.de.gz", "val.en.gz", "val.fr.gz"):
@@ -193,7 +207,7 @@ def test_every_data_set_is_described_and_its_files_have_an_address():
         assert dataset.name == name
         assert dataset.description and dataset.licence and dataset.size and dataset.languages
         offered = {file for remote in dataset.remotes for file in remote.keep}
-        wanted = {file for files in dataset.splits.values() for file in dataset_files._names(dataset, files)}
+        wanted = {file for files in dataset.splits.values() for file in dataset_files._names(files, dataset.languages)}
         assert offered == wanted, name
         assert {dataset.validation} <= set(dataset.split_names)
         assert dataset.test is None or dataset.test in dataset.split_names

@@ -200,3 +200,37 @@ def test_progress_counts_bytes_and_is_announced_once(file_server, folder):
     assert told[-1] == (len(CONTENT), len(CONTENT))
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert lines == [f"downloading {file_server.address}/a.bin (0.2 MB)"]
+
+
+def test_a_download_without_end_is_cut_off_and_removed(file_server, folder, monkeypatch):
+    monkeypatch.setattr(download, "MOST_BYTES", 100_000)
+    with pytest.raises(DataError, match=r"a\.bin: over .* more than any file of the data sets"):
+        retrieve(remote(file_server), folder)
+    assert names(folder) == []
+
+
+def test_an_archive_that_unpacks_to_far_too_much_is_not_unpacked(file_server, folder, monkeypatch):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.txt", bytes(10_000_000))
+    monkeypatch.setattr(download, "MOST_BYTES", 1_000_000)
+    with pytest.raises(DataError, match=r"bomb\.txt: over .* more than any file of the data sets"):
+        retrieve(remote(file_server, "b.zip", packed.getvalue(), keep={"bomb.txt": "bomb.txt"}), folder)
+    assert names(folder) == []
+
+
+def test_members_that_come_twice_or_are_encrypted_are_no_traceback(file_server, folder):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        for name in ("a.txt", "a.txt", "b.txt"):
+            archive.writestr(name, name)
+    keep = {"a.txt": "a.txt", "b.txt": "b.txt"}
+    retrieve(remote(file_server, "c.zip", packed.getvalue(), keep=keep), folder)
+    assert names(folder) == ["a.txt", "b.txt"]
+    encrypted = bytearray(packed.getvalue())
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # a bit of each member's flags says so
+        start = -1
+        while (start := encrypted.find(mark, start + 1)) >= 0:
+            encrypted[start + place] |= 1
+    with pytest.raises(DataError, match=r"d\.zip: an archive that cannot be unpacked here .*encrypted"):
+        retrieve(remote(file_server, "d.zip", bytes(encrypted), keep=keep), folder.with_name("other"))

@@ -88,6 +88,21 @@ def test_a_file_that_is_not_compressed_as_its_name_says_is_an_error(tmp_path, en
         list(read_lines(path))
 
 
+@pytest.mark.parametrize("ending", [ending for ending in COMPRESS if ending])
+def test_a_compressed_file_without_any_bytes_is_an_error(tmp_path, ending):
+    path = write(tmp_path / f"text{ending}", b"")
+    with pytest.raises(DataError, match=rf"text{ending}: damaged, it has no bytes"):
+        list(read_lines(path))
+
+
+def test_json_needs_two_keys_and_no_endless_nesting(tmp_path):
+    path = write(tmp_path / "pairs.jsonl", '{"source": "ja", "target": "yes"}\n' + "[" * 100_000 + "\n")
+    with pytest.raises(DataError, match=r"pairs\.jsonl: expected two keys, source and target, found \['source'\]"):
+        list(parallel_files([path], ["source"]))
+    with pytest.raises(DataError, match=r"pairs\.jsonl: line 2 is not JSON \(nested too deeply\)"):
+        list(parallel_files([path]))
+
+
 def test_bytes_that_are_not_utf8_name_file_line_byte_and_remedy(tmp_path):
     path = write(tmp_path / "latin.de", b"eins\nzwei\n" + "für".encode("latin-1"))
     with pytest.raises(DataError, match=r"latin\.de: line 3 is not UTF-8 \(byte 0xfc at position 2\).*iconv"):

@@ -1,6 +1,7 @@
 """Text comes back from its tokens as it was, and a vocabulary is what was asked for or an error."""
 
 import json
+import re
 import unicodedata
 
 import pytest
@@ -326,3 +327,42 @@ def test_letters_fold_case_for_scores_too():
     assert SideConfig(normalize="letters").folds_case
     assert SideConfig(lowercase=True).folds_case
     assert not SideConfig().folds_case
+
+
+def _words_file(folder, vocabulary, unknown="<unk>", **changes):
+    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": unknown} | changes
+    tree = {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": {"type": "Whitespace"}}
+    (folder / "mine.json").write_text(json.dumps(tree))
+    return SideConfig(kind="file", file="mine.json")
+
+
+SPECIAL_IDS = {"<pad>": 0, "<unk>": 1, "<bos>": 2, "<eos>": 3}
+
+
+def test_a_brought_file_may_leave_out_some_ids(tmp_path):
+    tokenizer = train_tokenizer(_words_file(tmp_path, {**SPECIAL_IDS, "dog": 9}), [], tmp_path)
+    assert tokenizer.encode("dog cat") == [9, 1]
+    assert len(tokenizer) == 10
+
+
+BPE = {"type": "BPE", "merges": [], "unk_token": None}
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "changes", "words"),
+    [
+        (SPECIAL_IDS | {"dog": 4_000_000_000}, {}, "ids up to 4,000,000,000; number them from 0"),
+        (SPECIAL_IDS | {"dog": 4, "cat": 4}, {}, "have the same id, 4"),
+        ({"dog": 0, "cat": 2}, {}, "have the same id, 2"),  # the special tokens are added after as many as there are
+        (SPECIAL_IDS, {"unk_token": "[nothing]"}, "no token for characters that its vocabulary lacks"),
+        (SPECIAL_IDS | {"d": 4}, BPE, "no token for characters that its vocabulary lacks"),
+        (SPECIAL_IDS | {"d": 4, "o": 5}, BPE | {"merges": ["d o"]}, "not a tokenizer of the Hugging Face"),  # a panic
+        ({}, {}, "its vocabulary is empty"),
+    ],
+)
+def test_a_brought_file_that_cannot_encode_any_text_is_one_line(tmp_path, capfd, vocabulary, changes, words):
+    config = _words_file(tmp_path, vocabulary, **changes)
+    with pytest.raises(ConfigError, match=rf"tokenizer\.file: .*mine\.json: .*{re.escape(words)}") as caught:
+        train_tokenizer(config, [], tmp_path)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().err == ""

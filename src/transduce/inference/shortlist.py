@@ -43,7 +43,7 @@ class Shortlist:
     def save(self, path: Path, tokenizers: Tokenizers) -> None:
         """Write a file, bound to the tokenizers whose tokens these are."""
         tensors = {"lists": self.lists.int(), "always": self.always.int()}
-        facts = {"format": FORMAT, "tokenizers": _fingerprint(tokenizers)}
+        facts = {"format": FORMAT, "tokenizers": _fingerprint(tokenizers), "sha256": _checksum(tensors)}
         with new_file(path) as new:
             save_tensors(tensors, new, facts)
 
@@ -68,10 +68,20 @@ class Shortlist:
                         f"{path} was learned for other tokenizers than the model's; learn one with: transduce "
                         "shortlist MODEL"
                     )
-                lists, always = (file.get_tensor(name).long() for name in ("lists", "always"))
+                tensors = {name: file.get_tensor(name) for name in ("lists", "always")}
+                if facts["sha256"] != _checksum(tensors):
+                    raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); learn it anew")
         except (SafetensorError, KeyError) as error:
             raise CheckpointError(f"{path} is damaged, or no shortlist ({error}); learn it anew") from None
-        return Shortlist(lists, always, len(tokenizers.target))
+        return Shortlist(tensors["lists"].long(), tensors["always"].long(), len(tokenizers.target))
+
+
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {list(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _fingerprint(tokenizers: Tokenizers) -> str:

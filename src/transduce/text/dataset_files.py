@@ -1,7 +1,7 @@
 """Where the files of a data set stand: in the folder that TRANSDUCE_DATA names, in the cache, or still to download."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -44,37 +44,47 @@ def place_of(dataset: Dataset) -> Place:
     """Where all that a run needs of a data set would be taken from."""
     if dataset.kind == "generated":
         return "generated"
-    layout = _provided(dataset)
     if not what_is_missing(dataset):
         return "TRANSDUCE_DATA"
-    if all(_is_downloaded(dataset, split) for split in dataset.splits):
+    if all(_is_downloaded(dataset, split, dataset.languages) for split in dataset.splits):
         return "cache"
-    return "a part in TRANSDUCE_DATA" if layout else "to download"
+    some = any(_provided(dataset, [language]) for language in dataset.languages)
+    return "a part in TRANSDUCE_DATA" if some else "to download"
 
 
 def what_is_missing(dataset: Dataset) -> list[str]:
     """What the folder of data lacks of a data set, split by split; nothing where it is whole."""
-    layout = _provided(dataset)
-    return [
-        f"{split}: {'only ' + _lack(dataset, split, layout) if split in layout else 'not there'}"
-        for split in dataset.splits
-        if split not in layout or _lack(dataset, split, layout)
-    ]
+    of_each = {language: _provided(dataset, [language]) for language in dataset.languages}
+    missing = []
+    for split in dataset.splits:
+        there = [language for language, layout in of_each.items() if split in layout]
+        if not there:
+            missing.append(f"{split}: not there")
+        elif len(there) < len(dataset.languages):
+            missing.append(f"{split}: only {' and '.join(there)}")
+        elif lack := _lack(dataset, split, of_each[there[0]]):
+            missing.append(f"{split}: only {lack}")
+    return missing
 
 
-def find_split(dataset: Dataset, split: str, progress: Progress | None = None) -> Shelf:
+def find_split(
+    dataset: Dataset, split: str, progress: Progress | None = None, languages: Sequence[str] | None = None
+) -> Shelf:
     """The files of a split: whole ones come before a part, and what is there before a download.
+
+    Only the files of `languages` (default: all of the data set's) are needed.
 
     Raises DataError for a file of other contents than the data set's, or one that cannot be downloaded.
     """
-    layout = _provided(dataset)
+    languages = languages or dataset.languages
+    layout = _provided(dataset, languages)
     lack = _lack(dataset, split, layout) if split in layout else ""
-    if split in layout and not (lack and _is_downloaded(dataset, split)):
+    if split in layout and not (lack and _is_downloaded(dataset, split, languages)):
         folder = _data_folder(dataset)
-        for file in _names(dataset, layout[split]):
+        for file in _names(layout[split], languages):
             _check(folder / file, CHECKSUMS.get(dataset.name, {}).get(file))
         return Shelf(_in(folder, layout[split]), lack)
-    download(dataset, list(_names(dataset, dataset.splits[split])), progress)
+    download(dataset, list(_names(dataset.splits[split], languages)), progress)
     return Shelf(_in(downloads_folder(dataset), dataset.splits[split]))
 
 
@@ -91,15 +101,15 @@ def _data_folder(dataset: Dataset) -> Path:
     return Path(os.environ["TRANSDUCE_DATA"]) / dataset.name
 
 
-def _provided(dataset: Dataset) -> Layout:
-    """The splits that the folder of data holds, as downloaded or as it may lay them out itself."""
+def _provided(dataset: Dataset, languages: Sequence[str]) -> Layout:
+    """The splits that the folder of data holds in these languages, as downloaded or as it may lay them out itself."""
     if not os.environ.get("TRANSDUCE_DATA"):
         return {}
     folder = _data_folder(dataset)
     found = {}
     for layout in (dataset.provided, dataset.splits):  # of the two, the downloads' own is whole
         for split, files in layout.items():
-            if all((folder / file).is_file() for file in _names(dataset, files)):
+            if all((folder / file).is_file() for file in _names(files, languages)):
                 found[split] = files
     return found
 
@@ -109,14 +119,14 @@ def _lack(dataset: Dataset, split: str, layout: Layout) -> str:
     return dataset.partial.get(split, "") if layout[split] != dataset.splits[split] else ""
 
 
-def _is_downloaded(dataset: Dataset, split: str) -> bool:
+def _is_downloaded(dataset: Dataset, split: str, languages: Sequence[str]) -> bool:
     folder = downloads_folder(dataset)
-    return all((folder / file).is_file() for file in _names(dataset, dataset.splits[split]))
+    return all((folder / file).is_file() for file in _names(dataset.splits[split], languages))
 
 
-def _names(dataset: Dataset, files: tuple[str, ...]) -> Iterator[str]:
+def _names(files: tuple[str, ...], languages: Sequence[str]) -> Iterator[str]:
     for file in files:
-        yield from dict.fromkeys(in_language(file, language) for language in dataset.languages)
+        yield from dict.fromkeys(in_language(file, language) for language in languages)
 
 
 def _in(folder: Path, files: tuple[str, ...]) -> tuple[str, ...]:

@@ -203,7 +203,7 @@ def _open_dataset(dataset: Dataset, config: DataConfig, progress: Progress | Non
 
 
 def _open_pairs(dataset: Dataset, split: str, source: str, target: str, progress: Progress | None) -> ParallelCorpus:
-    shelf = find_split(dataset, split, progress)
+    shelf = find_split(dataset, split, progress, (source, target))
     columns = [dataset.languages.index(language) + 1 for language in (source, target)]
     corpora = [
         parallel_files([in_language(file, source), in_language(file, target)])

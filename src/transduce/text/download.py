@@ -3,7 +3,7 @@
 import hashlib
 import http.client
 import json
-import shutil
+import lzma
 import ssl
 import tarfile
 import time
@@ -26,6 +26,7 @@ ATTEMPTS = 4  # in a row that bring nothing
 PAUSE = 0.5  # seconds before the second attempt, twice as many before each one more
 PATIENCE = 30  # seconds without a byte
 CHUNK = 1 << 16
+MOST_BYTES = 4 << 30  # of a download or an unpacked file: four times the largest of the data sets
 
 Progress = Callable[[str, int, int | None], None]
 """Told of an address, the bytes that are there, and how many there will be, if that is known."""
@@ -96,8 +97,10 @@ def retrieve(remote: Remote, folder: Path, progress: Progress | None = None) -> 
             for name, content in _contents(download, remote):
                 _write(content, folder / name)
                 record.files[name] = sha256(folder / name)
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
             raise DataError(f"{remote.address}: a damaged archive ({error})") from None
+        except (RuntimeError, NotImplementedError) as error:  # of zipfile: encrypted, or packed in an unknown way
+            raise DataError(f"{remote.address}: an archive that cannot be unpacked here ({error})") from None
         finally:
             if download.name not in remote.keep:
                 download.unlink()
@@ -143,6 +146,13 @@ def _download(remote: Remote, folder: Path, record: Record, progress: Progress |
             ) from None
 
 
+class TooLargeError(DataError):
+    """What comes is far larger than any data set, and is not written."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: over {MOST_BYTES / 2**30:g} GiB, more than any file of the data sets; not kept")
+
+
 class _Resuming:
     """Downloads for pooch: appends to a .part file as long as what it continues can be trusted."""
 
@@ -160,6 +170,10 @@ class _Resuming:
             try:
                 self._continue(address)
                 break
+            except TooLargeError:
+                self.part.unlink(missing_ok=True)
+                self._version.unlink(missing_ok=True)
+                raise
             except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as e:
                 if isinstance(e, urllib.error.HTTPError) and e.code == 416:  # nothing after the part: it is no part
                     self.part.unlink(missing_ok=True)
@@ -189,11 +203,15 @@ class _Resuming:
             self.has_resumed |= start > 0
             length = response.headers.get("Content-Length")
             total = start + int(length) if length else None
+            if total is not None and total > MOST_BYTES:
+                raise TooLargeError(address)
             with self.part.open("ab" if start else "wb") as part:
                 done = start
                 while chunk := response.read(CHUNK):
                     part.write(chunk)
                     done += len(chunk)
+                    if done > MOST_BYTES:
+                        raise TooLargeError(address)
                     if self.progress:
                         self.progress(address, done, total)
         if total is not None and done < total:
@@ -224,7 +242,7 @@ def _contents(download: Path, remote: Remote) -> Iterator[tuple[str, IO[bytes] |
 
 def _zip_members(path: Path, places: Any) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(path) as archive:
-        for place in [name for name in archive.namelist() if name in places]:
+        for place in dict.fromkeys(name for name in archive.namelist() if name in places):
             with archive.open(place) as content:
                 yield place, content
 
@@ -245,7 +263,10 @@ def _write(content: IO[bytes] | None, path: Path) -> None:
     beside = path.with_name(f".{path.name}.new")
     try:
         with beside.open("wb") as stream:
-            shutil.copyfileobj(content, stream, CHUNK)
+            while chunk := content.read(CHUNK):
+                if stream.tell() + len(chunk) > MOST_BYTES:
+                    raise TooLargeError(path.name)
+                stream.write(chunk)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

@@ -19,6 +19,8 @@ import zstandard
 from transduce.errors import DataError
 from transduce.text.corpus import ParallelCorpus, SentencePair, TextCorpus
 
+COMPRESSED = (".gz", ".xz", ".zst")
+
 Columns = Sequence[int | str]
 """Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
 
@@ -31,6 +33,8 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a text file")
     try:
+        if path.suffix in COMPRESSED and path.is_file() and not path.stat().st_size:
+            raise DataError(f"{path}: damaged, it has no bytes; even no text is some bytes when it is compressed")
         match path.suffix:
             case ".gz":
                 return cast(IO[bytes], gzip.open(path))
@@ -98,7 +102,7 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
 
 
 def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz", ".zst")]
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
     ending = suffixes[-1] if suffixes else ""
     if ending not in PAIR_FORMATS:
         known = ", ".join(PAIR_FORMATS)
@@ -161,11 +165,13 @@ def _column_numbers(path: str | Path, columns: Columns, header: list[str]) -> li
 
 def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     keys = [str(column) for column in columns or ("source", "target")]
+    if len(keys) != 2:
+        raise DataError(f"{path}: expected two keys, source and target, found {keys} (set data.columns)")
     for number, line in enumerate(read_lines(path), 1):
         try:
             row: Any = msgspec.json.decode(line)
-        except msgspec.DecodeError as error:
-            raise DataError(f"{path}: line {number} is not JSON ({error})") from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DataError(f"{path}: line {number} is not JSON ({_reason(error)})") from None
         if not isinstance(row, dict):
             raise DataError(
                 f"{path}: line {number} is not a JSON object such as {{{keys[0]!r}: ..., {keys[1]!r}: ...}}"
@@ -175,6 +181,10 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
                 found = ", ".join(row)
                 raise DataError(f"{path}: line {number} has no text under '{key}'; it has {found} (set data.columns)")
         yield SentencePair(row[keys[0]], row[keys[1]])
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 class _Zstandard(io.RawIOBase):

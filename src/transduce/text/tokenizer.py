@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as Backend
 
 from transduce.config import Settings
 from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import WORD_PATTERN, detokenize
 
 TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "characters", "bytes", "file"]
@@ -97,12 +98,13 @@ class Tokenizer:
         backend.encode_special_tokens = True  # and take a text that spells "[CLS]" for the token
         self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in SPECIALS)
         self._specials = {self.pad, self.bos, self.eos}
+        self._size = 1 + max(backend.get_vocab().values())  # a file that is brought may leave out some ids
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
         self._joins_words = isinstance(backend.model, models.WordLevel)
 
     def __len__(self) -> int:
-        return int(self.backend.get_vocab_size())
+        return self._size
 
     def encode(self, text: str) -> list[int]:
         """Ids of the text's tokens; none for a blank text."""
@@ -130,13 +132,13 @@ class Tokenizer:
 
     @staticmethod
     def load(path: Path) -> "Tokenizer":
-        """Read a tokenizer's JSON; special tokens that it lacks are added."""
-        try:
-            return Tokenizer(Backend.from_str(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise CheckpointError(f"{path}: no such file") from None
-        except Exception as error:  # the library raises bare Exception
-            raise CheckpointError(f"{path}: not a tokenizer of the Hugging Face tokenizers library ({error})") from None
+        """Read a tokenizer's JSON; special tokens that it lacks are added.
+
+        Raises CheckpointError for a file that is none, has ids far apart, or cannot encode any text.
+        """
+        tokenizer = Tokenizer(read_backend(path))
+        check_backend(tokenizer.backend, path)
+        return tokenizer
 
     @property
     def content(self) -> str:

@@ -1,0 +1,82 @@
+"""Reads a tokenizer's JSON file, which may be anybody's, and checks that it can encode any text."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tokenizers import Tokenizer as Backend
+
+from transduce.errors import CheckpointError
+
+RARE = "ꙮ𒀱"  # letters that hardly any vocabulary has
+MOST_GAPS = 1024  # ids without a token, beside as many as there are tokens
+
+
+def read_backend(path: Path) -> Backend:
+    """The tokenizer of a Hugging Face tokenizers file; CheckpointError where it is none, or has ids far apart."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    with _one_line_errors(path, "not a tokenizer of the Hugging Face tokenizers library"):
+        backend = Backend.from_str(text)
+        ids = backend.get_vocab().values()
+    if not ids:
+        raise CheckpointError(f"{path}: its vocabulary is empty")
+    if max(ids) >= 2 * len(ids) + MOST_GAPS:
+        raise CheckpointError(
+            f"{path}: it has {len(ids):,} tokens, but ids up to {max(ids):,}; number them from 0 without gaps"
+        )
+    return backend
+
+
+def check_backend(backend: Backend, path: Path) -> None:
+    """CheckpointError for a tokenizer with two tokens of one id, or that cannot encode what its vocabulary lacks."""
+    ids: dict[int, str] = {}
+    for token, number in backend.get_vocab().items():
+        if number in ids:
+            raise CheckpointError(
+                f"{path}: {ids[number]!r} and {token!r} have the same id, {number}; number the tokens from 0 without "
+                "gaps"
+            )
+        ids[number] = token
+    advice = "it has no token for characters that its vocabulary lacks; give its model an unk_token that it has"
+    with _one_line_errors(path, advice):
+        found = backend.encode(RARE, add_special_tokens=False).ids
+    if not found:
+        raise CheckpointError(f"{path}: {advice}")
+
+
+@contextmanager
+def _one_line_errors(path: Path, what: str) -> Iterator[None]:
+    """The library raises bare Exception, or panics: then it prints a stack of its own, which is kept off the screen."""
+    try:
+        with _no_standard_error():
+            yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise CheckpointError(f"{path}: {what} ({str(error).splitlines()[0] if str(error) else error!r})") from None
+
+
+@contextmanager
+def _no_standard_error() -> Iterator[None]:
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
