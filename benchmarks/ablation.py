@@ -52,8 +52,8 @@ def main() -> None:
         each = scores[system.name]
         line = f"{system.name:36}" + "".join(f"{score:<10.1f}" for score in each) + f"{statistics.mean(each):<8.1f}"
         if (difference := system.against_baseline) is not None:
-            line += f"{difference.bleu.difference:+.2f}  p {difference.bleu.bootstrap_p:.3f} (bootstrap), "
-            line += f"{difference.bleu.randomization_p:.3f} (randomisation), {len(outputs[system.name]):,} sentences"
+            line += f"{difference['bleu'].difference:+.2f}  p {difference['bleu'].bootstrap_p:.3f} (bootstrap), "
+            line += f"{difference['bleu'].randomization_p:.3f} (randomisation), {len(outputs[system.name]):,} sentences"
         print(line)
 
 

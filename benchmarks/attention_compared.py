@@ -169,7 +169,7 @@ def table(comparison: Comparison, facts: dict[str, dict[str, float]]) -> str:
                 f"{known['updates']:,}",
                 f"{known['target_tokens_per_second']:,.0f}",
                 f"{system.bleu.score:.1f}",
-                f"{against.bleu.difference:+.1f} ({against.bleu.bootstrap_p:.3f})" if against else "",
+                f"{against['bleu'].difference:+.1f} ({against['bleu'].bootstrap_p:.3f})" if against else "",
                 *(f"{part.bleu[system.name]:.1f}" for part in parts),
             ]
         )

@@ -1,13 +1,23 @@
 """Scores are sacreBLEU's, signed, and repeatable."""
 
+import importlib.util
+from types import SimpleNamespace
+
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from transduce.errors import DataError
+from transduce.errors import DataError, InputError
+from transduce.evaluation import comet, metrics
+from transduce.evaluation.compare import compare
+from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.metrics import (
+    Metric,
+    Scoring,
+    SentenceCounts,
+    Texts,
     count_bleu,
     exact_match,
     length_ratio,
@@ -73,6 +83,49 @@ def test_outputs_and_references_must_be_as_many() -> None:
     for score in (score_bleu, score_chrf, score_ter):
         with pytest.raises(DataError, match="2 lines, but there are 3 references"):
             score(OUTPUTS[1:], REFERENCES)
+
+
+def test_a_metric_of_an_installed_package_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count_words(texts: Texts, scoring: Scoring) -> SentenceCounts:
+        return SentenceCounts.of_sentence_scores([len(output.split()) for output in texts.outputs], "words|version:1")
+
+    class Entry:
+        name, value = "words", "package:words"
+
+        def load(self) -> object:
+            return self.metric
+
+        metric: object = Metric("words", count_words)
+
+    monkeypatch.setattr(metrics, "entry_points", lambda group: [Entry()] if group == "transduce.metrics" else [])
+    found = evaluate_outputs(OUTPUTS, REFERENCES, metrics=["words"])
+    assert list(found.scores) == ["bleu", "chrf", "ter", "words"]
+    assert found.scores["words"].score == pytest.approx((6 + 3 + 7) / 3)
+    compared = compare({"a": OUTPUTS, "b": REFERENCES}, OUTPUTS, REFERENCES, metrics=["words"])
+    assert compared.systems[1].against_baseline["words"].difference == pytest.approx(1 / 3)  # type: ignore[index]
+    with pytest.raises(InputError, match=r"no metric 'letters'; there are bleu, chrf, ter, .*words"):
+        evaluate_outputs(OUTPUTS, REFERENCES, metrics=["letters"])
+    Entry.metric = 7
+    with pytest.raises(InputError, match=r"metric 'words': package:words is not a .*Metric"):
+        evaluate_outputs(OUTPUTS, REFERENCES, metrics=["words"])
+
+
+def test_comet_scores_by_its_package_and_asks_for_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Model:
+        def predict(self, rows: list[dict[str, str]], **_: object) -> SimpleNamespace:
+            assert all(set(row) == {"src", "mt", "ref"} for row in rows)
+            return SimpleNamespace(scores=[0.25 * (row["mt"] == row["ref"]) + 0.5 for row in rows])
+
+    with pytest.raises(InputError, match=r"comet needs the sources"):
+        evaluate_outputs(OUTPUTS, REFERENCES, metrics=["comet"])
+    if importlib.util.find_spec("comet") is None:
+        with pytest.raises(InputError, match="pip install unbabel-comet"):
+            evaluate_outputs(OUTPUTS, REFERENCES, metrics=["comet"], sources=OUTPUTS)
+    monkeypatch.setattr(comet, "_model", Model)
+    monkeypatch.setattr(metrics, "comet_version", lambda: "2.2")
+    found = evaluate_outputs(["a", "b"], ["a", "x"], metrics=["comet"], sources=["c", "d"]).scores["comet"]
+    assert found.score == pytest.approx(0.625)
+    assert found.signature == "comet|model:Unbabel/wmt22-comet-da|version:2.2"
 
 
 def test_exact_match_is_a_share() -> None:

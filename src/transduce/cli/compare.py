@@ -16,6 +16,7 @@ from transduce.cli.options import (
     Json,
     LengthPenalty,
     Lowercase,
+    MetricNames,
     Normalization,
     Quiet,
     Reference,
@@ -56,6 +57,7 @@ def compare(
     normalization: Normalization = "wu",
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
+    metric: MetricNames = None,
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
@@ -74,12 +76,15 @@ def compare(
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.errors import InputError
     from transduce.evaluation.compare import compare as run_comparison
-    from transduce.evaluation.metrics import check_aligned
+    from transduce.evaluation.metrics import check_aligned, find_metric
     from transduce.inference.translator import Translator
     from transduce.text.formats import read_lines
 
     set_threads(threads)
     _check_names(systems)
+    metrics = metric or []
+    for name in metrics:
+        find_metric(name)  # before anything is waited for
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     if train is not None and not Path(train).is_file():
         raise InputError(f"--train {train}: no such file")
@@ -101,7 +106,7 @@ def compare(
             outputs[name] = [translation.text for translation in system.translate(sources, search)]
         else:
             outputs[name] = system
-    result = run_comparison(outputs, sources, test.references, lowercase, tokenize, training)
+    result = run_comparison(outputs, sources, test.references, lowercase, tokenize, training, metrics)
     if json:
         print(msgspec.json.encode(result.to_dict()).decode())
     else:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from transduce.evaluation.compare import Comparison, DifferingSentence
-from transduce.evaluation.metrics import Score
+from transduce.evaluation.metrics import Score, find_metric
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 Letters = Mapping[str, str]
@@ -35,35 +35,32 @@ def print_comparison(comparison: Comparison) -> None:
 
 def _print_scores(console: Console, comparison: Comparison, letters: Letters) -> None:
     """A table a metric, and how its figures were made."""
-    found = [(letters[system.name], system, system.against_baseline) for system in comparison.systems]
-    tables: dict[str, list[ScoreRow]] = {
-        "BLEU": [(letter, system.bleu, against.bleu if against else None) for letter, system, against in found],
-        "chrF": [(letter, system.chrf, against.chrf if against else None) for letter, system, against in found],
-        "TER, lower is better": [
-            (letter, system.ter, against.ter if against else None) for letter, system, against in found
-        ],
-    }
-    for title, rows in tables.items():
-        console.print(f"\n{title}")
-        console.print(_scores(rows))
-        console.print(rows[0][1].signature, soft_wrap=True)
+    for name, first in comparison.systems[0].scores.items():
+        metric = find_metric(name)
+        console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")
+        rows = [
+            (letters[system.name], system.scores[name], (system.against_baseline or {}).get(name))
+            for system in comparison.systems
+        ]
+        console.print(_scores(rows, metric.digits))
+        console.print(first.signature, soft_wrap=True)
     console.print(
         f"\nIntervals and p by bootstrap: {RESAMPLES:,} resamples of the sentences (Koehn 2004).\n"
         f"p by randomisation: {TRIALS:,} trials (Riezler and Maxwell 2005). Both two-sided, seed {SEED}.",
         soft_wrap=True,
     )
-    if (tested := len(found) - 1) > 1:
+    if (tested := len(comparison.systems) - 1) > 1:
         console.print(f"p is not corrected for testing {tested} systems; with Bonferroni, multiply it by {tested}.")
 
 
-def _scores(rows: Iterable[ScoreRow]) -> Table:
+def _scores(rows: Iterable[ScoreRow], digits: int) -> Table:
     cells = []
     for letter, score, difference in rows:
-        cells.append([letter, f"{score.score:.2f}", _interval(score.interval)])
+        cells.append([letter, f"{score.score:.{digits}f}", _interval(score.interval, digits)])
         if difference is not None:
             cells[-1] += [
-                f"{difference.difference:+.2f}",
-                _interval(difference.interval, "+"),
+                f"{difference.difference:+.{digits}f}",
+                _interval(difference.interval, digits, "+"),
                 f"{difference.bootstrap_p:.4f}",
                 f"{difference.randomization_p:.4f}",
             ]
@@ -135,9 +132,9 @@ def _range(at_least: int, at_most: int | None) -> str:
     return f"{at_least}-{at_most}" if at_least < at_most else str(at_least)
 
 
-def _interval(interval: tuple[float, float], sign: str = "") -> str:
+def _interval(interval: tuple[float, float], digits: int, sign: str = "") -> str:
     low, high = interval
-    return f"[{low:{sign}.2f}, {high:{sign}.2f}]"
+    return f"[{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]"
 
 
 def _percent(share: float) -> str:

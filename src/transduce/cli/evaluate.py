@@ -14,6 +14,7 @@ from transduce.cli.options import (
     Json,
     LengthPenalty,
     Lowercase,
+    MetricNames,
     Normalization,
     Reference,
     ShortlistFile,
@@ -48,6 +49,7 @@ def evaluate(
     all_bleu: Annotated[
         bool, typer.Option("--all-bleu", help="Also print BLEU in four ways: 13a and intl, cased and uncased.")
     ] = False,
+    metric: MetricNames = None,
     device: Device = "cpu",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
@@ -69,9 +71,12 @@ def evaluate(
     from transduce.errors import InputError
     from transduce.evaluation.evaluate import evaluate as run_evaluation
     from transduce.evaluation.evaluate import evaluate_outputs
-    from transduce.evaluation.metrics import check_aligned
+    from transduce.evaluation.metrics import check_aligned, find_metric
 
     set_threads(threads)
+    metrics = metric or []
+    for name in metrics:
+        find_metric(name)  # before anything is waited for
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     options = TestSetOptions(source, reference, dataset, split, direction)
     system = open_system(model, device, precision, which_shortlist(shortlist, shortlist_file))
@@ -80,12 +85,12 @@ def evaluate(
         if output is not None:
             raise InputError(f"--output: nothing is translated, the outputs are in {model}")
         check_aligned(model, system, test.references)
-        result = evaluate_outputs(system, test.references, lowercase, tokenize, all_bleu)
+        result = evaluate_outputs(system, test.references, lowercase, tokenize, all_bleu, metrics, test.sources)
     else:
         sources = test.to_translate()
         warn_of_case(model, system, lowercase)
         with nullcontext() if output is None else text_output(output) as stream:
-            result = run_evaluation(system, sources, test.references, search, lowercase, tokenize, all_bleu)
+            result = run_evaluation(system, sources, test.references, search, lowercase, tokenize, all_bleu, metrics)
             if stream is not None:
                 stream.writelines(f"{translation.text}\n" for translation in result.translations)
     print(msgspec.json.encode(result.to_dict()).decode() if json else describe(result))
@@ -93,14 +98,14 @@ def evaluate(
 
 def describe(result: "Evaluation") -> str:
     """A line a metric, for people."""
+    from transduce.evaluation.metrics import find_metric
     from transduce.evaluation.significance import RESAMPLES, SEED
 
-    lines = [
-        _line(f"{name:<5}", score)
-        for name, score in (("BLEU", result.bleu), ("chrF", result.chrf), ("TER", result.ter))
-    ]
+    metrics = {name: find_metric(name) for name in result.scores}
+    width = max(len(metric.title) for metric in metrics.values()) + 1
+    lines = [_line(f"{metrics[n].title:<{width}}", score, metrics[n].digits) for n, score in result.scores.items()]
     for variant in result.all_bleu or []:
-        lines.append(_line(f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant))
+        lines.append(_line(f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant, 2))
     lines.append(f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the sentences, seed {SEED}")
     lines.append(f"length {result.length_ratio:.3f} of the reference's; exact match {100 * result.exact_match:.1f} %")
     if result.seconds is None:
@@ -111,6 +116,6 @@ def describe(result: "Evaluation") -> str:
     return "\n".join(lines)
 
 
-def _line(name: str, score: "Score") -> str:
+def _line(name: str, score: "Score", digits: int) -> str:
     low, high = score.interval
-    return f"{name}{score.score:6.2f}  [{low:.2f}, {high:.2f}]  {score.signature}"
+    return f"{name}{score.score:{digits + 4}.{digits}f}  [{low:.{digits}f}, {high:.{digits}f}]  {score.signature}"

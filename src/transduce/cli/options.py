@@ -40,4 +40,10 @@ Direction = Annotated[
     str | None, typer.Option(help="The data set's direction, as de-en; the model's own unless given.")
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score without regard to case.")]
-Tokenize = Annotated[Literal["13a", "intl", "none"], typer.Option(help="How BLEU splits words.")]
+Tokenize = Annotated[
+    Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"], typer.Option(help="How BLEU splits words.")
+]
+MetricNames = Annotated[
+    list[str] | None,
+    typer.Option(help="A metric beside BLEU, chrF and TER, such as comet or one of an installed package; repeatable."),
+]

@@ -11,13 +11,14 @@ from transduce.errors import InputError
 from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length, by_word_frequency
 from transduce.evaluation.copied_numbers import CopiedNumbers, count_copied_numbers
 from transduce.evaluation.metrics import (
+    STANDARD,
     BleuTokenizer,
     Score,
+    Scoring,
     SentenceCounts,
+    Texts,
     check_aligned,
-    count_bleu,
-    count_chrf,
-    count_ter,
+    find_metric,
     length_ratio,
 )
 from transduce.evaluation.significance import Difference, compare_counts
@@ -26,26 +27,21 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Differences:
-    """How a system differs from the baseline, in each metric."""
-
-    bleu: Difference
-    chrf: Difference
-    ter: Difference
-
-
-@dataclass(frozen=True)
 class System:
     """What one system scored."""
 
     name: str
-    bleu: Score
-    chrf: Score
-    ter: Score
+    scores: dict[str, Score]
+    """By the metrics' names."""
     length_ratio: float
     """Tokens of the outputs to tokens of the references, as BLEU split them."""
-    against_baseline: Differences | None
-    """None for the baseline itself."""
+    against_baseline: dict[str, Difference] | None
+    """How it differs from the baseline, in each metric; None for the baseline itself."""
+
+    @property
+    def bleu(self) -> Score:
+        """BLEU, the metric that is told first."""
+        return self.scores["bleu"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,9 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce compare --json` prints."""
-        return msgspec.to_builtins(self)
+        facts: dict[str, Any] = msgspec.to_builtins(self)
+        facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
+        return facts
 
 
 def compare(
@@ -87,46 +85,50 @@ def compare(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "13a",
     training: Iterable[str] | None = None,
+    metrics: Sequence[str] = (),
 ) -> Comparison:
     """Compare the outputs of systems, by name, with those of the first, the baseline.
 
     All texts are aligned line by line and detokenised. The training text, in the target language, is what words are
-    called rare by. Raises InputError for fewer than two systems and DataError for texts that are not aligned.
+    called rare by; `metrics` names those beside BLEU, chrF and TER. Raises InputError for fewer than two systems or a
+    metric that is not there, DataError for texts that are not aligned.
     """
     if len(systems) < 2:
         raise InputError(f"there is nothing to compare {', '.join(systems) or 'no systems'} with; name two or more")
     check_aligned("sources", sources, references)
     for name, outputs in systems.items():
         check_aligned(name, outputs, references)
-    bleu = {name: count_bleu(outputs, references, lowercase, tokenize) for name, outputs in systems.items()}
-    chrf = {name: count_chrf(outputs, references, lowercase) for name, outputs in systems.items()}
-    ter = {name: count_ter(outputs, references, lowercase) for name, outputs in systems.items()}
+    scoring = Scoring(lowercase, tokenize)
+    counts = {  # by metric, then by system
+        metric: {
+            name: find_metric(metric).count(Texts(outputs, references, sources), scoring)
+            for name, outputs in systems.items()
+        }
+        for metric in dict.fromkeys((*STANDARD, *metrics))
+    }
     baseline = next(iter(systems))
 
-    def difference(name: str, counts: Mapping[str, SentenceCounts]) -> Difference:
-        return compare_counts(counts[name].counts, counts[baseline].counts, counts[name].score_rows)
+    def difference(metric: str, name: str) -> Difference:
+        system, base = counts[metric][name], counts[metric][baseline]
+        return compare_counts(system.counts, base.counts, system.score_rows)
 
     return Comparison(
         sentences=len(references),
         systems=[
             System(
                 name,
-                bleu[name].summary(),
-                chrf[name].summary(),
-                ter[name].summary(),
-                length_ratio(bleu[name]),
-                None
-                if name == baseline
-                else Differences(difference(name, bleu), difference(name, chrf), difference(name, ter)),
+                {metric: of_systems[name].summary() for metric, of_systems in counts.items()},
+                length_ratio(counts["bleu"][name]),
+                None if name == baseline else {metric: difference(metric, name) for metric in counts},
             )
             for name in systems
         ],
-        by_length=by_length(sources, bleu),
+        by_length=by_length(sources, counts["bleu"]),
         by_word_frequency=(
             None if training is None else by_word_frequency(references, systems, training, lowercase, tokenize)
         ),
         numbers=count_copied_numbers(sources, references, systems),
-        most_different=_most_different(systems, sources, references, chrf),
+        most_different=_most_different(systems, sources, references, counts["chrf"]),
     )
 
 

@@ -12,16 +12,18 @@ from torch import nn
 
 from transduce.data.batch import Batch
 from transduce.evaluation.metrics import (
+    METRICS,
+    STANDARD,
     BleuTokenizer,
     BleuVariant,
     Score,
+    Scoring,
+    Texts,
     check_aligned,
-    count_bleu,
     exact_match,
+    find_metric,
     length_ratio,
     score_bleu_variants,
-    score_chrf,
-    score_ter,
 )
 from transduce.inference.translator import Translation, Translator
 from transduce.models.interface import EncoderDecoder, score_tokens
@@ -33,9 +35,8 @@ from transduce.search.beam import Beam
 class Evaluation:
     """Scores of a test set."""
 
-    bleu: Score
-    chrf: Score
-    ter: Score
+    scores: dict[str, Score]
+    """By the metrics' names: BLEU, chrF, TER, and what else was asked for."""
     exact_match: float
     """Share of translations that equal their reference, 0 to 1."""
     length_ratio: float
@@ -48,11 +49,16 @@ class Evaluation:
     translations: list[Translation] = field(default_factory=list)
     """Empty for outputs that were there already."""
 
+    @property
+    def bleu(self) -> Score:
+        """BLEU, the metric that is told first."""
+        return self.scores["bleu"]
+
     def to_dict(self) -> dict[str, Any]:
         """What `transduce evaluate --json` prints."""
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, translations=[]))
         unasked = {"translations"} | ({"all_bleu"} if self.all_bleu is None else set())
-        return {name: fact for name, fact in facts.items() if name not in unasked}
+        return facts.pop("scores") | {name: fact for name, fact in facts.items() if name not in unasked}
 
 
 def evaluate(
@@ -63,14 +69,15 @@ def evaluate(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "13a",
     all_bleu: bool = False,
+    metrics: Sequence[str] = (),
 ) -> Evaluation:
-    """Translate the sources and score them; raises DataError unless there are as many references."""
+    """Translate the sources and score them; see `evaluate_outputs`."""
     check_aligned("sources", sources, references)
     started = time.perf_counter()
     translations = translator.translate(sources, search)
     seconds = time.perf_counter() - started
     outputs = [translation.text for translation in translations]
-    scores = evaluate_outputs(outputs, references, lowercase, tokenize, all_bleu)
+    scores = evaluate_outputs(outputs, references, lowercase, tokenize, all_bleu, metrics, sources)
     return replace(scores, seconds=seconds, translations=translations)
 
 
@@ -80,13 +87,19 @@ def evaluate_outputs(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "13a",
     all_bleu: bool = False,
+    metrics: Sequence[str] = (),
+    sources: Sequence[str] | None = None,
 ) -> Evaluation:
-    """Score detokenised translations by whatever made them; raises DataError unless there are as many references."""
-    bleu = count_bleu(outputs, references, lowercase, tokenize)
+    """Score detokenised translations by whatever made them.
+
+    `metrics` names those beside BLEU, chrF and TER; some need the sources. Raises DataError unless there are as many
+    references, InputError for a metric that is not there or lacks something.
+    """
+    texts, scoring = Texts(outputs, references, sources), Scoring(lowercase, tokenize)
+    bleu = METRICS["bleu"].count(texts, scoring)
+    others = [name for name in dict.fromkeys((*STANDARD, *metrics)) if name != "bleu"]
     return Evaluation(
-        bleu=bleu.summary(),
-        chrf=score_chrf(outputs, references, lowercase),
-        ter=score_ter(outputs, references, lowercase),
+        scores={"bleu": bleu.summary(), **{name: find_metric(name).count(texts, scoring).summary() for name in others}},
         exact_match=exact_match(outputs, references, lowercase),
         length_ratio=length_ratio(bleu),
         sentences=len(outputs),

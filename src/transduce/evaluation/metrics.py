@@ -1,11 +1,12 @@
 """Scores of detokenised output against untouched references, each with its signature and confidence interval.
 
-sacreBLEU counts and scores. The counts of each sentence are kept, since they are enough to score the whole test set,
-any part of it, and the resamples that intervals and significance tests need.
+METRICS is the table of those that have names. sacreBLEU counts and scores. The counts of each sentence are kept, since
+they are enough to score the whole test set, any part of it, and the resamples that intervals and significance tests need.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from transduce.errors import DataError
+from transduce.errors import DataError, InputError
+from transduce.evaluation.comet import MODEL, comet_scores, comet_version
 from transduce.evaluation.significance import RESAMPLES, SEED, Counts, bootstrap_sums, confidence_interval
 
 BleuTokenizer = Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"]
@@ -27,7 +29,7 @@ class Score:
     score: float
     """On the metric's own scale: BLEU and chrF 0 to 100, TER from 0, lower is better."""
     signature: str
-    """sacreBLEU's, by which scores of others may be compared."""
+    """By which scores of others may be compared; of BLEU, chrF and TER sacreBLEU's."""
     interval: tuple[float, float]
     """95 % confidence, by 1,000 bootstrap resamples of the sentences (Koehn 2004)."""
 
@@ -46,11 +48,14 @@ class SentenceCounts:
 
     counts: Counts
     """[sentences, counts]; BLEU: output and reference length, matching n-grams, n-grams."""
-    metric: BLEU | CHRF | TER
+    score_of: Callable[[list[float]], float]
+    """The score of summed counts."""
+    signature: str
+    """See Score."""
 
     def score_rows(self, sums: Counts) -> NDArray[np.float64]:
         """Sums of counts [rows, counts] to scores [rows]; a sentence's own counts give its sentence-level score."""
-        return np.array([self.metric._compute_score_from_stats(row).score for row in sums.tolist()])
+        return np.array([self.score_of(row) for row in sums.tolist()])
 
     @property
     def score(self) -> float:
@@ -59,19 +64,78 @@ class SentenceCounts:
 
     def choose(self, sentences: NDArray[np.intp]) -> "SentenceCounts":
         """The counts of some of the sentences."""
-        return SentenceCounts(self.counts[sentences], self.metric)
+        return replace(self, counts=self.counts[sentences])
 
     def summary(self) -> Score:
         """The score of all sentences together, signed, with its interval."""
         interval = confidence_interval(self.score_rows(bootstrap_sums(self.counts)))
-        return Score(self.score, str(self.metric.get_signature()), interval)
+        return Score(self.score, self.signature, interval)
+
+    @staticmethod
+    def of_sentence_scores(scores: Sequence[float], signature: str) -> "SentenceCounts":
+        """A metric whose score of a test set is the mean of its sentences' scores."""
+        counts = np.array([[score, 1.0] for score in scores])
+        return SentenceCounts(counts, lambda sums: sums[0] / max(sums[1], 1.0), signature)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What is scored, aligned line by line and detokenised."""
+
+    outputs: Sequence[str]
+    references: Sequence[str]
+    sources: Sequence[str] | None = None
+    """None where only references are known."""
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How metrics that compare words do it."""
+
+    lowercase: bool = False
+    """Score case-insensitively."""
+    tokenize: BleuTokenizer = "13a"
+    """How BLEU splits words."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: an entry of METRICS, or an entry point of the group `transduce.metrics` of an installed package."""
+
+    title: str
+    """What it is called in tables."""
+    count: Callable[[Texts, Scoring], SentenceCounts]
+    """Counts in each sentence; raises InputError for what it lacks, such as sources or a package."""
+    higher_is_better: bool = True
+    digits: int = 2
+    """Decimals shown."""
+
+
+def find_metric(name: str) -> Metric:
+    """The metric of that name; InputError where there is none."""
+    if name in METRICS:
+        return METRICS[name]
+    found = {entry.name: entry for entry in entry_points(group="transduce.metrics")}
+    if name not in found:
+        raise InputError(f"no metric '{name}'; there are {', '.join([*METRICS, *sorted(found)])}")
+    metric = found[name].load()
+    if not isinstance(metric, Metric):
+        raise InputError(f"metric '{name}': {found[name].value} is not a transduce.evaluation.metrics.Metric")
+    return metric
 
 
 def count_bleu(
     outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "13a"
 ) -> SentenceCounts:
-    """What BLEU (Papineni et al. 2002) counts; raises DataError unless there are as many outputs as references."""
-    return _count(BLEU(lowercase=lowercase, tokenize=tokenize, force=True), outputs, references)
+    """What BLEU (Papineni et al. 2002) counts.
+
+    Raises DataError unless there are as many outputs as references, InputError where a tokenizer is not installed.
+    """
+    try:
+        metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
+    except (ImportError, RuntimeError) as error:  # of the Japanese and the Korean one
+        raise InputError(f"BLEU's tokenizer {tokenize} cannot be used: {' '.join(str(error).split())}") from None
+    return _count(metric, outputs, references)
 
 
 def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
@@ -140,4 +204,35 @@ def _count(metric: BLEU | CHRF | TER, outputs: Sequence[str], references: Sequen
     check_aligned("outputs", outputs, references)
     counts = metric._extract_corpus_statistics(list(outputs), [list(references)])
     metric.n_bootstrap, metric.seed = RESAMPLES, str(SEED)  # for the signature
-    return SentenceCounts(np.array(counts, dtype=np.float64), metric)
+    return SentenceCounts(
+        np.array(counts, dtype=np.float64),
+        lambda sums: float(metric._compute_score_from_stats(sums).score),  # type: ignore[arg-type] # whole numbers
+        str(metric.get_signature()),
+    )
+
+
+def _count_exact_matches(texts: Texts, scoring: Scoring) -> SentenceCounts:
+    pairs = zip(texts.outputs, texts.references, strict=True)
+    matches = [exact_match([output], [reference], scoring.lowercase) for output, reference in pairs]
+    return SentenceCounts.of_sentence_scores(matches, f"exact|case:{'lc' if scoring.lowercase else 'mixed'}")
+
+
+def _count_comet(texts: Texts, scoring: Scoring) -> SentenceCounts:
+    if texts.sources is None:
+        raise InputError("comet needs the sources beside outputs and references")
+    scores = comet_scores(texts.sources, texts.outputs, texts.references)
+    return SentenceCounts.of_sentence_scores(scores, f"comet|model:{MODEL}|version:{comet_version()}")
+
+
+METRICS: Mapping[str, Metric] = {
+    "bleu": Metric("BLEU", lambda texts, how: count_bleu(texts.outputs, texts.references, how.lowercase, how.tokenize)),
+    "chrf": Metric("chrF", lambda texts, how: count_chrf(texts.outputs, texts.references, how.lowercase)),
+    "ter": Metric(
+        "TER", lambda texts, how: count_ter(texts.outputs, texts.references, how.lowercase), higher_is_better=False
+    ),
+    "exact_match": Metric("exact match", _count_exact_matches, digits=4),
+    "comet": Metric("COMET", _count_comet, digits=4),
+}
+
+STANDARD = ("bleu", "chrf", "ter")
+"""What `evaluate` and `compare` always tell."""
