@@ -1,7 +1,7 @@
 """Scores of detokenised output against untouched references, each with its signature and confidence interval.
 
-METRICS is the table of those that have names. sacreBLEU counts and scores. The counts of each sentence are kept, since
-they are enough to score the whole test set, any part of it, and the resamples that intervals and significance tests need.
+METRICS is the table of those that have names. sacreBLEU counts and scores. The counts of each sentence are kept: they
+are enough to score the whole test set, any part of it, and the resamples that intervals and significance tests need.
 """
 
 from collections.abc import Callable, Mapping, Sequence
