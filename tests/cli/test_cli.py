@@ -18,6 +18,7 @@ VERBS = (
     "recipes",
     "data",
     "train",
+    "sweep",
     "translate",
     "score",
     "evaluate",
@@ -26,6 +27,7 @@ VERBS = (
     "export",
     "average",
     "runs",
+    "shortlist",
 )
 
 

@@ -20,6 +20,7 @@ from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
 from transduce.cli.score import score
 from transduce.cli.shortlist import shortlist
+from transduce.cli.sweep import sweep
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 from transduce.errors import TransduceError
@@ -33,7 +34,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (quickstart, recipes, train, runs, average, translate, score, evaluate, compare, info, shortlist, export):
+for verb in (
+    quickstart,
+    recipes,
+    train,
+    sweep,
+    runs,
+    average,
+    translate,
+    score,
+    evaluate,
+    compare,
+    info,
+    shortlist,
+    export,
+):
     app.command()(verb)
 app.add_typer(data, name="data")
 

@@ -4,6 +4,7 @@ from transduce.experiment.average import Average, average
 from transduce.experiment.recipe import ExperimentConfig, Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
+from transduce.experiment.sweep import Sweep, sweep
 
 __all__ = [
     "Average",
@@ -12,10 +13,12 @@ __all__ = [
     "Recipe",
     "RunResult",
     "ShortlistSettings",
+    "Sweep",
     "average",
     "describe_recipe",
     "learn_shortlist",
     "load_recipe",
     "recipes",
+    "sweep",
     "train",
 ]

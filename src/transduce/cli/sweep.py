@@ -1,0 +1,97 @@
+"""`transduce sweep`: one recipe with several values and seeds, and what they are worth."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transduce.cli.options import Device, Json, Quiet, Threads
+
+if TYPE_CHECKING:
+    from transduce.experiment.sweep import Cell, Sweep
+
+
+def sweep(
+    recipe: Annotated[str, typer.Argument(help="A built-in recipe's name, or a .toml file.", show_default=False)],
+    settings: Annotated[
+        list[str],
+        typer.Argument(metavar="KEY=A,B,C...", help="Settings and their values; one value is a change for all."),
+    ],
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Seeds of each combination, from 1 on.")] = 1,
+    metric: Annotated[str, typer.Option(help="What is told of the test set.")] = "bleu",
+    out: Annotated[Path | None, typer.Option(help="The folder of all runs (default: runs/RECIPE-sweep).")] = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a recipe with every combination of some values, and compare the results with the first's.
+
+    What is finished is not trained again: after an interruption, the same command goes on.
+
+    Example: `transduce sweep multi30k optimizer.learning_rate=1e-3,2e-3,3e-3 --seeds 2`
+    """
+    import msgspec
+
+    from transduce.cli.model import find_device, set_threads
+    from transduce.errors import InputError
+    from transduce.experiment.sweep import split_values
+    from transduce.experiment.sweep import sweep as run_sweep
+    from transduce.training.observers import console_observer
+    from transduce.training.signals import Interrupted
+
+    set_threads(threads)
+    values: dict[str, list[str]] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key or key == "seed" or key in values or not all(split_values(text)):
+            raise InputError(f"'{setting}': expected a setting and its values, such as training.updates=300,600, once")
+        values[key] = split_values(text)
+    try:
+        found = run_sweep(
+            recipe,
+            {key: some for key, some in values.items() if len(some) > 1},
+            range(1, seeds + 1),
+            out,
+            [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1],
+            metric,
+            lambda: [] if quiet else [console_observer()],
+            lambda line: None if quiet else print(line, file=sys.stderr),
+            str(find_device(device)),
+        )
+    except Interrupted:
+        print("transduce: interrupted; everything is saved, the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    if json:
+        print(msgspec.json.encode(found.to_dict()).decode())
+    else:
+        print("\n".join(_describe(found, seeds)))
+
+
+def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
+    """A paragraph a combination, which fits any terminal."""
+    from transduce.evaluation.metrics import find_metric
+
+    metric = find_metric(found.metric)
+    yield f"{metric.title} of {found.test_set}, {found.sentences:,} sentences; {seeds} seed{'s' * (seeds > 1)} each"
+    yield found.signature
+    for cell in found.cells:
+        yield ""
+        yield ", ".join(f"{key}={value}" for key, value in cell.settings.items()) or "the recipe"
+        yield f"  {metric.title} {_figure(cell, 'score', metric.digits)}  perplexity {_figure(cell, 'perplexity', 2)}"
+        if (difference := cell.against_first) is not None:
+            low, high = difference.interval
+            digits = metric.digits
+            yield (
+                f"  against the first {difference.difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}], "
+                f"p {difference.bootstrap_p:.3f} (bootstrap) {difference.randomization_p:.3f} (randomisation)"
+            )
+
+
+def _figure(cell: "Cell", figure: str, digits: int) -> str:
+    mean, spread = cell.mean(figure), cell.spread(figure)
+    diverged = sum(getattr(one, figure) is None for one in cell.trained)
+    shown = "-" if mean is None else f"{mean:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
+    return shown + (f" ({diverged} diverged)" if diverged else "")

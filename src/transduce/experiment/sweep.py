@@ -1,0 +1,211 @@
+"""Several trainings of one recipe: every combination of some settings' values, each with several seeds, compared."""
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from transduce.bundle import ModelBundle, find_bundle
+from transduce.errors import InputError
+from transduce.evaluation.metrics import Metric, Scoring, SentenceCounts, Texts, find_metric
+from transduce.evaluation.significance import Difference, compare_counts
+from transduce.experiment.recipe import Recipe, load_recipe
+from transduce.experiment.run import train
+from transduce.inference.translator import Translator
+from transduce.text.corpus import ParallelCorpus
+from transduce.text.datasets import open_splits
+from transduce.training.observers import Observer
+
+OUTPUTS = "outputs.json"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One training of a sweep."""
+
+    run: Path
+    seed: int
+    perplexity: float | None
+    """On the validation data; None for a training that diverged."""
+    score: float | None
+    """On the test set; None for a training that diverged."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of values, trained with every seed."""
+
+    settings: dict[str, str]
+    """The settings swept, as they were written."""
+    trained: list[Trained]
+    against_first: Difference | None
+    """Over the test sentences of all seeds, to the first combination; None for itself, or where a training diverged."""
+
+    def mean(self, figure: str) -> float | None:
+        """Of `perplexity` or `score` over the seeds that did not diverge."""
+        found = self._found(figure)
+        return statistics.mean(found) if found else None
+
+    def spread(self, figure: str) -> float | None:
+        """The standard deviation over seeds; None for fewer than two."""
+        found = self._found(figure)
+        return statistics.stdev(found) if len(found) > 1 else None
+
+    def _found(self, figure: str) -> list[float]:
+        return [value for one in self.trained if (value := getattr(one, figure)) is not None]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All combinations, in the order in which they were named."""
+
+    metric: str
+    signature: str
+    test_set: str
+    """What was translated: the recipe's test set, else its validation data."""
+    sentences: int
+    cells: list[Cell]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `transduce sweep --json` prints."""
+        facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        for cell, found in zip(self.cells, facts["cells"], strict=True):
+            for figure in ("perplexity", "score"):
+                found[figure] = {"mean": cell.mean(figure), "standard_deviation": cell.spread(figure)}
+        return facts
+
+
+def sweep(
+    recipe: str,
+    values: Mapping[str, Sequence[str]],
+    seeds: Sequence[int] = (1,),
+    out: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    metric: str = "bleu",
+    observers: Callable[[], Sequence[Observer]] = lambda: (),
+    tell: Callable[[str], None] = lambda line: None,
+    device: str = "cpu",
+) -> Sweep:
+    """Train every combination of the values with every seed, translate the test set with each, and compare.
+
+    What is finished is not trained again, what was stopped goes on.
+
+    Args:
+        recipe: a built-in recipe's name or a file.
+        values: of each setting swept, such as {"optimizer.learning_rate": ["1e-3", "3e-3"]}.
+        seeds: of each combination.
+        out: the folder of all runs, `runs/RECIPE-sweep` unless given.
+        overrides: other changes, `key=value`, that all trainings share.
+        metric: what is told of the test set; see `transduce.evaluation.metrics`.
+        observers: makes those of one training.
+        tell: is given a line for what happens.
+        device: where the models train.
+
+    Raises ConfigError for settings that do not fit, before the first training; InputError for no seeds or for settings
+    that change the test set.
+    """
+    measure = find_metric(metric)
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise InputError("a sweep needs one seed or more, all different")
+    combinations = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+    trainings = [
+        [load_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]
+        for settings in combinations
+    ]
+    folder = Path(out) if out else Path("runs") / f"{trainings[0][0].name}-sweep"
+    tests = [_test_set(row[0]) for row in trainings]
+    if len({test.content() for test in tests}) > 1:
+        raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
+    texts = list(tests[0])
+    sources, references = [pair.source for pair in texts], [pair.target for pair in texts]
+    trained: list[list[Trained]] = []
+    counts: list[SentenceCounts | None] = []
+    number, count = 0, len(combinations) * len(seeds)
+    for settings, row in zip(combinations, trainings, strict=True):
+        found: list[SentenceCounts | None] = []
+        trained.append([])
+        for seed, one in zip(seeds, row, strict=True):
+            number += 1
+            tell(f"training {number} of {count}: {', '.join([*_assignments(settings), f'seed={seed}'])}")
+            run = folder / _folder_name(settings) / f"seed-{seed}"
+            try:
+                result = train(one, run, resume=True, observers=observers(), tell=tell, device=device)
+            except FloatingPointError as error:
+                tell(str(error))
+                trained[-1].append(Trained(run, seed, None, None))
+                found.append(None)
+                continue
+            outputs = _translate(run, sources, one)
+            found.append(_count(measure, outputs, references, sources, one))
+            trained[-1].append(Trained(run, seed, result.validation["perplexity"], found[-1].score))
+        whole = [of_seed for of_seed in found if of_seed is not None]
+        counts.append(_pooled(whole) if len(whole) == len(seeds) else None)
+    first, signature = counts[0], next((c.signature for c in counts if c is not None), "")
+    against = [
+        compare_counts(own.counts, first.counts, own.score_rows) if first is not None and own is not None else None
+        for own in counts[1:]
+    ]
+    cells = [Cell(*of_cell) for of_cell in zip(combinations, trained, [None, *against], strict=True)]
+    return Sweep(metric, signature, tests[0].name, len(texts), cells)
+
+
+def split_values(text: str) -> list[str]:
+    """The values between commas, but for commas inside brackets, braces or quotation marks."""
+    values, depth, quote = [""], 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        else:
+            depth += (character in "[{(") - (character in ")}]")
+        if character == "," and not depth and not quote:
+            values.append("")
+        else:
+            values[-1] += character
+    return [value.strip() for value in values]
+
+
+def _assignments(settings: Mapping[str, str]) -> Iterator[str]:
+    return (f"{key}={value}" for key, value in settings.items())
+
+
+def _folder_name(settings: Mapping[str, str]) -> str:
+    return ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
+
+
+def _test_set(recipe: Recipe) -> ParallelCorpus:
+    splits = open_splits(recipe.config.data, recipe.folder)
+    return splits.test or splits.validation
+
+
+def _translate(run: Path, sources: Sequence[str], recipe: Recipe) -> list[str]:
+    """Translations of the test set by the run's model, kept beside it until another model stands there."""
+    file, model = run / OUTPUTS, find_bundle(run)
+    key = f"{(model / 'probe.json').stat().st_mtime_ns} {len(sources)}"
+    try:
+        kept = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
+        return kept[key]
+    except (OSError, KeyError, msgspec.DecodeError):
+        translations = Translator(ModelBundle.load(run)).translate(sources, recipe.config.search)
+        outputs = [translation.text for translation in translations]
+        file.write_bytes(msgspec.json.encode({key: outputs}))
+        return outputs
+
+
+def _count(
+    metric: Metric, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str], recipe: Recipe
+) -> SentenceCounts:
+    tokenizer = recipe.config.tokenizer
+    scoring = Scoring(lowercase=(tokenizer.target or tokenizer).folds_case)
+    return metric.count(Texts(outputs, references, sources), scoring)
+
+
+def _pooled(counts: Sequence[SentenceCounts]) -> SentenceCounts:
+    """The sentences of several seeds as one test set."""
+    return SentenceCounts(np.concatenate([c.counts for c in counts]), counts[0].score_of, counts[0].signature)

@@ -1,0 +1,82 @@
+"""A sweep trains every combination once, and tells what each is worth."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transduce.experiment.sweep import split_values
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def test_values_are_parted_at_commas_outside_of_brackets_and_quotes() -> None:
+    assert split_values("1e-3, 2e-3") == ["1e-3", "2e-3"]
+    assert split_values("[0.9, 0.98],[0.9,0.999]") == ["[0.9, 0.98]", "[0.9,0.999]"]
+    assert split_values("{kind = 'a,b', x = 1},\"c,d\"") == ["{kind = 'a,b', x = 1}", '"c,d"']
+
+
+def test_every_combination_is_trained_once_and_compared_with_the_first(
+    transduce: Command, recipe_file: Path, tmp_path: Path
+) -> None:
+    command = [
+        "sweep",
+        recipe_file,
+        "training.updates=4,8",
+        "optimizer.learning_rate=1e-2",
+        "checkpoint.every_updates=4",
+    ]
+    command += ["--seeds", 2, "--out", tmp_path / "all", "--metric", "chrf"]
+    status, output, errors = transduce(*command, "--json")
+    assert status == 0, errors
+    found = json.loads(output)
+    assert [cell["settings"] for cell in found["cells"]] == [{"training.updates": "4"}, {"training.updates": "8"}]
+    assert [[one["seed"] for one in cell["trained"]] for cell in found["cells"]] == [[1, 2], [1, 2]]
+    first, second = found["cells"]
+    assert first["against_first"] is None
+    scores = [one["score"] for one in second["trained"]]
+    assert second["score"]["mean"] == pytest.approx(sum(scores) / 2)
+    assert second["score"]["standard_deviation"] == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5)
+    assert set(second["against_first"]) == {"difference", "interval", "bootstrap_p", "randomization_p"}
+    assert found["sentences"] == 17
+    logs = {path: path.stat().st_mtime_ns for path in (tmp_path / "all").rglob("checkpoints")}
+    assert len(logs) == 4
+    status, output, errors = transduce(*command)
+    assert status == 0, errors
+    assert errors.count("nothing is left to train") == 4
+    assert {path: path.stat().st_mtime_ns for path in logs} == logs
+    assert "training.updates=8\n  chrF" in output
+    assert max(map(len, output.splitlines()[2:])) <= 110
+
+
+def test_a_training_that_diverges_is_told_and_the_others_go_on(
+    transduce: Command, recipe_file: Path, tmp_path: Path
+) -> None:
+    status, output, _ = transduce(
+        *("sweep", recipe_file, "training.updates=6", "training.report_every=1", "optimizer.learning_rate=1e30,1e-3"),
+        *("checkpoint.every_updates=3", "--out", tmp_path / "all"),
+    )
+    assert status == 0
+    assert "optimizer.learning_rate=1e30\n  BLEU - (1 diverged)" in output
+    assert "against the first" not in output
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["training.updates"], "expected a setting and its values"),
+        (["training.updates=3,,4"], "expected a setting and its values"),
+        (["seed=1,2"], "expected a setting and its values"),
+        (["training.updates=3,-4"], "updates"),
+        (["model.dim=24,25"], "heads"),
+        (["data.test_share=0.1,0.2"], "test_share"),
+    ],
+)
+def test_a_mistake_is_told_before_the_first_training(
+    transduce: Command, recipe_file: Path, tmp_path: Path, settings: list[str], words: str
+) -> None:
+    status, _, errors = transduce("sweep", recipe_file, *settings, "--out", tmp_path / "all")
+    assert status == 2
+    assert words in errors
+    assert not (tmp_path / "all").exists()
