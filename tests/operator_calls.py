@@ -26,3 +26,8 @@ class OperatorCalls(TorchDispatchMode):
         return [
             tuple(arg for arg in args if not isinstance(arg, Tensor)) for called, args in self._calls if called == name
         ]
+
+    def sizes_given(self, name: str) -> list[int]:
+        """How many numbers the first tensor had that the operator of that name was given, for each call."""
+        given = ([arg for arg in args if isinstance(arg, Tensor)] for called, args in self._calls if called == name)
+        return [tensors[0].numel() for tensors in given]

@@ -77,7 +77,7 @@ class ShareAmongBanks:
         may_not_end &= totals.isfinite().sum(-1) > 1
         totals[..., self.end].masked_fill_(may_not_end, -torch.inf)
         row_starts = torch.arange(totals.shape[1], device=scores.device) * vocabulary
-        within_word = torch.tensor(self.edges.continues, device=scores.device)
+        within_word = self.edges.continuing(scores.device)
         best_of_row = totals.argmax(-1) + row_starts
         best_new_word = totals.masked_fill(within_word, -torch.inf).argmax(-1) + row_starts  # leaves a phrase whole
         flat = totals.flatten(1)

@@ -1,7 +1,11 @@
 """Phrases as token ids, and where a hypothesis holds them as whole words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -12,6 +16,13 @@ class WordEdges:
     """Of each token: whether it goes on with the word before it."""
     leaves_open: Sequence[bool]
     """Of each token: whether the next one may go on with the word it ends in."""
+    _on_devices: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def continuing(self, device: torch.device) -> Bool[Tensor, " vocabulary"]:
+        """`continues` as a tensor, made once a device: a vocabulary's takes milliseconds, and each step needs it."""
+        if device not in self._on_devices:
+            self._on_devices[device] = torch.tensor(self.continues, dtype=torch.bool, device=device)
+        return self._on_devices[device]
 
 
 @dataclass(frozen=True)

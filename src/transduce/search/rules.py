@@ -102,8 +102,9 @@ class BeginWith:
         ended = [
             i for i, n in enumerate(numbers) if 0 < length == len(self.prefixes[n]) and self._is_open(self.prefixes[n])
         ]
-        continues = torch.tensor(self.edges.continues, device=tokens.device)
-        log_probabilities[ended] = log_probabilities[ended].masked_fill(continues, -torch.inf)
+        if ended:
+            continuing = self.edges.continuing(tokens.device)
+            log_probabilities[ended] = log_probabilities[ended].masked_fill(continuing, -torch.inf)
 
     def _is_open(self, prefix: Sequence[int]) -> bool:
         return self.edges.leaves_open[prefix[-1]]
@@ -150,7 +151,7 @@ class Ban:
 
     def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
         """See Rule."""
-        ends_word = ~torch.tensor(self.edges.continues, device=log_probabilities.device)
+        ends_word = ~self.edges.continuing(log_probabilities.device)
         for i, number in enumerate(so_far.sentences.tolist()):
             if not self.phrases[number]:
                 continue
