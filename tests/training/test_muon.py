@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from transduce.models.families import build_model
 from transduce.models.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
+from transduce.nn.positions import LearnedPositions
 from transduce.training.muon import Muon, orthogonalize
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, inner_matrices
 
@@ -53,6 +54,15 @@ def test_it_leaves_what_belongs_to_a_vocabulary_to_adam(
     assert all(91 in parameter.shape for parameter in left)
     moved = [p for o in build_optimizers(OptimizerConfig(kind="muon"), model, torch.float32) for p in params(o)]
     assert sorted(map(id, moved)) == sorted(map(id, model.parameters()))
+
+
+def test_it_leaves_learned_positions_to_adam() -> None:
+    config = TransformerConfig(dim=16, heads=2, inner_dim=24, positions="learned", max_positions=37)
+    model = build_model(config, 91, 91)
+    tables = [module.weight for module in model.modules() if isinstance(module, LearnedPositions)]
+    adam, muon = build_optimizers(OptimizerConfig(kind="muon"), model, torch.float32)
+    assert tables and all(any(table is parameter for parameter in params(adam)) for table in tables)
+    assert all(37 not in matrix.shape for matrix in params(muon))
 
 
 def sizes(settings: type[TransformerConfig] | type[RecurrentConfig]) -> dict[str, int]:

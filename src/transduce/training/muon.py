@@ -20,7 +20,8 @@ class Muon(torch.optim.Optimizer):
     here too (Liu et al. 2025, "Muon is Scalable for LLM Training"). Matrices of one size are worked on together.
 
     Args:
-        matrices: parameters with two axes; neither embeddings nor output layers, whose rows are rarely all used.
+        matrices: parameters with two axes; neither tables looked up by row (embeddings, positions) nor output layers,
+            whose rows are rarely all used.
         learning_rate: of the first update.
         weight_decay: share of each weight removed an update, times the rate.
         dtype: of the matrix products; 7 bits of precision are enough for them.

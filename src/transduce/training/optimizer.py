@@ -8,8 +8,11 @@ from torch import Tensor, nn
 
 from transduce.config import Settings
 from transduce.models.projecting import ProjectingDecoder
+from transduce.nn.positions import LearnedPositions
 from transduce.training.muon import Muon
 from transduce.training.schedules import InverseSquareRoot, Noam, Plateau, Schedule
+
+LOOKED_UP_BY_ROW = (nn.Embedding, LearnedPositions)
 
 
 class OptimizerConfig(Settings, frozen=True):
@@ -65,11 +68,12 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
 
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
-    """The parameters with two axes that belong to no vocabulary: neither embeddings nor the output layer."""
-    vocabularies: list[nn.Module] = [module for module in model.modules() if isinstance(module, nn.Embedding)]
-    vocabularies += [module.output for module in model.modules() if isinstance(module, ProjectingDecoder)]
-    left_out = {id(parameter) for module in vocabularies for parameter in module.parameters()}
-    return [parameter for parameter in model.parameters() if parameter.ndim == 2 and id(parameter) not in left_out]
+    """The parameters with two axes that multiply hidden vectors: neither tables that are looked up by row, of which an
+    update uses few rows, nor the output layer."""
+    left_out: list[nn.Module] = [module for module in model.modules() if isinstance(module, LOOKED_UP_BY_ROW)]
+    left_out += [module.output for module in model.modules() if isinstance(module, ProjectingDecoder)]
+    not_inner = {id(parameter) for module in left_out for parameter in module.parameters()}
+    return [parameter for parameter in model.parameters() if parameter.ndim == 2 and id(parameter) not in not_inner]
 
 
 @torch.no_grad()
