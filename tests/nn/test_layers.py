@@ -39,6 +39,24 @@ def test_dropout_leaves_the_mean_as_it_was(rate: float) -> None:
     assert_close(kept[kept != 0], torch.full_like(kept[kept != 0], 1 / (1 - effective)))
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.9])
+@pytest.mark.parametrize("shape", [(3, 57, 31), (57, 62)])
+def test_in_bfloat16_what_is_kept_and_its_gradient_are_the_exact_product_rounded_once(
+    rate: float, shape: tuple[int, ...]
+) -> None:
+    torch.manual_seed(8)
+    scale = 256 / (256 - round(rate * 256))
+    x = torch.randn(shape).to(torch.bfloat16).transpose(-2, -1).requires_grad_()
+    gradient = torch.randn(x.shape).to(torch.bfloat16)
+    y = Dropout(rate).train()(x)
+    y.backward(gradient)
+    is_kept = y != 0
+    assert is_kept.any() and not is_kept.all()
+    for found, was in ((y, x), (x.grad, gradient)):
+        expected = torch.where(is_kept, was.float() * scale, 0.0)
+        assert_close(found, expected.to(torch.bfloat16), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("distance", [1, 2, 7, 8, 64])
 def test_masks_of_neighbours_are_uncorrelated(distance: int) -> None:
     mask = dropped(0.3).double()
