@@ -3,6 +3,7 @@
 from typing import Literal, TypeVar
 
 import torch
+from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
@@ -21,21 +22,27 @@ AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
 def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
     """The model, which computes so from now on and is made ready for it: it can no longer be trained or saved.
 
-    Raises InputError for an exported one, ConfigError where it cannot.
+    Once more at the same precision changes nothing. Raises InputError for an exported one, or one that was made ready
+    for another precision, ConfigError where it cannot.
     """
     if isinstance(model, ModelBundle):
         _set_precision(model, precision)
     elif precision != "float32":
         raise InputError(
-            f"precision {precision} is not for an exported model, whose precision was chosen with --quantization when "
-            "it was exported; leave it out"
+            f"precision {precision} is not for an exported model, whose precision was chosen when it was "
+            "exported; leave it out"
         )
     return model
 
 
 def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
     if precision == "int8" and bundle.device.type != "cpu":
-        raise ConfigError(f"--precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")
+        raise ConfigError(f"precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")
+    before = _precision_of(bundle.model)
+    if before == precision:
+        return
+    if before is not None:
+        raise InputError(f"the model was made ready for {before} before; load it again to have it in {precision}")
     join_projections(bundle.model)
     if precision == "bfloat16":
         bundle.model.to(torch.bfloat16)
@@ -43,3 +50,12 @@ def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
         replace_linear_layers(bundle.model, Int8Linear)
     elif bundle.device.type == "cpu":
         replace_linear_layers(bundle.model, FewRowsLinear)
+
+
+def _precision_of(model: nn.Module) -> InferencePrecision | None:
+    """What a model was made ready for; None where that left no trace, and nothing that hinders another precision."""
+    if any(isinstance(module, Int8Linear) for module in model.modules()):
+        return "int8"
+    if any(parameter.dtype == torch.bfloat16 for parameter in model.parameters()):
+        return "bfloat16"
+    return "float32" if any(isinstance(module, FewRowsLinear) for module in model.modules()) else None

@@ -51,6 +51,8 @@ class SelfAttention(nn.Module):
     @torch.no_grad()
     def join(self) -> None:
         """Make queries, keys and values by one product from now on, and turn queries and keys at once."""
+        if self.joint is not None:
+            return
         apart = (self.attention.query, self.attention.key_value)
         self.joint = linear_layer(
             torch.cat([layer.weight for layer in apart]), torch.cat([layer.bias for layer in apart])
