@@ -1,8 +1,10 @@
 """Files and folders appear whole or not at all."""
 
 import errno
+import os
 
 import pytest
+import torch
 from safetensors import SafetensorError
 
 from transduce.files import locked, new_folder, save_tensors, write_text
@@ -28,6 +30,14 @@ def test_a_folder_replaces_the_older_one(tmp_path):
             (new / name).write_text(name)
     assert names(tmp_path) == ["made"]
     assert names(tmp_path / "made") == ["two"]
+
+
+def test_a_folder_replaces_a_file_of_its_name(tmp_path):
+    (tmp_path / "made").write_text("a file")
+    with new_folder(tmp_path / "made") as new:
+        (new / "one").write_text("one")
+    assert names(tmp_path) == ["made"]
+    assert names(tmp_path / "made") == ["one"]
 
 
 def test_a_failure_leaves_the_older_folder_as_it_was(tmp_path):
@@ -66,6 +76,19 @@ def test_text_is_written_whole_or_not_at_all(tmp_path):
         write_text(path, "new \ud800")  # a lone surrogate cannot be written
     assert path.read_text(encoding="utf-8") == "älter"
     assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize(("umask", "folders", "files"), [(0o027, 0o750, 0o640), (0o002, 0o775, 0o664)])
+def test_the_umask_decides_who_may_read_files_and_folders(tmp_path, umask, folders, files):
+    before = os.umask(umask)
+    try:
+        with new_folder(tmp_path / "made") as new:
+            save_tensors({"a": torch.zeros(2)}, new / "weights.safetensors")
+            write_text(new / "text", "x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "made").stat().st_mode & 0o777 == folders
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "made").iterdir()} == {files}
 
 
 def test_a_full_disk_is_an_error_of_the_system_for_tensors_too(tmp_path, monkeypatch):

@@ -1,10 +1,12 @@
 """Writing so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
-import tempfile
+import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +20,10 @@ from torch import Tensor
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which is synced and becomes `path` when the block ends well, replacing an older one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    building = unique_folder(path.parent, f".{path.name}-")
     old = building.with_name(f"{building.name}.old")
     try:
         yield building
-        building.chmod(0o755)
         for file in building.rglob("*"):
             sync(file)
         sync(building)
@@ -30,9 +31,24 @@ def new_folder(path: Path) -> Iterator[Path]:
             path.rename(old)  # removing it in place would leave half a folder there for a while
         building.rename(path)
         sync(path.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        remove(old)
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a folder, or a file, as far as the system allows; nothing where there is none."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def unique_folder(parent: Path, prefix: str) -> Path:
+    """A new folder of a name that no other has; the umask decides who may read it, where tempfile's are private."""
+    folder = parent / f"{prefix}{uuid.uuid4().hex[:8]}"
+    folder.mkdir()
+    return folder
 
 
 @contextmanager
@@ -57,13 +73,22 @@ def write_text(path: Path, text: str) -> None:
 def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] | None = None) -> None:
     """Write a safetensors file, with facts in its header; OSError where the system refuses, a full disk as any other
     file's."""
+    path.touch()
+    mode = stat.S_IMODE(path.stat().st_mode)  # the umask's, where the library's own files are private
     try:
         save_file(tensors, path, facts)
+        path.chmod(mode)
     except SafetensorError as error:  # the library tells the system's error in words only
         found = re.search(r"os error (\d+)", str(error))
         if found is None:
             raise
         raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from None
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, which is never held whole."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager

@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import shutil
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.errors import DataError
-from transduce.files import write_text
+from transduce.files import unique_folder, write_text
 from transduce.text.corpus import ParallelCorpus, SentencePair
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
@@ -116,7 +115,7 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
     """Write beside the folder, then rename, so that a half-built store is never found."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(folder.parent)
-    building = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
+    building = unique_folder(folder.parent, "building-")
     try:
         writer = _Writer(building, np.dtype(np.uint16 if max(map(len, _both(tokenizers))) <= 2**16 else np.uint32))
         with writer:

@@ -9,8 +9,9 @@ from typing import Literal
 import pooch
 
 from transduce.errors import DataError
+from transduce.files import sha256
 from transduce.text.checksums import CHECKSUMS
-from transduce.text.download import Progress, retrieve, sha256
+from transduce.text.download import Progress, retrieve
 from transduce.text.registry import Dataset, Layout
 
 Place = Literal["TRANSDUCE_DATA", "a part in TRANSDUCE_DATA", "cache", "generated", "to download"]

@@ -1,6 +1,5 @@
 """Public files into a folder of the cache: resumed after a break, verified, and never half there under their name."""
 
-import hashlib
 import http.client
 import json
 import lzma
@@ -19,7 +18,7 @@ from typing import IO, Any
 import pooch
 
 from transduce.errors import DataError
-from transduce.files import locked, write_text
+from transduce.files import locked, sha256, write_text
 
 RECORD = "downloads.json"
 ATTEMPTS = 4  # in a row that bring nothing
@@ -110,12 +109,6 @@ def retrieve(remote: Remote, folder: Path, progress: Progress | None = None) -> 
 def is_intact(path: Path, expected: str | None) -> bool:
     """Whether a file is there with the SHA-256 expected of it."""
     return expected is not None and path.is_file() and sha256(path) == expected
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _download(remote: Remote, folder: Path, record: Record, progress: Progress | None) -> Path:
