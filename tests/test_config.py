@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.config import Settings, convert, flatten, override, read_toml, to_toml, to_tree
+from transduce.config import Settings, convert, flatten, override, read_changes, read_toml, to_toml, to_tree
 from transduce.errors import ConfigError
 from transduce.experiment import ExperimentConfig, load_recipe, recipes
+from transduce.training.schedules import InverseSquareRoot
 
 
 class Cat(Settings, frozen=True, tag_field="kind", tag="cat"):
@@ -155,24 +156,67 @@ def test_settings_written_and_read_are_equal(tmp_path_factory, house):
     ],
 )
 def test_an_override_is_toml_or_else_a_string(text, value):
-    assert override({}, [f"a.b={text}"]) == {"a": {"b": value}}
+    assert override({}, read_changes([f"a.b={text}"])) == {"a": {"b": value}}
 
 
 def test_overrides_change_a_copy_and_the_last_one_wins():
     tree = {"a": {"b": 2, "c": 3}, "d": 5}
-    assert override(tree, ["a.b=7", "a.e.f=11", "a.b=13"]) == {"a": {"b": 13, "c": 3, "e": {"f": 11}}, "d": 5}
+    changes = read_changes(["a.b=7", "a.e.f=11", "a.b=13"])
+    assert override(tree, changes) == {"a": {"b": 13, "c": 3, "e": {"f": 11}}, "d": 5}
     assert tree == {"a": {"b": 2, "c": 3}, "d": 5}
 
 
 @pytest.mark.parametrize("assignment", ["updates", "=3", "a..b=3", ".a=3"])
 def test_an_override_that_is_no_assignment_shows_one(assignment):
     with pytest.raises(ConfigError, match=r"expected key=value, such as training\.updates=300"):
-        override({}, [assignment])
+        read_changes([assignment])
 
 
 def test_an_override_below_a_value_is_refused():
     with pytest.raises(ConfigError, match=r"a\.b\.c: 'b' is a value, not a table"):
-        override({"a": {"b": 2}}, ["a.b.c=3"])
+        override({"a": {"b": 2}}, read_changes(["a.b.c=3"]))
+
+
+def test_changes_of_a_dict_are_those_of_texts():
+    texts = read_changes(["house.rooms=7", "house.name=old"], Street)
+    for changes in (
+        {"house.rooms": 7, "house.name": "old"},
+        {"house": {"rooms": 7, "name": "old"}},
+        {"house": {"rooms": 7}, "house.name": Path("old")},
+    ):
+        assert read_changes(changes, Street) == texts
+    tree = {"house": {"rooms": 2, "rent": 0.5, "name": "new"}}
+    assert override(tree, texts) == {"house": {"rooms": 7, "rent": 0.5, "name": "old"}}
+    assert override(tree, read_changes({"house.name": None}, Street)) == {"house": {"rooms": 2, "rent": 0.5}}
+
+
+def test_a_nested_table_that_says_its_kind_is_a_new_table():
+    tree = {"house": {"rooms": 2, "pet": {"kind": "cat", "lives": 7}}}
+
+    def pet(changes):
+        return override(tree, read_changes(changes, Street), Street)["house"]["pet"]
+
+    assert pet({"house": {"pet": {"kind": "dog"}}}) == {"kind": "dog"}
+    assert pet({"house": {"pet": Dog()}}) == {"kind": "dog", "food": "bone"}
+    assert pet({"house": {"pet": {"lives": 3}}}) == {"kind": "cat", "lives": 3}
+
+
+def test_a_change_that_toml_cannot_say_is_named():
+    with pytest.raises(ConfigError, match=r"house\.rooms: .* not object"):
+        read_changes({"house": {"rooms": object()}}, Street)
+
+
+def test_a_change_in_a_table_without_a_kind_takes_the_default_one():
+    tree = override({"house": {}}, read_changes(["house.pet.lives=3"]), Street)
+    assert convert(tree, Street, "x.toml").house.pet == Cat(lives=3)
+    assert override({}, read_changes(["house.rooms=5"]), Street) == {"house": {"rooms": 5}}
+
+
+def test_the_warm_up_of_a_recipe_without_a_schedule_can_be_changed(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('data = { dataset = "multi30k" }\nmodel.kind = "transformer"\ntraining.updates = 7\n')
+    schedule = load_recipe(str(file), ["optimizer.schedule.warmup=100"]).config.optimizer.schedule
+    assert schedule == InverseSquareRoot(warmup=100)
 
 
 def test_a_flattened_tree_has_one_level_of_dotted_keys():

@@ -99,7 +99,7 @@ def test_sigterm_saves_and_exits_130(recipe_file: Path, tmp_path: Path) -> None:
 
 def test_an_existing_run_is_not_written_over(tiny_run: Path, recipe_file: Path) -> None:
     before = (tiny_run / "log.jsonl").read_bytes()
-    with pytest.raises(ConfigError, match="exists; add --resume"):
+    with pytest.raises(ConfigError, match="exists; resume the run, overwrite it, or choose another folder"):
         transduce.train(load_recipe(str(recipe_file)), tiny_run)
     assert (tiny_run / "log.jsonl").read_bytes() == before
 

@@ -1,25 +1,72 @@
 """Train, understand and use attention models that turn one sequence into another."""
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transduce.experiment import train as train
+    from transduce.errors import TransduceError as TransduceError
+    from transduce.evaluation.compare import compare as compare
+    from transduce.evaluation.evaluate import evaluate as evaluate
+    from transduce.experiment.recipe import ExperimentConfig as ExperimentConfig
+    from transduce.experiment.recipe import load_recipe as load_recipe
+    from transduce.experiment.run import train as train
+    from transduce.inference.requests import Request as Request
+    from transduce.inference.scorer import Scorer as Scorer
+    from transduce.inference.translator import Translation as Translation
+    from transduce.inference.translator import Translator as Translator
     from transduce.inference.translator import load as load
+    from transduce.search.beam import Beam as Beam
+    from transduce.search.diverse import DiverseBeam as DiverseBeam
+    from transduce.search.sampling import Sampling as Sampling
+    from transduce.text.corpus import SentencePair as SentencePair
 
-__all__ = ["load", "train", "__version__"]
+_PLACES = {
+    "load": "inference.translator",
+    "train": "experiment.run",
+    "evaluate": "evaluation.evaluate",
+    "compare": "evaluation.compare",
+    "Translator": "inference.translator",
+    "Translation": "inference.translator",
+    "Request": "inference.requests",
+    "Beam": "search.beam",
+    "DiverseBeam": "search.diverse",
+    "Sampling": "search.sampling",
+    "Scorer": "inference.scorer",
+    "SentencePair": "text.corpus",
+    "ExperimentConfig": "experiment.recipe",
+    "load_recipe": "experiment.recipe",
+    "TransduceError": "errors",
+}
+"""Where each public name stands: it is imported when asked for, so that `transduce --help` needs no torch."""
+
+__all__ = [
+    "load",
+    "train",
+    "evaluate",
+    "compare",
+    "Translator",
+    "Translation",
+    "Request",
+    "Beam",
+    "DiverseBeam",
+    "Sampling",
+    "Scorer",
+    "SentencePair",
+    "ExperimentConfig",
+    "load_recipe",
+    "TransduceError",
+    "__version__",
+]
 
 __version__ = version("transduce")
 
 
 def __getattr__(name: str) -> Any:
-    """`transduce.train` and `transduce.load`, imported when asked for, so that `transduce --help` needs no torch."""
-    if name == "train":
-        from transduce.experiment import train
+    if name not in _PLACES:
+        raise AttributeError(f"module 'transduce' has no attribute '{name}'")
+    return getattr(import_module(f"transduce.{_PLACES[name]}"), name)
 
-        return train
-    if name == "load":
-        from transduce.inference.translator import load
 
-        return load
-    raise AttributeError(f"module 'transduce' has no attribute '{name}'")
+def __dir__() -> list[str]:
+    return __all__

@@ -1,9 +1,10 @@
 """TOML text into frozen settings, strictly: an unknown key or a wrong type is one line that names its place."""
 
 import difflib
+import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -39,21 +40,45 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid TOML: nested too deeply") from None
 
 
-def override(tree: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """A copy of the tree with `a.b=value` assignments applied; a value is TOML, or else a string."""
-    result = _copy(tree)
-    for assignment in assignments:
+Changes = Sequence[str] | Mapping[str, Any]
+"""Settings to change: `key=value` texts, or a dict, nested or with dotted keys."""
+
+
+def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
+    """Dotted keys and their new values; in a text, a value is TOML, or else a string.
+
+    In a dict, a nested table changes what it names and leaves the rest, unless it says its `kind` where kinds have
+    settings of their own: then it is a new table. None removes a setting.
+    """
+    if isinstance(changes, Mapping):
+        return dict(_dotted(changes, type_))
+    values = {}
+    for assignment in changes:
         key, equals, text = assignment.partition("=")
-        parts = key.strip().split(".")
-        if not equals or not all(parts):
+        if not equals or not all(key.strip().split(".")):
             raise ConfigError(f"'{assignment}' is not a setting; expected key=value, such as training.updates=300")
-        table = result
-        for part in parts[:-1]:
-            inner = table.setdefault(part, {})
+        values[key.strip()] = _parse_value(text.strip())
+    return values
+
+
+def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = Any) -> dict[str, Any]:
+    """A copy of the tree with the values under their dotted keys; None removes what stands there.
+
+    A table that the tree lacks, and that has several kinds in `type_`, begins as one of its default kind.
+    """
+    result = _copy(tree)
+    for key, value in values.items():
+        *parents, last = key.split(".")
+        table, inside = result, type_
+        for part in parents:
+            inner = table.setdefault(part, _default_kind(inside, part, table))
             if not isinstance(inner, dict):
                 raise ConfigError(f"{key}: '{part}' is a value, not a table of settings")
-            table = inner
-        table[parts[-1]] = _parse_value(text.strip())
+            table, inside = inner, _field_type(inside, part, table)
+        if value is None:
+            table.pop(last, None)
+        else:
+            table[last] = value
     return result
 
 
@@ -89,6 +114,30 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _copy(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tree.items()}
+
+
+def _dotted(changes: Mapping[str, Any], type_: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in changes.items():
+        inside = type_
+        for part in key.split("."):
+            inside = _field_type(inside, part, None)
+        if isinstance(value, Mapping) and not ("kind" in value and _tags(inside)):
+            yield from _dotted(value, inside, f"{prefix}{key}.")
+            continue
+        try:
+            yield f"{prefix}{key}", msgspec.to_builtins(value, enc_hook=os.fspath)
+        except TypeError as error:
+            raise ConfigError(f"{prefix}{key}: {error}") from None
+
+
+def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
+    """A new table under a key of `found`, with nothing but the kind that it has by default, if it has one."""
+    for struct in _structs(type_, found):
+        for field in msgspec.structs.fields(struct):
+            if field.encode_name == key and isinstance(field.default, msgspec.Struct):
+                tag = field.default.__struct_config__.tag
+                return {} if tag is None else {"kind": tag}
+    return {}
 
 
 def _parse_value(text: str) -> Any:

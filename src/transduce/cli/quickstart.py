@@ -30,7 +30,6 @@ def quickstart(
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
     from transduce.text.datasets import open_split
-    from transduce.training.observers import console_observer
 
     set_threads(threads)
 
@@ -40,7 +39,7 @@ def quickstart(
 
     tell("A grammar that ships with Transduce writes English sentences and their German translations.")
     recipe = experiment.load_recipe("quickstart")
-    run = experiment.train(recipe, out, observers=[] if quiet else [console_observer()], tell=tell)
+    run = experiment.train(recipe, out, progress=not quiet)
     test = list(open_split("grammar", "test", "en", "de"))
     translator = Translator(ModelBundle.load(run.model))
     tell("Translating sentences it has not seen ...")

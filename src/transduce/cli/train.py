@@ -10,13 +10,22 @@ from transduce.cli.options import Device, Json, Quiet
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A built-in recipe's name, or a .toml file.", show_default=False)],
+    recipe: Annotated[
+        str,
+        typer.Argument(help="A built-in recipe's name, a .toml file, or the folder of a run.", show_default=False),
+    ],
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings to change.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run's folder; runs/RECIPE unless given.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The run's folder; default: runs/RECIPE, or where RECIPE is a run's folder, that."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Remove the run that stands in the folder, when this one begins.")
     ] = False,
     device: Device = "cpu",
     processes: Annotated[
@@ -39,26 +48,20 @@ def train(
     from transduce.cli.model import find_device, set_threads
     from transduce.training.distributed import is_first_process
     from transduce.training.launch import beside
-    from transduce.training.observers import console_observer
     from transduce.training.signals import Interrupted
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
     loaded = experiment.load_recipe(recipe, overrides or [])
-    run = out or Path("runs") / loaded.name
-
-    def tell(line: str) -> None:
-        if not quiet:
-            print(line, file=sys.stderr)
-
+    run = out or loaded.default_run
     try:
         with beside(sys.argv[1:], processes):
             result = experiment.train(
                 loaded,
                 run,
-                resume,
-                observers=[] if quiet else [console_observer()],
-                tell=tell,
+                resume=resume,
+                overwrite=overwrite,
+                progress=not quiet,
                 device=str(find_device(device)),
             )
     except Interrupted:

@@ -1,14 +1,14 @@
 """All settings of a run in one table, and where they come from: the built-in recipes, or a file of the user's own."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from transduce.config import Settings, convert, flatten, override, read_toml, to_tree
+from transduce.config import Changes, Settings, convert, flatten, override, read_changes, read_toml, to_tree
 from transduce.data.batching import BatchingConfig
 from transduce.errors import ConfigError
 from transduce.models.families import ModelConfig
@@ -19,6 +19,7 @@ from transduce.training.checkpoint import CheckpointConfig
 from transduce.training.optimizer import OptimizerConfig
 from transduce.training.trainer import TrainingConfig, ValidationConfig
 
+SETTINGS_FILE = "experiment.toml"  # of a run's folder
 PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
 RIVALS = {
     "training.updates": "training.epochs",
@@ -68,6 +69,13 @@ class Recipe:
     config: ExperimentConfig
     folder: Path
     """Relative paths in the settings start here."""
+    run: Path | None = None
+    """The folder of the run whose settings these are."""
+
+    @property
+    def default_run(self) -> Path:
+        """The folder to train in, if no other is chosen."""
+        return self.run or Path("runs") / self.name
 
 
 def recipes() -> list[str]:
@@ -82,24 +90,42 @@ def describe_recipe(name: str) -> str:
     return " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines()))
 
 
-def load_recipe(name_or_file: str, overrides: Sequence[str] = ()) -> Recipe:
-    """A built-in recipe by its name, or a TOML file, with `key=value` changes, which undo what they are instead of."""
-    if name_or_file.endswith(".toml"):
-        path = Path(name_or_file)
-    elif name_or_file in recipes():
-        path = Path(str(resources.files("transduce.recipes") / f"{name_or_file}.toml"))
-    else:
-        raise ConfigError(
-            f"no recipe '{name_or_file}'; there are {', '.join(recipes())}; a file of your own must end in .toml"
-        )
-    tree = override(_without_rivals(read_toml(path), overrides), overrides)
-    origin = str(path) if name_or_file.endswith(".toml") else name_or_file
-    return Recipe(path.stem, convert(tree, ExperimentConfig, origin), path.parent)
+def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe:
+    """A built-in recipe, a TOML file, or the settings of a run's folder, with changes.
+
+    A change takes the place of a setting that excludes it. Raises ConfigError for what is none of these.
+    """
+    path = Path(name)
+    if path.suffix == ".toml":
+        return Recipe(path.stem, _change(read_toml(path), str(path), overrides), path.parent)
+    if str(name) in recipes():
+        path = Path(str(resources.files("transduce.recipes") / f"{name}.toml"))
+        return Recipe(path.stem, _change(read_toml(path), str(name), overrides), path.parent)
+    if (path / SETTINGS_FILE).is_file():
+        return Recipe(path.resolve().name, _change(read_toml(path / SETTINGS_FILE), str(path), overrides), path, path)
+    raise ConfigError(
+        f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, and a run's "
+        f"folder must hold {SETTINGS_FILE}"
+    )
 
 
-def _without_rivals(tree: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+def find_recipe(recipe: Recipe | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe:
+    """The recipe that is meant, with changes; of settings alone, relative paths start from the working folder."""
+    if isinstance(recipe, str | Path):
+        return load_recipe(recipe, overrides)
+    if isinstance(recipe, ExperimentConfig):
+        recipe = Recipe("experiment", recipe, Path())
+    return replace(recipe, config=_change(to_tree(recipe.config), recipe.name, overrides)) if overrides else recipe
+
+
+def _change(tree: dict[str, Any], origin: str, overrides: Changes) -> ExperimentConfig:
+    values = read_changes(overrides, ExperimentConfig)
+    return convert(override(_without_rivals(tree, values), values, ExperimentConfig), ExperimentConfig, origin)
+
+
+def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
     """A recipe's settings but for those that a change is given instead of."""
-    rivals = {RIVALS.get(assignment.partition("=")[0].strip()) for assignment in overrides}
+    rivals = {RIVALS.get(key) for key in changed}
     return {
         table: {key: value for key, value in inner.items() if f"{table}.{key}" not in rivals}
         if isinstance(inner, dict)

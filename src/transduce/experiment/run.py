@@ -1,22 +1,31 @@
 """Wires a run together: from a recipe to a trained model in a folder."""
 
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import torch
 
 from transduce.analysis.plots import plot_training_curves
 from transduce.bundle import ModelBundle, best_bundle
-from transduce.config import convert, read_toml, to_toml, to_tree
+from transduce.config import Changes, convert, read_toml, to_toml, to_tree
 from transduce.data.batching import TrainingData
 from transduce.errors import CheckpointError, ConfigError
 from transduce.evaluation.metrics import score_bleu
 from transduce.experiment.preparation import Prepared, prepare
-from transduce.experiment.recipe import ExperimentConfig, Recipe, first_difference, load_recipe, record
+from transduce.experiment.recipe import (
+    SETTINGS_FILE,
+    ExperimentConfig,
+    Recipe,
+    find_recipe,
+    first_difference,
+    record,
+)
 from transduce.experiment.validation import build_validator, probe_texts
 from transduce.files import locked, write_text
 from transduce.inference.translator import Translator
@@ -25,9 +34,12 @@ from transduce.text.datasets import DataConfig, Splits, open_splits
 from transduce.text.download import announce
 from transduce.training.checkpoint import Checkpoints, latest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import JsonLog, Observer
+from transduce.training.observers import JsonLog, Observer, console_observer
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer
+
+Start = Literal["new", "resume", "overwrite"]
+"""How a run treats one that stands in its folder."""
 
 
 @dataclass(frozen=True)
@@ -57,40 +69,53 @@ class RunResult:
 
 
 def train(
-    recipe: Recipe | ExperimentConfig | str,
-    out: Path | None = None,
+    recipe: Recipe | ExperimentConfig | str | Path,
+    out: str | Path | None = None,
+    *,
     resume: bool = False,
+    overwrite: bool = False,
+    overrides: Changes = (),
+    progress: bool = False,
     observers: Sequence[Observer] = (),
-    tell: Callable[[str], None] = lambda line: None,
+    tell: Callable[[str], None] | None = None,
     device: str = "cpu",
 ) -> RunResult:
     """Train a model as a recipe says, and keep the best in `out/model`.
 
     Args:
-        recipe: a recipe, its name or file, or settings (whose relative paths start from the working folder).
-        out: the run's folder, `runs/NAME` unless given; it must be new unless the run is resumed.
+        recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder).
+        out: the run's folder, `runs/NAME` by default; it must be new unless the run is resumed or overwritten.
         resume: go on from the newest checkpoint, if there is one.
+        overwrite: remove the run that stands in `out` when this one begins.
+        overrides: settings to change, as `{"training.updates": 300}`, nested dicts, or `["training.updates=300"]`.
+        progress: show on standard error what happens, with a bar on a terminal.
         observers: hear of every report and validation, beside the log file.
-        tell: is given a line for what happens before training.
+        tell: is given a line for what happens before training; with `progress`, by default, standard error is.
         device: where the model trains, as torch names it.
 
     Raises ConfigError, DataError or CheckpointError for what does not fit, FloatingPointError for a loss that is not
     finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
     """
-    if isinstance(recipe, str):
-        recipe = load_recipe(recipe)
-    elif isinstance(recipe, ExperimentConfig):
-        recipe = Recipe("experiment", recipe, Path())
-    run = out or Path("runs") / recipe.name
+    if resume and overwrite:
+        raise ConfigError("resume and overwrite exclude each other; leave one of them out")
+    recipe = find_recipe(recipe, overrides)
+    run = Path(out or recipe.default_run)
+    start: Start = "resume" if resume else "overwrite" if overwrite else "new"
+    tell = tell or (_print_line if progress else _say_nothing)
     place = local_device(torch.device(device))
-    with join_processes(place) as processes, _alone_in(run) if processes.is_first else nullcontext():
-        return _train(recipe, run, resume, processes, observers, tell if processes.is_first else _say_nothing, place)
+    with (
+        join_processes(place) as processes,
+        _alone_in(run) if processes.is_first else nullcontext(),
+        closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
+    ):
+        watching = observers if bar is None else [bar, *observers]
+        return _train(recipe, run, start, processes, watching, tell if processes.is_first else _say_nothing, place)
 
 
 def _train(
     recipe: Recipe,
     run: Path,
-    resume: bool,
+    start: Start,
     processes: Processes,
     observers: Sequence[Observer],
     tell: Callable[[str], None],
@@ -99,13 +124,15 @@ def _train(
     config = recipe.config
     recorded = record(recipe, run)
     if processes.is_first:
-        _check_folder(run, recorded, resume)
-    checkpoint = processes.from_first(lambda: latest_checkpoint(run) if resume else None)
+        _check_folder(run, recorded, start)
+    checkpoint = processes.from_first(lambda: latest_checkpoint(run) if start == "resume" else None)
     torch.manual_seed(config.seed)
     splits = open_splits(config.data, recipe.folder, announce(tell))
     prepared = prepare(recipe, splits, checkpoint, processes, tell)
     if processes.is_first:
-        write_text(run / "experiment.toml", to_toml(recorded))
+        if start == "overwrite":
+            _remove(run)
+        write_text(run / SETTINGS_FILE, to_toml(recorded))
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
     trainer = _build_trainer(run, config, splits, prepared, processes, device)
@@ -214,15 +241,17 @@ def _alone_in(run: Path) -> Iterator[None]:
                         folder.rmdir()
 
 
-def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
-    """A run never writes over another; a resumed one keeps its settings, but for its length."""
-    kept = run / "experiment.toml"
+def _check_folder(run: Path, config: ExperimentConfig, start: Start) -> None:
+    """A run writes over another only if asked to; a resumed one keeps its settings, but for its length."""
+    kept = run / SETTINGS_FILE
     if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
         return
-    if not resume:
-        raise ConfigError(f"{run} exists; add --resume to go on with it, or choose another folder with --out")
+    if start == "new":
+        raise ConfigError(f"{run} exists; resume the run, overwrite it, or choose another folder")
     if not kept.exists():
-        raise CheckpointError(f"{run} is not the folder of a run: it has no experiment.toml")
+        raise CheckpointError(f"{run} is not the folder of a run: it has no {SETTINGS_FILE}")
+    if start == "overwrite":
+        return
     before = convert(read_toml(kept), ExperimentConfig, str(kept))
     lengths = {"updates": config.training.updates, "epochs": config.training.epochs}
     training = msgspec.structs.replace(before.training, **lengths)
@@ -230,6 +259,14 @@ def _check_folder(run: Path, config: ExperimentConfig, resume: bool) -> None:
     before = msgspec.structs.replace(before, training=training, validation=validation)
     if before != config:
         raise ConfigError(f"{run} was begun with other settings: {first_difference(before, config)}")
+
+
+def _remove(run: Path) -> None:
+    """Remove what a run, or an average of it, has written, last what says that it is one; other files stay."""
+    for name in ("model", "average", "checkpoints", "tensorboard"):
+        shutil.rmtree(run / name, ignore_errors=True)
+    for name in ("best.json", "log.jsonl", "curves.png", SETTINGS_FILE):
+        (run / name).unlink(missing_ok=True)
 
 
 def _describe_data(config: DataConfig) -> str:
@@ -241,3 +278,7 @@ def _describe_data(config: DataConfig) -> str:
 
 def _say_nothing(line: str) -> None:
     pass
+
+
+def _print_line(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

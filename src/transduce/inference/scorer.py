@@ -14,7 +14,7 @@ from transduce.errors import InputError
 from transduce.inference.batches import batches_of
 from transduce.models.interface import EncoderDecoder, score_tokens
 from transduce.nn.state import DecoderState
-from transduce.text.corpus import SentencePair
+from transduce.text.corpus import Pair, as_pair
 
 PAIRS_AT_ONCE = 1000
 """Pairs held at a time: enough to sort by length, however long the input is."""
@@ -48,19 +48,19 @@ class PairScore:
 
 
 class Scorer:
-    """Scores with a bundle's model, on the device and at the precision that the model has."""
+    """Scores with a bundle's model, or an ensemble of such, on the device and at the precision that it has."""
 
-    def __init__(self, bundle: ModelBundle) -> None:
+    def __init__(self, bundle: ModelBundle, ensemble: EncoderDecoder[DecoderState] | None = None) -> None:
         self.bundle = bundle
-        self.model = cast(EncoderDecoder[DecoderState], bundle.model)
+        self.model = ensemble or cast(EncoderDecoder[DecoderState], bundle.model)
 
-    def score(self, pairs: Iterable[SentencePair]) -> list[PairScore]:
+    def score(self, pairs: Iterable[Pair]) -> list[PairScore]:
         """Scores of all pairs, in their order."""
         return list(self.stream(pairs))
 
-    def stream(self, pairs: Iterable[SentencePair], pairs_at_once: int = PAIRS_AT_ONCE) -> Iterator[PairScore]:
+    def stream(self, pairs: Iterable[Pair], pairs_at_once: int = PAIRS_AT_ONCE) -> Iterator[PairScore]:
         """Scores of any number of pairs, holding a bounded number at a time; InputError for one that is too long."""
-        rest, number = iter(pairs), 1
+        rest, number = map(as_pair, pairs), 1
         while chunk := list(islice(rest, pairs_at_once)):
             sources = self.bundle.tokenizers.source.encode_batch([pair.source for pair in chunk])
             targets = self.bundle.tokenizers.target.encode_batch([pair.target for pair in chunk])

@@ -5,23 +5,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import cast, overload
 
 import msgspec
 
 from transduce.bundle import find_bundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.batches import batches_of
-from transduce.inference.engines import engine_for
+from transduce.inference.engines import PyTorchEngine, engine_for
 from transduce.inference.exported import Model, open_model
 from transduce.inference.memory import keep_free_memory
 from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.requests import Piece, Request, Wishes
+from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist import FILE as SHORTLIST
 from transduce.inference.shortlist import Shortlist
 from transduce.inference.workers import at_the_same_time
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
+from transduce.text.corpus import Pair, is_pair
 from transduce.text.tokenizer import Tokenizer
 
 LINES_AT_ONCE = 1000
@@ -49,6 +52,9 @@ class Translation:
     """Required phrases that it does not hold."""
     not_avoided: list[str] = field(default_factory=list)
     """Banned phrases that it holds all the same: at the end of a truncated output, or where split pieces meet."""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -106,17 +112,47 @@ class Translator:
                 "such as g++; install one, or do not compile"
             ) from None
 
-    def translate(self, texts: Sequence[str | Request], search: Search | None = None) -> list[Translation]:
-        """Translate lines of text: as many translations, in the same order; a blank line gives an empty one.
+    @overload
+    def translate(self, texts: str | Request, search: Search | None = None) -> Translation: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def translate(self, texts: Iterable[str | Request], search: Search | None = None) -> list[Translation]: ...
+
+    def translate(
+        self, texts: str | Request | Iterable[str | Request], search: Search | None = None
+    ) -> Translation | list[Translation]:
+        """Translate one line of text, or several: as many translations, in the same order; blank ones stay blank.
 
         Raises InputError for requests that the search, or the model, cannot follow.
         """
+        if isinstance(texts, str | Request):
+            return next(self.stream([texts], search))
         return list(self.stream(texts, search))
+
+    @overload
+    def score(self, pairs: Pair) -> PairScore: ...
+
+    @overload
+    def score(self, pairs: Iterable[Pair]) -> list[PairScore]: ...
+
+    def score(self, pairs: Pair | Iterable[Pair]) -> PairScore | list[PairScore]:
+        """How probable the model, or the ensemble, finds given translations: of one pair, or of several in order.
+
+        A shortlist plays no part. Raises InputError for an exported model, or a pair that is too long.
+        """
+        if not isinstance(self.engine, PyTorchEngine):
+            raise InputError("an exported model cannot score given pairs; give the model that was exported")
+        scorer = Scorer(self.engine.bundle, self.engine.model)
+        if is_pair(pairs):
+            return scorer.score([cast(Pair, pairs)])[0]
+        return scorer.score(cast(Iterable[Pair], pairs))
 
     def stream(
         self, texts: Iterable[str | Request], search: Search | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
-        """Translate any number of lines, holding a bounded number at a time."""
+        """Translate any number of lines, holding a bounded number at a time; InputError for a string in their place."""
+        if isinstance(texts, str):
+            raise InputError(f"{texts[:60]!r} is one line, not several; give a list, or use translate")
         lines = iter(texts)
         while chunk := list(islice(lines, lines_at_once)):
             yield from self.translate_chunk(chunk, search or Beam())

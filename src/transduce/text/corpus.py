@@ -1,10 +1,12 @@
 """Text that can be read any number of times without being held in memory: aligned sentences, or lines."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
+
+from transduce.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -13,6 +15,26 @@ class SentencePair:
 
     source: str
     target: str
+
+
+Pair = SentencePair | tuple[str, str]
+"""A sentence and its translation, as people write it."""
+
+
+def is_pair(value: object) -> bool:
+    """Whether this is one pair, rather than several."""
+    return isinstance(value, SentencePair) or (
+        isinstance(value, tuple) and len(value) == 2 and all(isinstance(side, str) for side in value)
+    )
+
+
+def as_pair(pair: Pair) -> SentencePair:
+    """A pair as one type; InputError for what is none, such as a single string."""
+    if isinstance(pair, SentencePair):
+        return pair
+    if not is_pair(pair):
+        raise InputError(f"{repr(pair)[:60]} is not a pair; expected a source and its translation: (source, target)")
+    return SentencePair(*pair)
 
 
 Keeps = Callable[[SentencePair], bool]
@@ -86,16 +108,17 @@ class ParallelCorpus:
         )
 
     @staticmethod
-    def of_pairs(name: str, pairs: Sequence[SentencePair]) -> "ParallelCorpus":
+    def of_pairs(name: str, pairs: Iterable[Pair]) -> "ParallelCorpus":
         """A corpus that is already in memory."""
+        held = [as_pair(pair) for pair in pairs]
 
         def content() -> str:
             digest = hashlib.sha256()
-            for pair in pairs:
+            for pair in held:
                 digest.update(f"{pair.source}\0{pair.target}\n".encode())
             return digest.hexdigest()
 
-        return ParallelCorpus(name, lambda: iter(pairs), content)
+        return ParallelCorpus(name, lambda: iter(held), content)
 
 
 @dataclass(frozen=True)
