@@ -192,6 +192,13 @@ def test_a_vocabulary_larger_than_the_text_allows_names_a_size_that_is_possible(
     assert len(train_tokenizer(config(kind, size=possible), TEXTS)) == possible
 
 
+@pytest.mark.parametrize("kind", SUBWORDS)
+def test_a_size_that_nobody_asked_for_shrinks_to_what_the_text_yields(kind):
+    tokenizer = train_tokenizer(SideConfig(kind=kind), TEXTS)
+    assert 260 < len(tokenizer) < 1000
+    assert tokenizer.decode(tokenizer.encode(TEXTS[0])) == TEXTS[0]
+
+
 @pytest.mark.parametrize("kind", EXACT)
 def test_a_vocabulary_without_room_for_text_names_the_least_size(kind):
     with pytest.raises(ConfigError, match=r"tokenizer\.size = 37 is too small .*set it to at least \d+"):

@@ -14,7 +14,7 @@ from transduce.models.families import build_model
 from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import Splits
 from transduce.text.overlap import find_overlaps
-from transduce.text.tokenizer import Tokenizers, train_tokenizers
+from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers, train_tokenizers
 from transduce.training.distributed import Processes
 
 
@@ -48,7 +48,7 @@ def prepare(
             tokenizers = read_tokenizers(checkpoint / "bundle", tokenizer_config)
         else:
             tokenizers = processes.from_first(lambda: _make_tokenizers(recipe, splits))
-    tell(f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens")
+    tell(_describe_vocabulary(tokenizer_config, tokenizers))
     cache = cache_folder()
     with processes.first_goes_ahead():
         stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
@@ -59,6 +59,7 @@ def prepare(
             tell(f"  left out: {dropped.count:,} {reason}, such as:")
             for example in dropped.examples:
                 tell(f"    {example}")
+    tell(f"validation data: {len(validation):,} pairs from {splits.validation.name}")
     if checkpoint is None and processes.is_first:
         _tell_overlaps(splits, tell)
     if start is not None:
@@ -90,9 +91,20 @@ def _make_tokenizers(recipe: Recipe, splits: Splits) -> Tokenizers:
     return train_tokenizers(recipe.config.tokenizer, side("source"), side("target"), recipe.folder)
 
 
+def _describe_vocabulary(config: TokenizerConfig, tokenizers: Tokenizers) -> str:
+    """One line, with what a default size has become where the text does not yield that many subwords."""
+    line = f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens"
+    sides = ((config.source or config, tokenizers.source), (config.target or config, tokenizers.target))
+    if any(side.is_smaller_than_default(len(tokenizer)) for side, tokenizer in sides):
+        line += f", all that the training text yields of the {DEFAULT_SUBWORDS:,} that are the default"
+    return line
+
+
 def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
-    """Held-out sentences that are trained on make scores look better than they are."""
+    """How many test pairs there are; held-out sentences that are trained on make scores look better than they are."""
     for overlap in find_overlaps((entry.corpus for entry in splits.train), splits.held_out):
+        if splits.test is not None and overlap.name == splits.test.name:
+            tell(f"test data: {overlap.pairs:,} pairs from {overlap.name}")
         if overlap.examples:
             tell(f"{overlap.describe()}, such as:")
             for example in overlap.examples:

@@ -24,6 +24,7 @@ OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"),
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 FIRST = len(SPECIALS) + len(BYTES)
 SUBWORDS = ("bpe", "wordpiece", "unigram")
+DEFAULT_SUBWORDS = 8000
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 SPACE = "▁"  # how subwords write a space
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
@@ -35,8 +36,8 @@ class SideConfig(Settings, frozen=True):
     kind: TokenizerKind = "bpe"
     """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes), words, characters, bytes, or a file."""
     size: int | None = None
-    """Tokens in the vocabulary, the four special ones and 256 bytes included; 8,000 for subwords unless given, all
-    for words and characters."""
+    """Tokens in the vocabulary, the four special ones and 256 bytes included. Unless given, 8,000 for subwords, or all
+    that a short training text yields; all for words and characters."""
     min_frequency: int = 2
     """How often a word, a merge (bpe, wordpiece) or a character (characters) must occur in the training text to be
     kept."""
@@ -57,6 +58,10 @@ class SideConfig(Settings, frozen=True):
     def folds_case(self) -> bool:
         """Whether upper and lower case become one."""
         return self.lowercase or self.normalize == "letters"
+
+    def is_smaller_than_default(self, found: int) -> bool:
+        """Whether a vocabulary of this size is less than the default, because its training text was short."""
+        return self.kind in SUBWORDS and self.size is None and found < DEFAULT_SUBWORDS
 
 
 class TokenizerConfig(SideConfig, frozen=True):
@@ -178,7 +183,7 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
     """Train a tokenizer of the kind asked for, or read the file that is named."""
     if config.file is not None:
         return _bring(folder / config.file)
-    size = config.size or (8000 if config.kind in SUBWORDS else None)
+    size = config.size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
     least = {"words": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
     if size is not None and size < least:
         raise ConfigError(
@@ -205,9 +210,9 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
     found = backend.get_vocab_size()
     if found <= (len(SPECIALS) if config.kind == "words" else FIRST) and config.kind != "bytes":
         raise DataError("the training text is empty: there is nothing to make a vocabulary of")
-    if size is not None and found < size:
+    if config.size is not None and found < config.size:
         raise DataError(
-            f"tokenizer.size = {size:,}, but the training text yields only {found:,} tokens "
+            f"tokenizer.size = {config.size:,}, but the training text yields only {found:,} tokens "
             f"(min_frequency = {config.min_frequency}); set tokenizer.size to at most {found}"
         )
     return Tokenizer(backend)
