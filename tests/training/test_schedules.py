@@ -38,6 +38,14 @@ def test_after_the_warm_up_the_rate_falls_at_every_update_and_stays_above_zero(s
     assert rates[-1] > 0
 
 
+@pytest.mark.parametrize(("updates", "warmup"), [(5, 1), (300, 30), (40_000, 4_000), (100_000, 4_000)])
+def test_a_warm_up_that_nobody_asked_for_is_a_share_of_a_short_run(updates: int, warmup: int) -> None:
+    schedule = InverseSquareRoot()
+    assert schedule.factor(warmup, updates) == 1
+    assert schedule.factor(warmup + 1, updates) < 1
+    assert InverseSquareRoot(warmup=4000).factor(30, 300) == pytest.approx(30 / 4000)
+
+
 @pytest.mark.parametrize("kind", [Linear, Cosine])
 def test_decay_ends_with_the_run_unless_its_length_is_given(kind: type[Linear] | type[Cosine]) -> None:
     assert kind().factor(11, 10) == pytest.approx(0)

@@ -4,6 +4,9 @@ import math
 
 from transduce.config import Settings
 
+LONGEST_WARMUP = 4000  # Vaswani et al. 2017
+WARMUP_SHARE = 0.1  # of a shorter run
+
 
 class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
     """The same rate throughout, after a linear warm-up."""
@@ -19,16 +22,17 @@ class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
 class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_square_root"):
     """Linear warm-up, then decay with the square root of the update (Vaswani et al. 2017, eq. 3)."""
 
-    warmup: int = 4000
-    """Updates until the rate is reached."""
+    warmup: int | None = None
+    """Updates until the rate is reached; 4,000 unless given, or a tenth of the updates of a shorter run."""
 
     def __post_init__(self) -> None:
-        if self.warmup < 1:
+        if self.warmup is not None and self.warmup < 1:
             raise ValueError("warmup must be at least 1")
 
     def factor(self, update: int, updates: int) -> float:
         """Share of the learning rate at an update, counted from 1, of a run of so many."""
-        return min(update / self.warmup, (self.warmup / update) ** 0.5)
+        warmup = self.warmup or min(LONGEST_WARMUP, max(round(WARMUP_SHARE * updates), 1))
+        return min(update / warmup, (warmup / update) ** 0.5)
 
 
 class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
