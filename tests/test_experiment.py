@@ -20,6 +20,7 @@ from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
 from transduce.files import locked
+from transduce.text.datasets import DataConfig, open_splits
 
 
 def run_log(run: Path) -> list[dict[str, object]]:
@@ -143,6 +144,31 @@ def test_what_fails_before_training_leaves_no_folder(recipe_file: Path, tmp_path
     assert not (tmp_path / "run").exists()
 
 
+def test_a_default_vocabulary_that_the_text_does_not_fill_is_told(recipe_file: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    recipe = load_recipe(str(recipe_file), ["tokenizer.kind=bpe", "training.updates=1"])
+    transduce.train(recipe, tmp_path / "run", tell=told.append)
+    (line,) = (line for line in told if line.startswith("vocabulary: "))
+    assert line.endswith("all that the training text yields of the 8,000 that are the default")
+
+
+def test_a_recipe_with_training_files_alone_validates_and_tests_on_a_part_of_them(
+    corpus: Path, recipe_file: Path, tmp_path: Path
+) -> None:
+    recipe = load_recipe(str(recipe_file), ["training.updates=2"])
+    data = DataConfig(train=["train.en", "train.de"], source="en", target="de", validation_share=0.1, test_share=0.1)
+    alone = dataclasses.replace(recipe, config=msgspec.structs.replace(recipe.config, data=data))
+    told: list[str] = []
+    result = transduce.train(alone, tmp_path / "run", tell=told.append)
+    assert result.test is not None
+    assert sum(line.startswith(("training data: ", "validation data: ", "test data: ")) for line in told) == 3
+    again = load_recipe(str(tmp_path / "run" / "experiment.toml"))  # as `evaluate` reads it
+    drawn, redrawn = (open_splits(each.config.data, each.folder) for each in (alone, again))
+    assert drawn.test is not None
+    assert redrawn.test is not None
+    assert list(drawn.test) == list(redrawn.test)
+
+
 def test_a_resumed_run_keeps_its_settings(tiny_run: Path, recipe_file: Path) -> None:
     with pytest.raises(ConfigError, match=r"model\.dim was 24, now it is 48"):
         transduce.train(load_recipe(str(recipe_file), ["model.dim=48"]), tiny_run, resume=True)
@@ -155,7 +181,7 @@ def test_resuming_a_folder_that_is_no_run_is_refused(recipe_file: Path, tmp_path
 
 
 def test_accumulated_parts_make_the_same_update(recipe_file: Path, tmp_path: Path) -> None:
-    still = ["model.dropout=0.0", "training.updates=6", "optimizer.learning_rate=1e-2"]
+    still = ["model.dropout=0.0", "training.updates=6", "optimizer.learning_rate=1e-5"]
     for parts in (1, 3):
         recipe = load_recipe(str(recipe_file), [*still, f"training.accumulate={parts}"])
         transduce.train(recipe, tmp_path / str(parts))

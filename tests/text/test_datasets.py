@@ -10,7 +10,8 @@ import pytest
 from transduce.config import convert
 from transduce.errors import ConfigError, DataError
 from transduce.text import dataset_files
-from transduce.text.datasets import DataConfig, open_split, open_splits, open_text
+from transduce.text.cleaning import Identical
+from transduce.text.datasets import DataConfig, Splits, default_share, open_split, open_splits, open_text
 from transduce.text.download import Remote
 from transduce.text.overlap import plain
 from transduce.text.registry import DATASETS, Dataset, find_dataset
@@ -277,6 +278,73 @@ def test_training_files_may_be_written_in_any_of_the_ways(tmp_path, train):
         assert [(pair.source, pair.target) for pair in corpus] == [("a", "b")]
 
 
+def write_pairs(path: Path, numbers: range) -> None:
+    path.write_text("".join(f"source {n}\ttarget {n % 1000}\n" for n in numbers), encoding="utf-8")
+
+
+def parts_of(splits: Splits) -> list[set[str]]:
+    assert splits.test is not None
+    training = {pair.target for each in splits.train for pair in each.corpus}
+    return [training, *({pair.target for pair in corpus} for corpus in (splits.validation, splits.test))]
+
+
+def test_training_files_alone_are_split_by_their_target_sentences_the_same_each_time(tmp_path):
+    write_pairs(tmp_path / "a.tsv", range(1500))  # 500 targets come twice
+    splits = open_splits(DataConfig(train="a.tsv"), tmp_path)
+    training, validation, test = parts_of(splits)
+    assert training | validation | test == {f"target {n}" for n in range(1000)}
+    assert not training & validation
+    assert not training & test
+    assert not validation & test
+    assert parts_of(open_splits(DataConfig(train="a.tsv"), tmp_path)) == [training, validation, test]
+    other = parts_of(open_splits(DataConfig(train="a.tsv", split_seed=2), tmp_path))
+    assert other[1] != validation
+
+
+def test_a_sentence_of_two_training_corpora_is_in_one_part(tmp_path):
+    write_pairs(tmp_path / "a.tsv", range(600))
+    write_pairs(tmp_path / "b.tsv", range(300, 900))
+    corpora = [{"files": "a.tsv"}, {"files": "b.tsv", "weight": 2.0}]
+    splits = open_splits(convert({"train": corpora}, DataConfig, "x.toml"), tmp_path)
+    training, validation, test = parts_of(splits)
+    assert [each.weight for each in splits.train] == [1.0, 2.0]
+    assert not training & (validation | test)
+    assert splits.validation.name.startswith("the validation part of ")
+
+
+def test_validation_and_test_parts_of_files_are_cleaned(tmp_path):
+    pairs = [f"source {n}\ttarget {n}\n" for n in range(200)] + [f"same {n}\tsame {n}\n" for n in range(200)]
+    (tmp_path / "a.tsv").write_text("".join(pairs), encoding="utf-8")
+    splits = open_splits(DataConfig(train="a.tsv", cleaning=(Identical(),), validation_share=0.2), tmp_path)
+    assert {target.split()[0] for part in parts_of(splits) for target in part} == {"target"}
+    dropped: list[str] = []
+    list(splits.train[0].corpus.sift(lambda reason, pair: dropped.append(reason)))
+    assert dropped == ["with equal sides"] * 200, "counted once, in the training data"
+
+
+def test_with_test_files_only_a_validation_part_is_drawn(tmp_path):
+    write_pairs(tmp_path / "a.tsv", range(900))
+    write_pairs(tmp_path / "t.tsv", range(7))
+    splits = open_splits(DataConfig(train="a.tsv", test="t.tsv"), tmp_path)
+    training, validation, test = parts_of(splits)
+    assert len(training) + len(validation) == 900
+    assert len(test) == 7
+
+
+def test_no_test_part_is_drawn_where_its_share_is_0(tmp_path):
+    write_pairs(tmp_path / "a.tsv", range(900))
+    splits = open_splits(DataConfig(train="a.tsv", test_share=0.0), tmp_path)
+    assert splits.test is None
+    assert {pair.target for pair in splits.validation}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "held_out"), [(160, 16), (1_000, 100), (1_500, 100), (3_000, 150), (29_000, 1_450), (2_000_000, 2_000)]
+)
+def test_the_default_share_gives_enough_pairs_to_measure_and_no_more(pairs, held_out):
+    assert pairs * default_share(pairs) == pytest.approx(held_out, rel=0.01)
+
+
 def test_file_names_and_tables_are_not_mixed(tmp_path):
     config = convert({"train": ["a", {"files": "b.tsv"}], "validation": "v.tsv"}, DataConfig, "x.toml")
     with pytest.raises(ConfigError, match=r"data\.train: file names and tables cannot be mixed.*\[\[data\.train\]\]"):
@@ -288,9 +356,10 @@ def test_file_names_and_tables_are_not_mixed(tmp_path):
     [
         ({}, "give either dataset or train"),
         ({"dataset": "multi30k", "train": "a.tsv"}, "give either dataset or train"),
-        ({"train": "a.tsv"}, "training files need validation files"),
         ({"dataset": "copy", "validation_share": 0.6, "test_share": 0.4}, "both together below 1"),
-        ({"train": "a.tsv", "validation": "v.tsv", "split": "random"}, "split: only for a built-in data set"),
+        ({"train": "a.tsv", "validation": "v.tsv", "split": "random"}, "split: validation files are given"),
+        ({"train": "a.tsv", "test": "t.tsv", "test_share": 0.1}, "test_share: test files are given"),
+        ({"train": "a.tsv", "validation_share": 0.6, "test_share": 0.4}, "both together below 1"),
         ({"dataset": "multi30k", "sequences": {}}, "sequences: only for the data sets copy and reverse"),
         ({"train": [{"files": "a.tsv", "weight": 0}], "validation": "v.tsv"}, r"train\[0\]: weight must be above 0"),
     ],

@@ -199,8 +199,7 @@ def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfi
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
     test = _recorded_test(model, best)
-    if test is None and splits.test is not None:
-        pairs = list(splits.test)
+    if test is None and splits.test is not None and (pairs := list(splits.test)):
         folds_case = (config.tokenizer.target or config.tokenizer).folds_case
         translations = Translator(best).translate([pair.source for pair in pairs], config.search)
         bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)

@@ -1,5 +1,6 @@
 """Which texts a run learns from: files of the user's own, or a built-in data set by its name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,8 @@ from transduce.text.splitting import Part, PartFilter, Side, Split, SplitKind
 GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
 SEQUENCES = ("copy", "reverse")
 TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
+SHARE, LARGEST_SHARE = 0.05, 0.1  # of files, to validate on and to test on
+LEAST_HELD_OUT, MOST_HELD_OUT = 100, 2_000  # pairs of each
 SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
 
 
@@ -48,23 +51,24 @@ class DataConfig(Settings, frozen=True):
     train: str | list[str | CorpusConfig] | None = None
     """Training files: two line-aligned ones, one .tsv or .jsonl, or several corpora with weights."""
     validation: str | list[str] | None = None
-    """Validation files."""
+    """Validation files; a part of the training files unless given."""
     test: str | list[str] | None = None
-    """Test files, scored when training ends."""
+    """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
     columns: list[int | str] | None = None
     """Source and target column of a .tsv (numbers from 1, or names in its header), or keys of a .jsonl."""
     max_tokens: int | None = None
     """Training pairs with more tokens on a side are left out, counted and shown; no limit unless given."""
     cleaning: tuple[Step, ...] = ()
-    """Steps that leave out training pairs, in this order; each is counted and shown. Of a data set without a split of
-    its own, what they keep is split."""
+    """Steps that leave out training pairs, in this order; each is counted and shown. Of files or a data set without a
+    split of their own, what they keep is split."""
     split: SplitKind | None = None
-    """How a built-in data set without a split of its own is split: all pairs with the same English (else target)
-    sentence in one part (grouped, unless given), or each pair by itself (random), which leaks other translations."""
+    """How files without validation files, or a built-in data set without a split of its own, are split: all pairs with
+    the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
+    leaks other translations."""
     validation_share: float | None = None
-    """Share of its pairs to validate on, 0 to 1; 0.05 unless given."""
+    """Share of their pairs to validate on, 0 to 1; 0.05 unless given, but of files 100 to 2,000 pairs, 0.1 at most."""
     test_share: float | None = None
-    """Share of its pairs to test on, 0 to 1, 0 for no test set; 0.05 unless given."""
+    """Share of their pairs to test on, 0 to 1, 0 for no test set; the default is that of validation_share."""
     split_seed: int | None = None
     """Decides which pairs these are; 1 unless given, apart from the run's seed."""
     sequences: SequencesConfig | None = None
@@ -73,10 +77,10 @@ class DataConfig(Settings, frozen=True):
     def __post_init__(self) -> None:
         if (self.dataset is None) == (self.train is None):
             raise ValueError("give either dataset or train")
-        if self.train is not None and self.validation is None:
-            raise ValueError("training files need validation files beside them")
-        if self.dataset is None and self.split_settings:
-            raise ValueError(f"{', '.join(self.split_settings)}: only for a built-in data set without its own split")
+        if self.validation is not None and self.split_settings:
+            raise ValueError(f"{', '.join(self.split_settings)}: validation files are given; leave one of them out")
+        if self.validation is None and self.test is not None and self.test_share:
+            raise ValueError("test_share: test files are given; leave one of them out")
         if self.sequences is not None and self.dataset not in SEQUENCES:
             raise ValueError("sequences: only for the data sets copy and reverse")
         self.chosen_split  # noqa: B018 - raises where the shares do not fit
@@ -88,8 +92,13 @@ class DataConfig(Settings, frozen=True):
 
     @property
     def chosen_split(self) -> Split:
-        """How a data set without a split of its own is split."""
+        """How pairs without a split of their own are split."""
         return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
+
+    @property
+    def grouped_by(self) -> Side:
+        """Whose sentences stay together: the English ones, else those of the target."""
+        return "source" if self.source == "en" else "target"
 
     @property
     def split_settings(self) -> dict[str, Any]:
@@ -123,7 +132,8 @@ def open_splits(config: DataConfig, folder: Path, progress: Progress | None = No
     """The corpora that the settings name, training data cleaned; relative paths start from the folder."""
     dataset = find_dataset(config.dataset) if config.dataset is not None else None
     splits = _open_files(config, folder) if dataset is None else _open_dataset(dataset, config, progress)
-    is_cleaned = dataset is not None and not dataset.has_own_split  # all but the overlap, before it was split
+    # What has no split of its own is cleaned before it is split, but for the overlap.
+    is_cleaned = config.validation is None if dataset is None else not dataset.has_own_split
     steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_cleaned]
     filters = cleaning_filters(steps, splits.held_out)
     return replace(splits, train=[WeightedCorpus(each.corpus.filtered(filters), each.weight) for each in splits.train])
@@ -155,6 +165,13 @@ def open_split(
     return selected.filtered([PartFilter(cast(Part, split), drawn, grouped_by)], f"{name} {split}")
 
 
+def default_share(pairs: int) -> float:
+    """Which share of some pairs is drawn to validate on, and to test on: enough to measure, and no more."""
+    return float(
+        f"{min(max(SHARE, min(LEAST_HELD_OUT / max(pairs, 1), LARGEST_SHARE)), MOST_HELD_OUT / max(pairs, 1)):.3g}"
+    )
+
+
 def open_text(name: str, split: str, progress: Progress | None = None) -> TextCorpus:
     """One split of a built-in data set of one language."""
     dataset = find_dataset(name)
@@ -167,7 +184,7 @@ def open_text(name: str, split: str, progress: Progress | None = None) -> TextCo
 
 
 def _open_files(config: DataConfig, folder: Path) -> Splits:
-    assert config.train is not None and config.validation is not None
+    assert config.train is not None
     train_files = [config.train] if isinstance(config.train, str) else config.train
     plain = [entry for entry in train_files if isinstance(entry, str)]
     if plain and len(plain) < len(train_files):
@@ -178,11 +195,42 @@ def _open_files(config: DataConfig, folder: Path) -> Splits:
         paths = [folder / file for file in ([files] if isinstance(files, str) else files)]
         return parallel_files(paths, config.columns if len(paths) == 1 else None)
 
-    return Splits(
-        [WeightedCorpus(open_files(entry.files), entry.weight) for entry in corpora],
-        open_files(config.validation),
-        open_files(config.test) if config.test is not None else None,
-    )
+    train = [WeightedCorpus(open_files(entry.files), entry.weight) for entry in corpora]
+    test = open_files(config.test) if config.test is not None else None
+    if config.validation is None:
+        return _draw_parts(train, test, config)
+    return Splits(train, open_files(config.validation), test)
+
+
+def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config: DataConfig) -> Splits:
+    """Validation and test data from the training files, cleaned: a pair's part does not depend on its file."""
+    drawn = _drawn_split([each.corpus for each in whole], config)
+    cleaned = [each.corpus.filtered(selecting_filters(config.cleaning)) for each in whole]
+
+    def part(corpus: ParallelCorpus, name: Part) -> ParallelCorpus:
+        return corpus.filtered([PartFilter(name, drawn, config.grouped_by)])
+
+    def held_out(name: Part) -> ParallelCorpus:
+        return ParallelCorpus.joined(f"the {name} part of {_join(cleaned)}", [part(corpus, name) for corpus in cleaned])
+
+    train = [WeightedCorpus(part(corpus, "train"), each.weight) for corpus, each in zip(cleaned, whole, strict=True)]
+    if test is None and drawn.test > 0:
+        test = held_out("test")
+    return Splits(train, held_out("validation"), test)
+
+
+def _drawn_split(corpora: Sequence[ParallelCorpus], config: DataConfig) -> Split:
+    """The split of files as the settings say, with shares that suit the number of pairs where they are not given."""
+    split = config.chosen_split
+    if config.validation_share is None or (config.test_share is None and config.test is None):
+        share = default_share(sum(1 for corpus in corpora for _ in corpus))
+        validation = share if config.validation_share is None else split.validation
+        split = replace(split, validation=validation, test=share if config.test_share is None else split.test)
+    return replace(split, test=0.0) if config.test is not None else split
+
+
+def _join(corpora: Sequence[ParallelCorpus]) -> str:
+    return ", ".join(corpus.name for corpus in corpora)
 
 
 def _open_dataset(dataset: Dataset, config: DataConfig, progress: Progress | None) -> Splits:
