@@ -34,7 +34,7 @@ from transduce.text.datasets import DataConfig, Splits, open_splits
 from transduce.text.download import announce
 from transduce.training.checkpoint import Checkpoints, latest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import JsonLog, Observer, console_observer
+from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer
 
@@ -149,7 +149,7 @@ def _train(
     if processes.is_first:
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
         board = TensorBoard(run / "tensorboard", trainer.position.update)
-        trainer.observers = [JsonLog(run / "log.jsonl"), board, *observers]
+        trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *observers]
     try:
         trainer.run()
     finally:

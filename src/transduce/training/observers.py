@@ -2,14 +2,18 @@
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from transduce.training.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,15 @@ class Observer(Protocol):
         ...
 
 
+@runtime_checkable
+class StartObserver(Protocol):
+    """An observer that also hears, before the first update, how long the run will take."""
+
+    def started(self, estimate: Estimate) -> None:
+        """Training begins, or goes on."""
+        ...
+
+
 class JsonLog:
     """One JSON object a line in a file, appended."""
 
@@ -100,6 +113,28 @@ class JsonLog:
         cut.replace(path)
 
 
+class StartLines:
+    """Tells by a function how long the run will take."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def started(self, estimate: Estimate) -> None:
+        """A line, and another where it is long."""
+        self._tell(estimate.describe())
+        if estimate.advice is not None:
+            self._tell(estimate.advice)
+
+    def report(self, report: Report) -> None:
+        """Not told."""
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """Not told."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
 class Lines:
     """A plain line a report, for logs and pipes."""
 
@@ -127,16 +162,20 @@ class ProgressBar:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[status]}"),
-            TimeRemainingColumn(),
+            _TimeLeft(),
         )
         self._progress = Progress(*columns, console=Console(stderr=True))
-        self._task = self._progress.add_task("training", total=None, status="")
+        self._task = self._progress.add_task("training", total=None, status="", end=None)
         self._progress.start()
+
+    def started(self, estimate: Estimate) -> None:
+        """Show how much there is to do."""
+        self._move(estimate.update, estimate.updates, estimate.seconds, "")
 
     def report(self, report: Report) -> None:
         """Move the bar."""
         status = f"perplexity {report.perplexity:.2f}  {report.target_tokens_per_second:,.0f} target tokens/s"
-        self._progress.update(self._task, completed=report.update, total=report.updates, status=status)
+        self._move(report.update, report.updates, report.seconds_left, status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """A line above the bar."""
@@ -145,6 +184,19 @@ class ProgressBar:
     def close(self) -> None:
         """Leave the bar as it stands."""
         self._progress.stop()
+
+    def _move(self, update: int, updates: int, seconds_left: float, status: str) -> None:
+        end = self._progress.get_time() + seconds_left
+        self._progress.update(self._task, completed=update, total=updates, status=status, end=end)
+
+
+class _TimeLeft(ProgressColumn):
+    """Counts down to the end that was last foreseen, where rich's own column waits for the second report."""
+
+    def render(self, task: Task) -> Text:
+        """Hours, minutes and seconds."""
+        end = task.fields["end"]
+        return Text("" if end is None else f"{_clock(max(end - task.get_time(), 0))} left")
 
 
 def console_observer() -> Observer:

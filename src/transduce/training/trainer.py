@@ -21,7 +21,8 @@ from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
-from transduce.training.observers import Observer, Report
+from transduce.training.estimate import Estimate, seconds_per_update
+from transduce.training.observers import Observer, Report, StartObserver
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
 from transduce.training.rehearsal import Batches, rehearse
@@ -208,6 +209,7 @@ class Trainer:
         if self.why_done:
             return
         rehearse(self.working, self.objective, self.data, self._plan, self._own_parts)
+        self._tell_length()
         began = time.monotonic() - self.position.seconds
         saved_at = time.monotonic()
         self._tally.started = time.monotonic()
@@ -231,6 +233,13 @@ class Trainer:
                 self._tally.paused += time.monotonic() - paused_at
                 if stop and not self.why_done:
                     raise Interrupted
+
+    def _tell_length(self) -> None:
+        seconds = seconds_per_update(self.working, self.objective, self.data, self._plan, self._own_parts)
+        estimate = Estimate(self.position.update, self.updates, seconds, self.device.type)
+        for observer in self.observers:
+            if isinstance(observer, StartObserver):
+                observer.started(estimate)
 
     def _batch(self) -> NDArray[np.int64]:
         """The pairs of the next update."""

@@ -1,0 +1,112 @@
+"""How long a run will take, estimated before its first update."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from statistics import fmean
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.data.batch import Batch
+from transduce.objectives.objective import Objective
+from transduce.training.precision import WorkingCopy
+from transduce.training.rehearsal import Batches
+
+Parts = Callable[[NDArray[np.int64]], list[NDArray[np.int64]]]
+"""What a process works through of a batch, part by part."""
+
+SAMPLE = 20  # batches whose size is looked at
+ENOUGH = 2.0  # seconds of forward and backward after which no further part is tried
+MOST_PARTS = 12
+LONG = 4 * 3600.0  # seconds
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long the updates will take that are still to be made, validation and saving not counted."""
+
+    update: int
+    """Updates made before."""
+    updates: int
+    """Updates that the run is to make."""
+    seconds_per_update: float
+    device: str = "cpu"
+    """Its kind, as torch names it."""
+
+    @property
+    def seconds(self) -> float:
+        """From now to the last update."""
+        return (self.updates - self.update) * self.seconds_per_update
+
+    def describe(self) -> str:
+        """One line."""
+        return (
+            f"about {describe_duration(self.seconds)}: {self.updates - self.update:,} updates of about "
+            f"{self.seconds_per_update:.2g} s, validation not counted"
+        )
+
+    @property
+    def advice(self) -> str | None:
+        """What to do where that is many hours of a processor."""
+        if self.seconds < LONG or self.device != "cpu":
+            return None
+        return (
+            f"{describe_duration(self.seconds)} is long: train a smaller model (model.dim, model.encoder_layers, "
+            "model.decoder_layers), make fewer updates (training.updates), or train on a GPU"
+        )
+
+
+def describe_duration(seconds: float) -> str:
+    """Seconds in the unit that suits them."""
+    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * length:
+            number = seconds / length
+            return f"{number:.1f} {unit}" if number < 10 and unit != "minutes" else f"{number:,.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def seconds_per_update(
+    working: WorkingCopy, objective: Objective, data: Batches, plan: list[NDArray[np.int64]], parts: Parts
+) -> float:
+    """How long an update takes: typical parts of an epoch's batches, taken forward and backward and forgotten.
+
+    No weight and no random generator moves. So the optimiser's step is not tried; it takes a hundredth or so of an
+    update, Muon's a tenth to a fifth.
+    """
+    sample = [parts(plan[i]) for i in np.linspace(0, len(plan) - 1, min(SAMPLE, len(plan)), dtype=int)]
+    tokens_of_an_update = fmean(sum(data.padded_tokens(part) for part in own) for own in sample)
+    device = next(working.masters.parameters()).device
+    measured = []
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        for part in islice(_turn_by_turn(sample), MOST_PARTS):
+            seconds = _time(working, objective, data.batch(part).to(device))
+            measured.append((seconds, data.padded_tokens(part)))
+            if sum(seconds for seconds, _ in measured[1:]) > ENOUGH:
+                break
+    timed = measured[1:] or measured  # the first part pays for what is made once
+    if not timed:  # batches smaller than the number of processes
+        return 0.0
+    return tokens_of_an_update * sum(seconds for seconds, _ in timed) / sum(tokens for _, tokens in timed)
+
+
+def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.int64]]:
+    """All parts of the first batch, of the last, and of those between."""
+    for own in [*sample[:1], *sample[:0:-1]]:
+        yield from own
+
+
+def _time(working: WorkingCopy, objective: Objective, batch: Batch) -> float:
+    began = time.perf_counter()
+    loss = objective(working.model.train(), batch, None)
+    loss.total.backward()
+    working.collect_gradients()
+    float(loss.plain.detach())  # a GPU is waited for
+    if batch.source.device.type == "cuda":
+        torch.cuda.synchronize(batch.source.device)
+    seconds = time.perf_counter() - began
+    working.model.zero_grad()
+    working.masters.zero_grad()
+    return seconds
