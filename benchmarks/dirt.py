@@ -14,8 +14,8 @@ from transduce.text.corpus import SentencePair
 from transduce.text.datasets import open_split
 
 SHARE = 0.03  # of the clean pairs, for each kind of dirt
-MENU = "Home | About us | Contact | Terms of use | Privacy | Sitemap | Log in | Register | Help".split()
-CYRILLIC = "Этот сайт использует файлы cookie Продолжая просмотр вы соглашаетесь с их использованием".split()
+MENU = "Home | About us | Contact | Terms of use | Privacy | Sitemap | Log in | Register | Help".split()  # noqa: SIM905
+CYRILLIC = "Этот сайт использует файлы cookie Продолжая просмотр вы соглашаетесь с их использованием".split()  # noqa: SIM905
 
 
 def with_dirt(pairs: Sequence[SentencePair], seed: int = 1) -> list[SentencePair]:

@@ -75,7 +75,9 @@ def test_killed_at_ten_random_moments_a_run_ends_as_the_one_left_alone(
     recipe, run = load_recipe(str(recipe_file), RUN), tmp_path / "run"
     chance = random.Random()
     for _ in range(10):
-        process = multiprocessing.get_context("fork").Process(target=transduce.train, args=(recipe, run, True))
+        process = multiprocessing.get_context("fork").Process(
+            target=transduce.train, args=(recipe, run), kwargs={"resume": True}
+        )
         process.start()
         _wait_for_progress(run, process, chance.randrange(3))
         time.sleep(chance.uniform(0, 0.05))

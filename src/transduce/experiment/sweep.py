@@ -141,8 +141,9 @@ def sweep(
                 found.append(None)
                 continue
             outputs = _translate(run, sources, one)
-            found.append(_count(measure, outputs, references, sources, one))
-            trained[-1].append(Trained(run, seed, result.validation["perplexity"], found[-1].score))
+            counted = _count(measure, outputs, references, sources, one)
+            found.append(counted)
+            trained[-1].append(Trained(run, seed, result.validation["perplexity"], counted.score))
         whole = [of_seed for of_seed in found if of_seed is not None]
         counts.append(_pooled(whole) if len(whole) == len(seeds) else None)
     first, signature = counts[0], next((c.signature for c in counts if c is not None), "")
