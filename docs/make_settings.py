@@ -4,18 +4,20 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
 from transduce.config import Settings
 from transduce.experiment import ExperimentConfig
+from transduce.ranges import LARGEST, MOST, members, number_of
 
-INTRODUCTION = """# Settings
+INTRODUCTION = f"""# Settings
 
 Every table of an experiment's TOML file: each setting's type, default and meaning. On the command line a setting is
-`table.key=value`. This page is made from the code by `python docs/make_settings.py > docs/settings.md`.
+`table.key=value`. A number beyond its range is an error before anything is written; where no upper bound is shown,
+whole numbers go to {MOST:,} (seeds to 2^63 - 1) and others to {LARGEST:g}; none may be infinite. This page is made
+from the code by `python docs/make_settings.py > docs/settings.md`.
 """
 
 
@@ -31,18 +33,20 @@ def _section(path: str, table: type[Settings]) -> Iterator[str]:
     title = f"`[{path}]`" if path else "Top level"
     yield f"## {title}{f' with kind = {chr(34)}{tag}{chr(34)}' if tag else ''}\n"
     yield f"{inspect.cleandoc(table.__doc__ or '')}\n"
-    yield "| setting | type | default | meaning |\n| --- | --- | --- | --- |"
+    yield "| setting | type | range | default | meaning |\n| --- | --- | --- | --- | --- |"
     meanings = _meanings(table)
     inner: list[tuple[str, type[Settings]]] = []
     for field in msgspec.structs.fields(table):
-        members = _members(field.type)
-        tables = [member for member in members if _is_table(member)]
+        allowed = members(field.type)
+        tables = [member for member in allowed if _is_table(member)]
         inner += [(f"{path}.{field.name}".lstrip("."), member) for member in tables]
-        inner += [(f"[{path}.{field.name}]", item) for member in members for item in _items(member) if _is_table(item)]
+        inner += [(f"[{path}.{field.name}]", item) for member in allowed for item in _items(member) if _is_table(item)]
         if tables and not path:
             continue  # a section of its own says more
         meaning = meanings[field.name].replace("|", "\\|")
-        yield f"| `{field.name}` | {_type(field.type)} | {_default(field)} | {meaning} |"
+        number = number_of(field.type)
+        range_ = number.describe() if number else ""
+        yield f"| `{field.name}` | {_type(field.type)} | {range_} | {_default(field)} | {meaning} |"
     yield ""
     for name, member in inner:
         yield from _section(name, member)
@@ -67,13 +71,9 @@ def _meanings(table: type[Settings]) -> dict[str, str]:
     return meanings
 
 
-def _members(type_: Any) -> tuple[Any, ...]:
-    return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
-
-
 def _items(type_: Any) -> tuple[Any, ...]:
     """What a list may hold."""
-    return _members(get_args(type_)[0]) if get_origin(type_) in (list, tuple) else ()
+    return members(get_args(type_)[0]) if get_origin(type_) in (list, tuple) else ()
 
 
 def _is_table(type_: Any) -> bool:
@@ -82,15 +82,17 @@ def _is_table(type_: Any) -> bool:
 
 def _type(type_: Any) -> str:
     names = []
-    for member in _members(type_):
+    for member in members(type_):
         if get_origin(member) is Literal:
             names += [f'"{choice}"' for choice in get_args(member)]
         elif get_origin(member) in (list, tuple):
             names.append("list")
         elif _is_table(member):
             names.append("table")
+        elif get_origin(member) is Annotated:
+            names.append({int: "integer", float: "number"}[get_args(member)[0]])
         elif member is not type(None):
-            names.append({str: "text", int: "integer", float: "number", bool: "true or false"}[member])
+            names.append({str: "text", bool: "true or false"}[member])
     return ", ".join(dict.fromkeys(names))
 
 

@@ -111,6 +111,30 @@ def test_a_rule_between_settings_names_its_table():
     assert mistake({"house": {"rooms": 0}}) == "house: rooms must be at least 1"
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("training.clip_norm=-1.0", "training.clip_norm: must be at least 0, found -1.0"),
+        ("training.clip_norm=nan", "training.clip_norm: must be at least 0, found nan"),
+        ("training.clip_norm=inf", "training.clip_norm: must be at most 1e+38, found inf"),
+        ("training.updates=0", "training.updates: must be at least 1, found 0"),
+        ("training.updates=1000000000000", "training.updates: must be at most 1,000,000,000, found 1000000000000"),
+        ("optimizer.betas=[0.9, 1.5]", "optimizer.betas[1]: must be at least 0 and below 1, found 1.5"),
+        ("optimizer.schedule={kind='linear', warmup=-3}", "optimizer.schedule.warmup: must be at least 0, found -3"),
+        ("model.dim=100000000", "model.dim: must be from 1 to 65,536, found 100000000"),
+        ("data.columns=[1, 0]", "data.columns[1]: must be at least 1, found 0"),
+        (f"seed={10**60}", "seed: must be at least 0, found 100000000000000000000000000000... (61 characters)"),
+        (f"search.max_ratio={10**400}", "(401 characters)"),
+    ],
+)
+def test_a_number_beyond_its_range_names_place_range_and_value(change, expected):
+    with pytest.raises(ConfigError) as caught:
+        load_recipe("multi30k", [change])
+    assert str(caught.value).startswith("multi30k: ")
+    assert str(caught.value).endswith(expected)
+    assert len(str(caught.value).splitlines()) == 1
+
+
 def test_settings_cannot_be_changed():
     with pytest.raises(AttributeError):
         House().rooms = 5
@@ -265,4 +289,4 @@ def test_toml_without_end_of_nesting_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "deep.toml").write_text(f"x = {deep}")
     with pytest.raises(ConfigError, match=r"deep\.toml: not valid TOML: nested too deeply"):
         read_toml(tmp_path / "deep.toml")
-    assert override({}, [f"a.b={deep}"]) == {"a": {"b": deep}}
+    assert override({}, read_changes([f"a.b={deep}"])) == {"a": {"b": deep}}

@@ -217,6 +217,73 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
         transduce.train(recipe, tmp_path / "run")
 
 
+def test_the_advice_to_lower_the_rate_and_resume_can_be_followed(recipe_file: Path, tmp_path: Path) -> None:
+    too_high = ["optimizer.learning_rate=1e30", "training.clip_norm=0", "training.report_every=1"]
+    with pytest.raises(FloatingPointError, match=r"lower optimizer\.learning_rate"):
+        transduce.train(
+            load_recipe(str(recipe_file), [*too_high, "optimizer.schedule={kind='constant'}"]), tmp_path / "run"
+        )
+    mended = load_recipe(str(recipe_file), ["optimizer.learning_rate=0.001"])
+    with pytest.raises(ConfigError, match="exists; add --resume"):
+        transduce.train(mended, tmp_path / "run")
+    transduce.train(mended, tmp_path / "run", resume=True)
+    assert [line["update"] for line in run_log(tmp_path / "run") if "loss" in line] == [5, 10, 15, 20, 25, 30]
+
+
+def test_a_run_that_goes_on_may_change_how_it_learns_and_tells_each_change(recipe_file: Path, tmp_path: Path) -> None:
+    transduce.train(load_recipe(str(recipe_file), ["training.updates=10"]), tmp_path / "run")
+    changes = {
+        "training.updates": "20",
+        "training.clip_norm": "0.5",
+        "training.accumulate": "2",
+        "training.report_every": "2",
+        "optimizer.learning_rate": "0.0007",
+        "optimizer.schedule.kind": "constant",
+        "optimizer.schedule.warmup": "3",
+        "validation.every_updates": "4",
+        "validation.patience": "9",
+        "checkpoint.keep_last": "3",
+    }
+    recipe = load_recipe(str(recipe_file), [f"{key}={value}" for key, value in changes.items()])
+    told: list[str] = []
+    transduce.train(recipe, tmp_path / "run", resume=True, tell=told.append)
+    assert {line.split()[0] for line in told if ", now it is " in line} == changes.keys()
+    assert "training.clip_norm was 1.0, now it is 0.5" in told
+    assert "optimizer.learning_rate was not set, now it is 0.0007" in told
+    later = [line for line in run_log(tmp_path / "run") if line["update"] > 10]
+    assert [line["update"] for line in later if "loss" in line] == [12, 14, 16, 18, 20]
+    assert {line["learning_rate"] for line in later if "loss" in line} == {0.0007}
+    assert [line["update"] for line in later if "validation" in line] == [12, 16, 20]
+    assert load_recipe(str(tmp_path / "run" / "experiment.toml")).config.training.clip_norm == 0.5
+
+
+@pytest.mark.parametrize(
+    "change", ["model.dim=12", "seed=7", "optimizer.kind=adamw", "validation.best_by=bleu", "batching.target_tokens=99"]
+)
+def test_a_run_that_goes_on_refuses_to_become_another_and_names_the_setting(
+    tiny_run: Path, recipe_file: Path, change: str
+) -> None:
+    before = (tiny_run / "experiment.toml").read_bytes()
+    with pytest.raises(ConfigError, match=rf"begun with other settings: {change.partition('=')[0]} was "):
+        transduce.train(load_recipe(str(recipe_file), ["training.clip_norm=2", change]), tiny_run, resume=True)
+    assert (tiny_run / "experiment.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_run_that_failed_before_it_learned_anything_begins_anew_with_mended_settings(
+    recipe_file: Path, tmp_path: Path, resume: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beyond_memory(*arguments: object) -> None:
+        raise ConfigError("batches beyond the memory")
+
+    with monkeypatch.context() as patch, pytest.raises(ConfigError, match="beyond the memory"):
+        patch.setattr("transduce.training.trainer.rehearse", beyond_memory)
+        transduce.train(load_recipe(str(recipe_file), ["model.inner_dim=50"]), tmp_path / "run")
+    assert (tmp_path / "run" / "experiment.toml").exists()
+    mended = load_recipe(str(recipe_file), ["model.inner_dim=20", "training.updates=2"])
+    assert transduce.train(mended, tmp_path / "run", resume=resume).updates == 2
+
+
 def test_patience_ends_a_run(recipe_file: Path, tmp_path: Path) -> None:
     overrides = ["optimizer.learning_rate=1e-12", "validation.patience=2", "training.updates=10000"]
     result = transduce.train(

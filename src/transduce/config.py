@@ -6,17 +6,28 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 import tomli_w
 
 from transduce.errors import ConfigError
+from transduce.ranges import check_ranges, members, number_of, short
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of every table of settings: immutable, named arguments only, unknown keys refused."""
+    """Base of every table of settings: immutable, named arguments only, unknown keys and numbers out of range refused.
+
+    A number's range is part of its type (see ranges.py). A table whose settings must fit each other says so in
+    `_check_together`, not in `__post_init__`, which would leave the ranges out.
+    """
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise ValueError for settings that do not fit each other."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -175,6 +186,9 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
     if problem.startswith("Invalid enum value"):
         choices = [str(choice) for choice in _literals(expected)]
         return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
+    number = number_of(expected)
+    if number and isinstance(found, number.kind | int) and not isinstance(found, bool):
+        return _join(where, f"{number.problem(found)}, found {short(found)}")
     shown = problem[:1].lower() + problem[1:].replace("`", "")
     for theirs, ours in WORDS.items():
         shown = re.sub(theirs, ours, shown)
@@ -193,13 +207,9 @@ def _child(found: Any, key: str) -> Any:
     return None
 
 
-def _members(type_: Any) -> list[Any]:
-    return list(get_args(type_)) if get_origin(type_) in (Union, UnionType) else [type_]
-
-
 def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
     """The tables that `type_` allows here; of a tagged union only the one that `kind` names, if it names one."""
-    structs = [m for m in _members(type_) if isinstance(m, type) and issubclass(m, msgspec.Struct)]
+    structs = [m for m in members(type_) if isinstance(m, type) and issubclass(m, msgspec.Struct)]
     kind = found.get("kind") if isinstance(found, Mapping) else None
     named = [s for s in structs if s.__struct_config__.tag == kind]
     return named or structs
@@ -208,7 +218,7 @@ def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
 def _field_type(type_: Any, key: str, found: Any) -> Any:
     """The type under a key of `found`, which is of `type_`."""
     if key.startswith("["):
-        for member in _members(type_):
+        for member in members(type_):
             if get_origin(member) in (list, tuple):
                 return get_args(member)[0]
     for struct in _structs(type_, found):
@@ -233,4 +243,4 @@ def _tags(type_: Any) -> list[str]:
 
 
 def _literals(type_: Any) -> list[Any]:
-    return [value for member in _members(type_) for value in get_args(member)]
+    return [value for member in members(type_) for value in get_args(member)]

@@ -164,9 +164,9 @@ def test_weights_that_leave_an_epoch_without_pairs_are_an_error():
     ("tree", "pattern"),
     [
         ({"target_tokens": 2, "sentences": 3}, "give either target_tokens or sentences"),
-        ({"sentences": -1}, "a batch must hold something"),
-        ({"target_tokens": 0}, "a batch must hold something"),
-        ({"groups": 0}, "a batch must hold something"),
+        ({"sentences": -1}, "sentences: must be at least 1, found -1"),
+        ({"target_tokens": 0}, "target_tokens: must be at least 1, found 0"),
+        ({"groups": 0}, "groups: must be at least 1, found 0"),
     ],
 )
 def test_settings_that_make_no_batch_say_so(tree, pattern):

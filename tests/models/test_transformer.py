@@ -151,13 +151,13 @@ def test_vocabularies_of_different_sizes_cannot_share_a_matrix() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"decoder_layers": 0}, "decoder_layers must be at least 1"),
+        ({"decoder_layers": 0}, "decoder_layers must be from 1 to 1,000"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"attention_dropout": -0.1}, "attention_dropout must be at least 0 and below 1"),
         ({"dim": 13}, "dim 13 is not a multiple of heads 3: set key_dim and value_dim"),
         ({"positions": "rotary", "key_dim": 5}, "rotary positions need an even key_dim, not 5"),
-        ({"key_dim": 0}, "key_dim must be at least 1"),
-        ({"value_dim": -2}, "value_dim must be at least 1"),
+        ({"key_dim": 0}, "key_dim must be from 1"),
+        ({"value_dim": -2}, "value_dim must be from 1"),
     ],
 )
 def test_settings_that_make_no_model_are_refused(wrong: dict[str, Any], message: str) -> None:

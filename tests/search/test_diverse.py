@@ -64,7 +64,7 @@ def test_groups_of_one_go_where_the_paper_says(family: Family, diversity: float)
     ("wrong", "message"),
     [
         ({"size": 4, "groups": 3}, "groups must divide the beam's size, 4, but is 3"),
-        ({"groups": 0}, "groups must divide"),
+        ({"groups": 0}, "groups must be from 1"),
         ({"diversity": -1.0}, "diversity must be at least 0"),
         ({"n_best": 5}, "n_best must be from 1"),
     ],

@@ -112,7 +112,7 @@ def test_a_draw_without_any_next_token_is_dropped() -> None:
         ({"top_p": 0.0}, "top_p must be above 0"),
         ({"top_p": 1.1}, "at most 1"),
         ({"seed": -1}, "seed must be"),
-        ({"n_best": 0}, "n_best must be at least 1"),
+        ({"n_best": 0}, "n_best must be from 1"),
         ({"no_repeat_ngram": -1}, "no_repeat_ngram must be"),
     ],
 )

@@ -128,11 +128,14 @@ def test_what_a_corpus_is_changes_with_its_cleaning():
     [
         ({"kind": "lenght"}, r"cleaning\[0\].*'lenght' is not one of .*did you mean 'length'"),
         ({"kind": "length", "words": 3}, r"cleaning\[0\]: unknown key 'words'"),
-        ({"kind": "length", "min_words": 3, "max_words": 2}, "max_words at least min_words"),
-        ({"kind": "ratio", "most": 0.5}, "most must be at least 1"),
+        ({"kind": "length", "min_words": 3, "max_words": 2}, "max_words must be at least min_words"),
+        ({"kind": "ratio", "most": 0.5}, "most: must be at least 1"),
         ({"kind": "script", "side": "source", "scripts": ["Latein"]}, "'Latein' is not a Unicode script such as Latin"),
         ({"kind": "script", "side": "source", "scripts": []}, "at least one script"),
-        ({"kind": "script", "side": "source", "scripts": ["Latin"], "least": 0.0}, "least must be above 0"),
+        (
+            {"kind": "script", "side": "source", "scripts": ["Latin"], "least": 0.0},
+            "least: must be above 0 and at most 1",
+        ),
         ({"kind": "prefix", "side": "source", "prefixes": ["I'm"]}, 'the prefix "I\'m" can begin no sentence'),
         ({"kind": "prefix", "side": "source", "prefixes": [" "]}, "can begin no sentence"),
     ],

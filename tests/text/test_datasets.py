@@ -356,12 +356,12 @@ def test_file_names_and_tables_are_not_mixed(tmp_path):
     [
         ({}, "give either dataset or train"),
         ({"dataset": "multi30k", "train": "a.tsv"}, "give either dataset or train"),
-        ({"dataset": "copy", "validation_share": 0.6, "test_share": 0.4}, "both together below 1"),
+        ({"dataset": "copy", "validation_share": 0.6, "test_share": 0.4}, "together must be below 1"),
         ({"train": "a.tsv", "validation": "v.tsv", "split": "random"}, "split: validation files are given"),
         ({"train": "a.tsv", "test": "t.tsv", "test_share": 0.1}, "test_share: test files are given"),
-        ({"train": "a.tsv", "validation_share": 0.6, "test_share": 0.4}, "both together below 1"),
+        ({"train": "a.tsv", "validation_share": 0.6, "test_share": 0.4}, "together must be below 1"),
         ({"dataset": "multi30k", "sequences": {}}, "sequences: only for the data sets copy and reverse"),
-        ({"train": [{"files": "a.tsv", "weight": 0}], "validation": "v.tsv"}, r"train\[0\]: weight must be above 0"),
+        ({"train": [{"files": "a.tsv", "weight": 0}], "validation": "v.tsv"}, r"train\[0\]\.weight: must be above 0"),
     ],
 )
 def test_settings_that_contradict_each_other_say_so(tree, pattern):

@@ -52,7 +52,7 @@ def test_more_sequences_than_there_are_is_an_error():
 @pytest.mark.parametrize(
     ("changes", "pattern"),
     [
-        ({"train": 0}, "at least 1"),
+        ({"train": 0}, "train must be from 1"),
         ({"max_length": 4}, "max_length must be at least min_length"),
         ({"max_length_held_out": 4}, "max_length_held_out must be at least min_length"),
     ],

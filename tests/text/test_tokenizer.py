@@ -250,7 +250,7 @@ def test_each_side_may_have_settings_of_its_own():
     [
         ({"kind": "file"}, 'kind = "file" and file = .* go together'),
         ({"file": "x.json"}, 'kind = "file" and file = .* go together'),
-        ({"size": 4}, "size must leave room"),
+        ({"size": 4}, "size: must be from 5"),
         ({"source": {"kind": "words"}}, r"tokenizer\.source and tokenizer\.target go together"),
     ],
 )

@@ -11,24 +11,23 @@ from transduce.config import Settings
 from transduce.data.batch import Batch, SpecialIds, make_batch
 from transduce.data.store import TokenStore
 from transduce.errors import DataError
+from transduce.ranges import PositiveInt
 
 
 class BatchingConfig(Settings, frozen=True):
     """How large a batch is: by target tokens, or by sentences."""
 
-    target_tokens: int | None = None
+    target_tokens: PositiveInt | None = None
     """Most target tokens of a batch, padding of each group counted; 4,096 unless sentences are given."""
-    sentences: int | None = None
+    sentences: PositiveInt | None = None
     """Sentence pairs of a batch."""
-    groups: int = 1
+    groups: PositiveInt = 1
     """Groups that a batch is made of, each of similar lengths: several teach more in an update than one, and
     training.accumulate works through them one by one with little padding. As many as sentences make it random."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if self.target_tokens is not None and self.sentences is not None:
             raise ValueError("give either target_tokens or sentences")
-        if any(size is not None and size < 1 for size in (self.target_tokens, self.sentences, self.groups)):
-            raise ValueError("a batch must hold something")
 
     @property
     def of_a_group(self) -> "BatchingConfig":

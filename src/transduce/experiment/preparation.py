@@ -9,7 +9,7 @@ from torch import nn
 from transduce.bundle import BundleConfig, ModelBundle, read_tokenizers
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import ConfigError, DataError
-from transduce.experiment.recipe import Recipe, first_difference
+from transduce.experiment.recipe import Recipe, differences
 from transduce.models.families import build_model
 from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import Splits
@@ -36,10 +36,8 @@ def prepare(
     if config.training.start_from is not None:
         start = ModelBundle.load(recipe.folder / config.training.start_from)
         if start.config.model != config.model:
-            raise ConfigError(
-                f"training.start_from: {first_difference(start.config.model, config.model, 'model.')}; "
-                "the model's settings must be those of the bundle"
-            )
+            first = next(iter(differences(start.config.model, config.model, "model.").values()))
+            raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
     if start is not None:
         tokenizers, tokenizer_config = start.tokenizers, start.config.tokenizer
     else:

@@ -12,6 +12,7 @@ from transduce.config import Changes, Settings, convert, flatten, override, read
 from transduce.data.batching import BatchingConfig
 from transduce.errors import ConfigError
 from transduce.models.families import ModelConfig
+from transduce.ranges import Seed
 from transduce.search.beam import Beam
 from transduce.text.datasets import DataConfig
 from transduce.text.tokenizer import TokenizerConfig
@@ -30,6 +31,20 @@ RIVALS = {
     "validation.every_epochs": "validation.every_updates",
 }
 """Settings of which only one may be given: a change of one takes the place of the other."""
+MAY_CHANGE = (
+    "training.updates",
+    "training.epochs",
+    "training.clip_norm",
+    "training.accumulate",
+    "training.report_every",
+    "optimizer.learning_rate",
+    "optimizer.schedule",
+    "validation.every_updates",
+    "validation.every_epochs",
+    "validation.patience",
+    "checkpoint",
+)
+"""Settings, and tables of settings, that a run may change when it goes on: it stays the run that it was."""
 
 
 class ExperimentConfig(Settings, frozen=True):
@@ -41,7 +56,7 @@ class ExperimentConfig(Settings, frozen=True):
     """What learns."""
     training: TrainingConfig
     """How long and how."""
-    seed: int = 1
+    seed: Seed = 1
     """Decides initial weights, order of data, and dropout."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """How text becomes tokens."""
@@ -55,10 +70,6 @@ class ExperimentConfig(Settings, frozen=True):
     """When the model is validated."""
     search: Beam = Beam()
     """How the test set is translated when training ends."""
-
-    def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ValueError("seed must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -152,8 +163,16 @@ def record(recipe: Recipe, run: Path) -> ExperimentConfig:
     return convert(tree, ExperimentConfig, recipe.name)
 
 
-def first_difference(before: Settings, now: Settings, prefix: str = "") -> str:
-    """The first setting that differs, with both values, for an error."""
+def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:
+    """The settings that differ, and of each a line with both values."""
     old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
-    key = next(key for key in old | new if old.get(key) != new.get(key))
-    return f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
+    return {
+        key: f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
+        for key in old | new
+        if old.get(key) != new.get(key)
+    }
+
+
+def may_change(key: str) -> bool:
+    """Whether a run that goes on may have another value of this setting."""
+    return any(key == free or key.startswith(f"{free}.") for free in MAY_CHANGE)

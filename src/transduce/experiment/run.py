@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import torch
 
 from transduce.analysis.plots import plot_training_curves
@@ -22,8 +21,9 @@ from transduce.experiment.recipe import (
     SETTINGS_FILE,
     ExperimentConfig,
     Recipe,
+    differences,
     find_recipe,
-    first_difference,
+    may_change,
     record,
 )
 from transduce.experiment.validation import build_validator, probe_texts
@@ -124,7 +124,7 @@ def _train(
     config = recipe.config
     recorded = record(recipe, run)
     if processes.is_first:
-        _check_folder(run, recorded, start)
+        _check_folder(run, recorded, start, tell)
     checkpoint = processes.from_first(lambda: latest_checkpoint(run) if start == "resume" else None)
     torch.manual_seed(config.seed)
     splits = open_splits(config.data, recipe.folder, announce(tell))
@@ -240,10 +240,12 @@ def _alone_in(run: Path) -> Iterator[None]:
                         folder.rmdir()
 
 
-def _check_folder(run: Path, config: ExperimentConfig, start: Start) -> None:
-    """A run writes over another only if asked to; a resumed one keeps its settings, but for its length."""
+def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
+    """A run writes over another only if asked to; a resumed one keeps its settings, but for those that may change."""
     kept = run / SETTINGS_FILE
     if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
+        return
+    if kept.exists() and not _has_learned(run):  # its settings or its data did not fit, and may be others now
         return
     if start == "new":
         raise ConfigError(f"{run} exists; resume the run, overwrite it, or choose another folder")
@@ -252,12 +254,18 @@ def _check_folder(run: Path, config: ExperimentConfig, start: Start) -> None:
     if start == "overwrite":
         return
     before = convert(read_toml(kept), ExperimentConfig, str(kept))
-    lengths = {"updates": config.training.updates, "epochs": config.training.epochs}
-    training = msgspec.structs.replace(before.training, **lengths)
-    validation = msgspec.structs.replace(before.validation, patience=config.validation.patience)
-    before = msgspec.structs.replace(before, training=training, validation=validation)
-    if before != config:
-        raise ConfigError(f"{run} was begun with other settings: {first_difference(before, config)}")
+    changes = differences(before, config)
+    for key, change in changes.items():
+        if not may_change(key):
+            raise ConfigError(f"{run} was begun with other settings: {change}")
+    for change in changes.values():
+        tell(change)
+
+
+def _has_learned(run: Path) -> bool:
+    """Whether the folder holds anything of an update."""
+    log = run / "log.jsonl"
+    return (log.exists() and log.stat().st_size > 0) or any(run.glob("checkpoints/*")) or (run / "model").exists()
 
 
 def _remove(run: Path) -> None:

@@ -15,6 +15,7 @@ from transduce.data.store import TokenStore, open_store
 from transduce.errors import InputError
 from transduce.experiment.recipe import ExperimentConfig
 from transduce.inference.shortlist import FILE, Shortlist
+from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
 from transduce.text.corpus import ParallelCorpus
 from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import open_splits
@@ -29,21 +30,14 @@ AT_ONCE = 100  # of these
 class ShortlistSettings(Settings, frozen=True):
     """How long lists are, and what they are learned from."""
 
-    per_token: int = 50
+    per_token: PositiveInt = 50
     """Target tokens listed for each source token."""
-    frequent: int = 100
+    frequent: NonNegativeInt = 100
     """Most frequent target tokens, which every sentence may hold."""
-    iterations: int = 5
+    iterations: Iterations = 5
     """Of expectation maximisation."""
-    most_pairs: int = 100_000
+    most_pairs: PositiveInt = 100_000
     """Sentence pairs to learn from, spread evenly over all there are."""
-
-    def __post_init__(self) -> None:
-        for name in ("per_token", "iterations", "most_pairs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
-        if self.frequent < 0:
-            raise ValueError("frequent must be at least 0")
 
 
 @dataclass(frozen=True)

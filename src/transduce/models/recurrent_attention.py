@@ -5,6 +5,7 @@ from typing import Literal
 from transduce.config import Settings
 from transduce.nn.focus import HardGradient
 from transduce.nn.scores import ScoreKind
+from transduce.ranges import Width
 
 LuongScore = Literal["dot", "general", "concat"]
 
@@ -23,11 +24,8 @@ class BahdanauAttention(Settings, frozen=True, tag_field="kind", tag="bahdanau")
     form: Literal["summed", "concatenated"] = "summed"
     """How the score's hidden layer is written: a matrix for the state and one for the source, or one matrix over both
     side by side. They say the same; only how the weights begin differs."""
-    score_dim: int = 256
+    score_dim: Width = 256
     """Width of the score's hidden layer."""
-
-    def __post_init__(self) -> None:
-        _check_at_least_one(self, "score_dim")
 
 
 class LuongAttention(Settings, frozen=True, tag_field="kind", tag="luong"):
@@ -35,12 +33,12 @@ class LuongAttention(Settings, frozen=True, tag_field="kind", tag="luong"):
 
     score: LuongScore = "general"
     """How state and source position are matched."""
-    score_dim: int | None = None
+    score_dim: Width | None = None
     """Width of the hidden layer of the concat score; decoder_dim unless given."""
     input_feeding: bool = False
     """Make the last attentional vector part of the next step's input; training is then step by step."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_score(self)
 
 
@@ -49,18 +47,17 @@ class LocalAttention(Settings, frozen=True, tag_field="kind", tag="local"):
 
     position: Literal["monotonic", "predictive"] = "predictive"
     """The window stands at the target position itself, or where the state says, with a Gaussian around it."""
-    window: int = 10
+    window: Width = 10
     """Source positions to each side of the middle; the Gaussian's standard deviation is half of it."""
     score: LuongScore = "general"
     """How state and source position are matched."""
-    score_dim: int | None = None
+    score_dim: Width | None = None
     """Width of the hidden layer of the concat score; decoder_dim unless given."""
     input_feeding: bool = False
     """Make the last attentional vector part of the next step's input; training is then step by step."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_score(self)
-        _check_at_least_one(self, "window")
 
 
 class HardAttention(Settings, frozen=True, tag_field="kind", tag="hard"):
@@ -71,10 +68,10 @@ class HardAttention(Settings, frozen=True, tag_field="kind", tag="hard"):
     if the softmax had been used (straight_through)."""
     score: LuongScore = "general"
     """How state and source position are matched."""
-    score_dim: int | None = None
+    score_dim: Width | None = None
     """Width of the hidden layer of the concat score; decoder_dim unless given."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_score(self)
 
 
@@ -89,12 +86,5 @@ def score_kind(attention: BahdanauAttention | LuongAttention | LocalAttention | 
 
 
 def _check_score(attention: LuongAttention | LocalAttention | HardAttention) -> None:
-    _check_at_least_one(attention, "score_dim")
     if attention.score_dim is not None and attention.score != "concat":
         raise ValueError(f"score_dim is for the score concat; {attention.score} has no hidden layer")
-
-
-def _check_at_least_one(settings: Settings, *names: str) -> None:
-    for name in names:
-        if getattr(settings, name) is not None and getattr(settings, name) < 1:
-            raise ValueError(f"{name} must be at least 1")

@@ -6,6 +6,7 @@ from transduce.config import Settings
 from transduce.models.recurrent_attention import AttentionConfig, BahdanauAttention, NoAttention
 from transduce.nn.initialization import RecurrentInitializationKind
 from transduce.nn.recurrence import CellKind
+from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
 
 
 class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
@@ -13,15 +14,15 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
 
     cell: CellKind = "gru"
     """The unit: gru (Cho et al. 2014) or lstm (Hochreiter and Schmidhuber 1997)."""
-    encoder_layers: int = 1
+    encoder_layers: Layers = 1
     """Layers of the encoder."""
-    decoder_layers: int = 1
+    decoder_layers: Layers = 1
     """Layers of the decoder."""
-    dim: int = 256
+    dim: Width = 256
     """Width of embeddings, and of the readout before the output layer."""
-    encoder_dim: int = 256
+    encoder_dim: Width = 256
     """Width of each direction of the encoder."""
-    decoder_dim: int = 512
+    decoder_dim: Width = 512
     """Width of the decoder's layers."""
     bidirectional: bool = True
     """The encoder reads forwards and backwards, else in one direction."""
@@ -33,28 +34,22 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
     """The decoder's first state: a layer's tanh of the encoder's last, that state itself, or zeros."""
     tie: Literal["none", "target", "all"] = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Share dropped, 0 to 1, wherever the next three do not say otherwise."""
-    embedding_dropout: float | None = None
+    embedding_dropout: ShareBelowOne | None = None
     """Share of the embedded tokens dropped."""
-    layer_dropout: float | None = None
+    layer_dropout: ShareBelowOne | None = None
     """Share of each recurrent layer's outputs dropped, on the way to what reads them."""
-    readout_dropout: float | None = None
+    readout_dropout: ShareBelowOne | None = None
     """Share of the readout dropped; Luong's attentional vector is one."""
     initialization: RecurrentInitializationKind = "orthogonal"
     """All weights uniform, or matrices from state to state orthogonal and others Xavier."""
-    uniform_bound: float | None = None
+    uniform_bound: PositiveFloat | None = None
     """The largest weight that the uniform initialisation draws; 0.08 unless given."""
 
-    def __post_init__(self) -> None:
-        for name in ("encoder_layers", "decoder_layers", "dim", "encoder_dim", "decoder_dim"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
-        for name in ("dropout", "embedding_dropout", "layer_dropout", "readout_dropout"):
-            if not 0 <= (getattr(self, name) or 0) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1")
-        if self.uniform_bound is not None and (self.initialization != "uniform" or self.uniform_bound <= 0):
-            raise ValueError("uniform_bound must be above 0, and is for initialization = uniform alone")
+    def _check_together(self) -> None:
+        if self.uniform_bound is not None and self.initialization != "uniform":
+            raise ValueError("uniform_bound is for initialization = uniform alone")
         if self.bidirectional and self.reverse_source:
             raise ValueError("reverse_source is for an encoder of one direction: set bidirectional = false")
         if self.bridge == "copy" and (self.encoder_layers, self.memory_dim) != (self.decoder_layers, self.decoder_dim):

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
+from msgspec import Meta
 from torch import nn
 
 from transduce.config import Settings
@@ -18,25 +19,26 @@ from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
+from transduce.ranges import Layers, ShareBelowOne, Width
 from transduce.shapes import Hidden, Mask, Tokens
 
 
 class TransformerConfig(Settings, frozen=True, tag_field="kind", tag="transformer"):
     """Sizes and choices of a Transformer; the defaults are the paper's base model, normalised before sublayers."""
 
-    encoder_layers: int = 6
+    encoder_layers: Layers = 6
     """Layers of the encoder."""
-    decoder_layers: int = 6
+    decoder_layers: Layers = 6
     """Layers of the decoder."""
-    dim: int = 512
+    dim: Width = 512
     """Width of embeddings and layers."""
-    heads: int = 8
+    heads: Width = 8
     """Attention heads."""
-    key_dim: int | None = None
+    key_dim: Width | None = None
     """Size of queries and keys in each head; dim / heads unless given."""
-    value_dim: int | None = None
+    value_dim: Width | None = None
     """Size of values in each head; dim / heads unless given."""
-    inner_dim: int = 2048
+    inner_dim: Width = 2048
     """Width between the two layers of a feed-forward network."""
     activation: Activation = "relu"
     """In feed-forward networks: relu, gelu, or gated (GEGLU, with a third matrix)."""
@@ -44,33 +46,26 @@ class TransformerConfig(Settings, frozen=True, tag_field="kind", tag="transforme
     """Layer normalisation before each sublayer (and at the end of both stacks), or after each residual sum."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
     """How the order of tokens is told."""
-    max_positions: int = 1024
+    max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(dim)."""
     tie: Literal["none", "target", "all"] = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Share dropped, 0 to 1, wherever the next four do not say otherwise."""
-    embedding_dropout: float | None = None
+    embedding_dropout: ShareBelowOne | None = None
     """Share of the embedded input dropped."""
-    attention_dropout: float | None = None
+    attention_dropout: ShareBelowOne | None = None
     """Share of the attention weights dropped."""
-    activation_dropout: float | None = None
+    activation_dropout: ShareBelowOne | None = None
     """Share of a feed-forward network's inner layer dropped."""
-    residual_dropout: float | None = None
+    residual_dropout: ShareBelowOne | None = None
     """Share of each sublayer's output dropped."""
     initialization: InitializationKind = "scaled"
     """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's (small)."""
 
-    def __post_init__(self) -> None:
-        sizes = ["dim", "heads", "key_dim", "value_dim", "inner_dim", "max_positions"]
-        for name in ["encoder_layers", "decoder_layers", *sizes]:
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
-        for name in ("dropout", "embedding_dropout", "attention_dropout", "activation_dropout", "residual_dropout"):
-            if not 0 <= (getattr(self, name) or 0) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1")
+    def _check_together(self) -> None:
         if self.dim % self.heads and (self.key_dim is None or self.value_dim is None):
             raise ValueError(f"dim {self.dim} is not a multiple of heads {self.heads}: set key_dim and value_dim")
         if self.positions == "rotary" and self.size_of_key % 2:

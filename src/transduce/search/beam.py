@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
+from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.largest import largest_sums
 from transduce.search.limits import Limits
@@ -22,24 +23,20 @@ State = TypeVar("State", bound=DecoderState)
 class Beam(SearchSettings, frozen=True):
     """How many hypotheses are followed, how they are ranked, and how long they may become."""
 
-    size: int = 4
+    size: BeamSize = 4
     """Hypotheses followed at once; 1 is greedy."""
-    length_penalty: float = 0.6
+    length_penalty: LengthPenalty = 0.6
     """The exponent alpha of length normalisation; 0 ranks by probability alone, higher prefers longer outputs."""
     normalization: Literal["wu", "power"] = "wu"
     """Divide log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), or by n^alpha, n counting the end token."""
-    coverage_penalty: float = 0.0
+    coverage_penalty: NonNegativeFloat = 0.0
     """The weight beta by which finished hypotheses that leave source tokens without attention are ranked lower (Wu et
     al. 2016); 0 for none."""
 
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError("size must be at least 1")
-        if not 1 <= self.n_best <= self.size:
+    def _check_together(self) -> None:
+        if self.n_best > self.size:
             raise ValueError(f"n_best must be from 1 to the beam's size, {self.size}")
-        if self.coverage_penalty < 0:
-            raise ValueError("coverage_penalty must be at least 0")
-        SearchSettings.__post_init__(self)
+        SearchSettings._check_together(self)
 
     @property
     def rows(self) -> int:

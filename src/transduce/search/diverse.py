@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
+from transduce.ranges import BeamSize, NonNegativeFloat
 from transduce.search.beam import Beam, Candidates, first_that_go_on, follow
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Limits
@@ -21,17 +22,15 @@ State = TypeVar("State", bound=DecoderState)
 class DiverseBeam(Beam, frozen=True):
     """A beam in groups; each avoids the tokens that earlier groups choose at the same step."""
 
-    groups: int = 2
+    groups: BeamSize = 2
     """Groups of equal size that share the beam."""
-    diversity: float = 0.5
+    diversity: NonNegativeFloat = 0.5
     """The weight lambda of the Hamming penalty: nats for each earlier hypothesis with the same token at this step."""
 
-    def __post_init__(self) -> None:
-        Beam.__post_init__(self)
-        if self.groups < 1 or self.size % self.groups:
+    def _check_together(self) -> None:
+        Beam._check_together(self)
+        if self.size % self.groups:
             raise ValueError(f"groups must divide the beam's size, {self.size}, but is {self.groups}")
-        if self.diversity < 0:
-            raise ValueError("diversity must be at least 0")
 
 
 def diverse_search(
@@ -59,7 +58,7 @@ class ApartFromOthers:
 
     groups: int
     share: int
-    diversity: float
+    diversity: NonNegativeFloat
     end: int
 
     def __call__(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
+from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Temperature
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Limits
 from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
@@ -21,25 +22,14 @@ State = TypeVar("State", bound=DecoderState)
 class Sampling(SearchSettings, frozen=True):
     """Which tokens may be drawn, and how the draw is weighted."""
 
-    temperature: float = 1.0
+    temperature: Temperature = 1.0
     """Divides log-probabilities before the draw: below 1 likely tokens gain, above 1 unlikely ones."""
-    top_k: int = 0
+    top_k: NonNegativeInt = 0
     """Draw among the so many likeliest tokens; 0 for all."""
-    top_p: float = 1.0
+    top_p: PositiveShare = 1.0
     """Draw among the fewest likeliest tokens that together have this probability, 0 to 1 (Holtzman et al. 2020)."""
-    seed: int = 1
+    seed: Seed = 1
     """Decides the draws; those of one sentence depend on nothing else but the sentence."""
-
-    def __post_init__(self) -> None:
-        SearchSettings.__post_init__(self)
-        if self.temperature <= 0:
-            raise ValueError("temperature must be above 0; for the likeliest output use a beam of size 1")
-        if self.top_k < 0:
-            raise ValueError("top_k must be at least 0")
-        if not 0 < self.top_p <= 1:
-            raise ValueError("top_p must be above 0 and at most 1")
-        if self.seed < 0:
-            raise ValueError("seed must be at least 0")
 
     @property
     def rows(self) -> int:

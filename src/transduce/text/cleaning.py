@@ -1,12 +1,14 @@
 """Steps that leave out training pairs which would teach the wrong thing; each counts and shows what it dropped."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 from tokenizers import Regex, normalizers
 
 from transduce.config import Settings
+from transduce.ranges import LARGEST, PositiveInt, PositiveShare
 from transduce.text.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.text.fingerprints import Fingerprints
 from transduce.text.overlap import OverlapFilter, Scope, plain, scope_fingerprint
@@ -25,14 +27,14 @@ class CleaningStep(Settings, frozen=True):
 class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
     """Leaves out pairs with too few or too many words on a side."""
 
-    min_words: int = 1
+    min_words: PositiveInt = 1
     """Fewest words of each side; white space separates words."""
-    max_words: int | None = None
+    max_words: PositiveInt | None = None
     """Most words of each side; no limit unless given."""
 
-    def __post_init__(self) -> None:
-        if self.min_words < 1 or (self.max_words is not None and self.max_words < self.min_words):
-            raise ValueError("min_words must be at least 1, and max_words at least min_words")
+    def _check_together(self) -> None:
+        if self.max_words is not None and self.max_words < self.min_words:
+            raise ValueError("max_words must be at least min_words")
 
     @property
     def reason(self) -> str:
@@ -50,12 +52,8 @@ class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
 class Ratio(CleaningStep, frozen=True, tag_field="kind", tag="ratio"):
     """Leaves out pairs of which one side has many times the words of the other."""
 
-    most: float = 2.0
+    most: Annotated[float, Meta(ge=1, le=LARGEST)] = 2.0
     """Words of the longer side for each word of the shorter, at most."""
-
-    def __post_init__(self) -> None:
-        if self.most < 1:
-            raise ValueError("most must be at least 1")
 
     @property
     def reason(self) -> str:
@@ -109,12 +107,10 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
     """The side that is looked at."""
     scripts: list[str]
     """Unicode scripts of its language, such as ["Latin"], ["Cyrillic"] or ["Han", "Hiragana", "Katakana"]."""
-    least: float = 0.5
+    least: PositiveShare = 0.5
     """Share of its letters that must be of these scripts, 0 to 1; a side without letters stays."""
 
-    def __post_init__(self) -> None:
-        if not 0 < self.least <= 1:
-            raise ValueError("least must be above 0 and at most 1")
+    def _check_together(self) -> None:
         if not self.scripts:
             raise ValueError("scripts must name at least one script")
         for script in self.scripts:
@@ -148,7 +144,7 @@ class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
     prefixes: list[str]
     """Beginnings in lower case; one that ends in a space must end with a word, else it may end within one."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         for prefix in self.prefixes:
             if not prefix.strip() or letters_of(prefix) != prefix.rstrip(" "):
                 raise ValueError(

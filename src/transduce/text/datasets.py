@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
+
+from msgspec import Meta
 
 from transduce.config import Settings
 from transduce.errors import ConfigError
+from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
 from transduce.text.cleaning import Overlap, Step, cleaning_filters, selecting_filters
 from transduce.text.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.text.dataset_files import find_split, in_language
@@ -31,12 +34,8 @@ class CorpusConfig(Settings, frozen=True):
 
     files: str | list[str]
     """Two line-aligned files, or one .tsv or .jsonl file of pairs; .gz, .xz and .zst are read too."""
-    weight: float = 1.0
+    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     """How many times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
-
-    def __post_init__(self) -> None:
-        if self.weight <= 0:
-            raise ValueError("weight must be above 0")
 
 
 class DataConfig(Settings, frozen=True):
@@ -54,9 +53,9 @@ class DataConfig(Settings, frozen=True):
     """Validation files; a part of the training files unless given."""
     test: str | list[str] | None = None
     """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
-    columns: list[int | str] | None = None
+    columns: list[PositiveInt | str] | None = None
     """Source and target column of a .tsv (numbers from 1, or names in its header), or keys of a .jsonl."""
-    max_tokens: int | None = None
+    max_tokens: PositiveInt | None = None
     """Training pairs with more tokens on a side are left out, counted and shown; no limit unless given."""
     cleaning: tuple[Step, ...] = ()
     """Steps that leave out training pairs, in this order; each is counted and shown. Of files or a data set without a
@@ -65,16 +64,16 @@ class DataConfig(Settings, frozen=True):
     """How files without validation files, or a built-in data set without a split of its own, are split: all pairs with
     the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
     leaks other translations."""
-    validation_share: float | None = None
+    validation_share: ShareWithin | None = None
     """Share of their pairs to validate on, 0 to 1; 0.05 unless given, but of files 100 to 2,000 pairs, 0.1 at most."""
-    test_share: float | None = None
+    test_share: ShareBelowOne | None = None
     """Share of their pairs to test on, 0 to 1, 0 for no test set; the default is that of validation_share."""
-    split_seed: int | None = None
+    split_seed: Seed | None = None
     """Decides which pairs these are; 1 unless given, apart from the run's seed."""
     sequences: SequencesConfig | None = None
     """Sizes of the generated data sets copy and reverse."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.dataset is None) == (self.train is None):
             raise ValueError("give either dataset or train")
         if self.validation is not None and self.split_settings:
@@ -111,7 +110,7 @@ class WeightedCorpus:
     """A training corpus and how many times its pairs are seen in an epoch."""
 
     corpus: ParallelCorpus
-    weight: float = 1.0
+    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
 
 
 @dataclass(frozen=True)

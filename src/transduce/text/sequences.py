@@ -1,40 +1,44 @@
 """Random sequences of integers, to be copied or reversed: tasks whose right answers are known."""
 
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta
 
 from transduce.config import Settings
 from transduce.errors import DataError
+from transduce.ranges import PositiveInt, Seed
 from transduce.text.corpus import SentencePair
 
 Task = Literal["copy", "reverse"]
 
 DRAWS_PER_SEQUENCE = 100  # for each found: when so many bring nothing new, all sequences are taken to be found
 
+SequenceLength = Annotated[int, Meta(ge=1, le=100_000)]
+Sequences = Annotated[int, Meta(ge=1, le=100_000_000)]
+
 
 class SequencesConfig(Settings, frozen=True):
     """The random sequences of the data sets copy and reverse; no sequence is in two splits, or twice in one."""
 
-    symbols: int = 10
+    symbols: PositiveInt = 10
     """The integers that sequences are made of: 1 to this."""
-    min_length: int = 5
+    min_length: SequenceLength = 5
     """Integers in the shortest sequences."""
-    max_length: int = 10
+    max_length: SequenceLength = 10
     """Integers in the longest sequences; all lengths are drawn equally often."""
-    max_length_held_out: int | None = None
+    max_length_held_out: SequenceLength | None = None
     """Integers in the longest sequences of validation and test; max_length unless given."""
-    train: int = 18_000
+    train: Sequences = 18_000
     """Sequences to train on."""
-    validation: int = 1_000
+    validation: Sequences = 1_000
     """Sequences to validate on."""
-    test: int = 1_000
+    test: Sequences = 1_000
     """Sequences to test on."""
-    seed: int = 1
+    seed: Seed = 1
     """Decides which sequences; apart from the run's seed."""
 
-    def __post_init__(self) -> None:
-        if min(self.symbols, self.min_length, self.train, self.validation, self.test) < 1:
-            raise ValueError("symbols, lengths and numbers of sequences must be at least 1")
+    def _check_together(self) -> None:
         if self.max_length < self.min_length:
             raise ValueError("max_length must be at least min_length")
         if self.max_length_held_out is not None and self.max_length_held_out < self.min_length:

@@ -24,8 +24,8 @@ class Split:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.validation < 1 or not 0 <= self.test < 1 or self.validation + self.test >= 1:
-            raise ValueError("validation_share must be above 0, test_share at least 0, and both together below 1")
+        if self.validation + self.test >= 1:
+            raise ValueError("validation_share and test_share together must be below 1")
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
 from tokenizers import Encoding, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
 from transduce.config import Settings
 from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.ranges import PositiveInt
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import WORD_PATTERN, detokenize
 
@@ -29,16 +31,18 @@ NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 SPACE = "▁"  # how subwords write a space
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
+VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
+
 
 class SideConfig(Settings, frozen=True):
     """How text of one language becomes tokens."""
 
     kind: TokenizerKind = "bpe"
     """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes), words, characters, bytes, or a file."""
-    size: int | None = None
+    size: VocabularySize | None = None
     """Tokens in the vocabulary, the four special ones and 256 bytes included. Unless given, 8,000 for subwords, or all
     that a short training text yields; all for words and characters."""
-    min_frequency: int = 2
+    min_frequency: PositiveInt = 2
     """How often a word, a merge (bpe, wordpiece) or a character (characters) must occur in the training text to be
     kept."""
     lowercase: bool = False
@@ -48,11 +52,9 @@ class SideConfig(Settings, frozen=True):
     file: str | None = None
     """A Hugging Face tokenizer JSON of your own, for kind = "file"."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.kind == "file") != (self.file is not None):
             raise ValueError('kind = "file" and file = "..." go together')
-        if self.size is not None and self.size < 5:
-            raise ValueError("size must leave room for more than the 4 special tokens")
 
     @property
     def folds_case(self) -> bool:
@@ -74,8 +76,8 @@ class TokenizerConfig(SideConfig, frozen=True):
     target: SideConfig | None = None
     """The target side, where it differs from the source's."""
 
-    def __post_init__(self) -> None:
-        SideConfig.__post_init__(self)
+    def _check_together(self) -> None:
+        SideConfig._check_together(self)
         if (self.source is None) != (self.target is None):
             raise ValueError("tokenizer.source and tokenizer.target go together")
 

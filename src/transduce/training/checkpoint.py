@@ -15,24 +15,21 @@ from torch import Tensor
 from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.files import new_folder, save_tensors, write_text
+from transduce.ranges import PositiveFloat, PositiveInt
 
 
 class CheckpointConfig(Settings, frozen=True):
     """When checkpoints are written and how many stay."""
 
-    every_updates: int | None = None
+    every_updates: PositiveInt | None = None
     """Updates between checkpoints; 500 unless this or every_minutes is given. A validation that is the best so far
     writes one too."""
-    every_minutes: float | None = None
+    every_minutes: PositiveFloat | None = None
     """Minutes between checkpoints."""
-    keep_last: int = 2
+    keep_last: PositiveInt = 2
     """The latest checkpoints that stay."""
-    keep_best: int = 1
+    keep_best: PositiveInt = 1
     """The checkpoints of best validation that stay."""
-
-    def __post_init__(self) -> None:
-        if min(self.every_updates or 1, self.keep_last, self.keep_best) < 1 or (self.every_minutes or 1) <= 0:
-            raise ValueError("every_updates, keep_last and keep_best must be at least 1, every_minutes above 0")
 
     def is_due(self, update: int, seconds: float) -> bool:
         """Whether to write one after this update, so many seconds after the one before."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from transduce.config import Settings
 from transduce.models.projecting import ProjectingDecoder
 from transduce.nn.positions import LearnedPositions
+from transduce.ranges import NonNegativeFloat, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
 from transduce.training.schedules import InverseSquareRoot, Noam, Plateau, Schedule
 
@@ -21,20 +22,18 @@ class OptimizerConfig(Settings, frozen=True):
     kind: Literal["adam", "adamw", "muon"] = "adam"
     """adam (Kingma and Ba 2015), adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for the matrices
     inside the model and adamw for the rest, at one learning rate."""
-    learning_rate: float | None = None
+    learning_rate: PositiveFloat | None = None
     """The schedule's highest rate; 1e-3 unless given, and noam makes its own."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[ShareBelowOne, ShareBelowOne] = (0.9, 0.98)
     """Decay of the running means of gradients and of their squares."""
-    epsilon: float = 1e-9
+    epsilon: PositiveShare = 1e-9
     """Added to the divisor."""
-    weight_decay: float = 0.0
+    weight_decay: NonNegativeFloat = 0.0
     """Share of each weight removed an update, times the rate (adam adds it to the gradient instead)."""
     schedule: Schedule = InverseSquareRoot()
     """The rate over time."""
 
-    def __post_init__(self) -> None:
-        if self.learning_rate is not None and self.learning_rate <= 0:
-            raise ValueError("learning_rate must be above 0")
+    def _check_together(self) -> None:
         if isinstance(self.schedule, Noam) and self.learning_rate is not None:
             raise ValueError("the noam schedule makes the rate itself: leave learning_rate out, or set its multiplier")
 

@@ -3,6 +3,7 @@
 import math
 
 from transduce.config import Settings
+from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt, Share, ShareWithin, Width
 
 LONGEST_WARMUP = 4000  # Vaswani et al. 2017
 WARMUP_SHARE = 0.1  # of a shorter run
@@ -11,7 +12,7 @@ WARMUP_SHARE = 0.1  # of a shorter run
 class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
     """The same rate throughout, after a linear warm-up."""
 
-    warmup: int = 0
+    warmup: NonNegativeInt = 0
     """Updates until the rate is reached."""
 
     def factor(self, update: int, updates: int) -> float:
@@ -22,12 +23,8 @@ class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
 class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_square_root"):
     """Linear warm-up, then decay with the square root of the update (Vaswani et al. 2017, eq. 3)."""
 
-    warmup: int | None = None
+    warmup: PositiveInt | None = None
     """Updates until the rate is reached; 4,000 unless given, or a tenth of the updates of a shorter run."""
-
-    def __post_init__(self) -> None:
-        if self.warmup is not None and self.warmup < 1:
-            raise ValueError("warmup must be at least 1")
 
     def factor(self, update: int, updates: int) -> float:
         """Share of the learning rate at an update, counted from 1, of a run of so many."""
@@ -38,16 +35,12 @@ class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_sq
 class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
     """The rate itself as Vaswani et al. 2017 give it in eq. 3, by the model's width; learning_rate must be left out."""
 
-    dim: int
+    dim: Width
     """The model's width."""
-    multiplier: float = 1.0
+    multiplier: PositiveFloat = 1.0
     """1 in the paper; 2 in the Tensor2Tensor code and the tutorials that follow it."""
-    warmup: int = 4000
+    warmup: PositiveInt = 4000
     """Updates until the rate is highest."""
-
-    def __post_init__(self) -> None:
-        if min(self.dim, self.warmup) < 1 or self.multiplier <= 0:
-            raise ValueError("dim and warmup must be at least 1, multiplier above 0")
 
     @property
     def highest(self) -> float:
@@ -62,12 +55,12 @@ class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
 class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
     """Linear warm-up, then linear decay to zero: for a run whose length is known."""
 
-    warmup: int = 0
+    warmup: NonNegativeInt = 0
     """Updates until the rate is reached."""
-    updates: int | None = None
+    updates: PositiveInt | None = None
     """Updates until the rate is zero; the length of the run unless given."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_span(self.warmup, self.updates)
 
     def factor(self, update: int, updates: int) -> float:
@@ -78,17 +71,15 @@ class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
 class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
     """Linear warm-up, then half a cosine down (Loshchilov and Hutter 2017, without restarts)."""
 
-    warmup: int = 0
+    warmup: NonNegativeInt = 0
     """Updates until the rate is reached."""
-    updates: int | None = None
+    updates: PositiveInt | None = None
     """Updates until the rate is lowest; the length of the run unless given."""
-    lowest: float = 0.0
+    lowest: Share = 0.0
     """Share of the rate that stays at the end, 0 to 1."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_span(self.warmup, self.updates)
-        if not 0 <= self.lowest <= 1:
-            raise ValueError("lowest must be from 0 to 1")
 
     def factor(self, update: int, updates: int) -> float:
         """Share of the learning rate at an update, counted from 1, of a run of so many."""
@@ -100,16 +91,12 @@ class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
 class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
     """The same rate after a linear warm-up, reduced whenever validations have stopped getting better."""
 
-    warmup: int = 0
+    warmup: NonNegativeInt = 0
     """Updates until the rate is reached."""
-    reduction: float = 0.5
+    reduction: ShareWithin = 0.5
     """What the rate is multiplied by, 0 to 1."""
-    patience: int = 2
+    patience: PositiveInt = 2
     """Validations without a better one before each reduction."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.reduction < 1 or self.patience < 1:
-            raise ValueError("reduction must be between 0 and 1, patience at least 1")
 
     def factor(self, update: int, updates: int) -> float:
         """Share of the learning rate before any reduction."""
@@ -120,8 +107,8 @@ Schedule = Constant | InverseSquareRoot | Noam | Linear | Cosine | Plateau
 
 
 def _check_span(warmup: int, updates: int | None) -> None:
-    if updates is not None and not 0 <= warmup < updates:
-        raise ValueError("warmup must be at least 0 and below updates")
+    if updates is not None and updates <= warmup:
+        raise ValueError("warmup must be below updates")
 
 
 def _rising(update: int, warmup: int) -> float:

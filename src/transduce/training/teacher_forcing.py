@@ -1,26 +1,25 @@
 """How often the decoder reads the true tokens while it learns."""
 
 from transduce.config import Settings
+from transduce.ranges import NonNegativeInt, PositiveInt, Share
 
 
 class TeacherForcing(Settings, frozen=True):
     """The probability with which each token that the decoder reads is the true one, else its own last prediction
     (scheduled sampling, Bengio et al. 2015); below 1 an update goes through the decoder token by token."""
 
-    first: float = 1.0
+    first: Share = 1.0
     """The probability as training begins, 0 to 1."""
-    last: float = 1.0
+    last: Share = 1.0
     """The probability that it changes to, on a straight line."""
-    after: int = 0
+    after: NonNegativeInt = 0
     """Updates before it begins to change."""
-    updates: int | None = None
+    updates: PositiveInt | None = None
     """Updates until it has changed; the length of the run unless given."""
 
-    def __post_init__(self) -> None:
-        if not (0 <= self.first <= 1 and 0 <= self.last <= 1):
-            raise ValueError("first and last must be from 0 to 1")
-        if self.after < 0 or (self.updates is not None and self.updates <= self.after):
-            raise ValueError("after must be at least 0 and below updates")
+    def _check_together(self) -> None:
+        if self.updates is not None and self.updates <= self.after:
+            raise ValueError("after must be below updates")
 
     def rate(self, update: int, updates: int) -> float:
         """The probability at an update, counted from 1, of a run of so many."""

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transduce.bundle import load_weights, unshared_weights
 from transduce.config import Settings
 from transduce.objectives.objective import Objective
+from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
@@ -37,45 +38,38 @@ Validate = Callable[[nn.Module], dict[str, float]]
 class TrainingConfig(Settings, frozen=True):
     """How long and how to train."""
 
-    updates: int | None = None
+    updates: PositiveInt | None = None
     """Updates of the weights to make."""
-    epochs: int | None = None
+    epochs: PositiveInt | None = None
     """Passes over the training data to make, instead of updates."""
-    label_smoothing: float = 0.1
+    label_smoothing: ShareBelowOne = 0.1
     """Share of the target's probability that is spread over the vocabulary, 0 to 1."""
     teacher_forcing: TeacherForcing = TeacherForcing()
     """How often the decoder reads the true tokens."""
-    clip_norm: float = 1.0
+    clip_norm: NonNegativeFloat = 1.0
     """Longest gradient allowed, joint over all weights, of the mean loss a token; 0 for any."""
     precision: Precision = "auto"
     """Of forward and backward: float32, bfloat16 beside float32 master weights, or what the machine does best."""
-    accumulate: int = 1
+    accumulate: PositiveInt = 1
     """Parts that each batch is worked through in, to save memory."""
-    moving_average: float | None = None
+    moving_average: ShareWithin | None = None
     """Decay of an exponential moving average of the weights, such as 0.999; it is then what is validated and kept."""
-    report_every: int = 50
+    report_every: PositiveInt = 50
     """Updates between lines of the log."""
     start_from: str | None = None
     """A bundle whose weights and tokenizers training starts from, to adapt it to other data."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.updates is None) == (self.epochs is None):
             raise ValueError("give either updates or epochs")
-        for name in ("updates", "epochs", "accumulate", "report_every"):
-            if (getattr(self, name) or 1) < 1:
-                raise ValueError(f"{name} must be at least 1")
-        if self.moving_average is not None and not 0 < self.moving_average < 1:
-            raise ValueError("moving_average must be between 0 and 1")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError("label_smoothing must be at least 0 and below 1")
 
 
 class ValidationConfig(Settings, frozen=True):
     """When the model is validated, and when that ends the run."""
 
-    every_updates: int | None = None
+    every_updates: PositiveInt | None = None
     """Updates between validations; 500, or an epoch in a run measured by epochs, unless given."""
-    every_epochs: int | None = None
+    every_epochs: PositiveInt | None = None
     """Passes over the training data between validations."""
     bleu: bool = False
     """Translate the validation source, greedily, and report BLEU too."""
@@ -84,19 +78,16 @@ class ValidationConfig(Settings, frozen=True):
     of which each source has one right output, it always is."""
     best_by: Literal["loss", "bleu", "exact_match"] = "loss"
     """Which score, the lowest loss or the highest of the others, makes a model the best. It is reported in any case."""
-    patience: int | None = None
+    patience: PositiveInt | None = None
     """Validations without a better one after which the run ends."""
 
     def cost(self, scores: Mapping[str, float]) -> float:
         """The least for the best model."""
         return scores["loss"] if self.best_by == "loss" else -scores[self.best_by]
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if self.every_updates is not None and self.every_epochs is not None:
             raise ValueError("give either every_updates or every_epochs")
-        for name in ("every_updates", "every_epochs", "patience"):
-            if (getattr(self, name) or 1) < 1:
-                raise ValueError(f"{name} must be at least 1")
 
 
 class TrainingData(Batches, Protocol):
