@@ -5,15 +5,16 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Json
+from transduce.cli.options import Json, ranged
+from transduce.ranges import PositiveInt
 
 
 def average(
     run: Annotated[Path, typer.Argument(help="A run's folder.", show_default=False)],
     last: Annotated[
-        int | None, typer.Option(min=1, help="Average so many of the newest checkpoints; all unless given.")
+        int | None, ranged(PositiveInt, "Average so many of the newest checkpoints; all unless given")
     ] = None,
-    best: Annotated[int | None, typer.Option(min=1, help="Average so many of best validation.")] = None,
+    best: Annotated[int | None, ranged(PositiveInt, "Average so many of best validation")] = None,
     out: Annotated[Path | None, typer.Option(help="The model's folder; RUN/average unless given.")] = None,
     json: Json = False,
 ) -> None:

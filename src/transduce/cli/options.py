@@ -1,11 +1,33 @@
 """Options that several verbs share."""
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import typer
 
+from transduce import ranges
+from transduce.errors import InputError
+from transduce.ranges import Number, number_of
+
+
+def ranged(range_: Any, help: str) -> Any:
+    """An option for a number of a range (see ranges.py), which its help tells and its value must keep to."""
+    number = number_of(range_)
+    assert number is not None
+    return typer.Option(help=f"{help}; {number.describe()}.", callback=_checked(number))
+
+
+def _checked(number: Number) -> Callable[..., Any]:
+    def check(option: typer.CallbackParam, value: Any) -> Any:
+        if value is not None and (problem := number.problem(value)):
+            raise InputError(f"{option.opts[0]} {problem}, but is {value}")
+        return value
+
+    return check
+
+
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1 ...")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Processor threads; as many as there are cores unless given.")]
+Threads = Annotated[int | None, ranged(ranges.Threads, "Processor threads; as many as there are cores unless given")]
 InferencePrecision = Annotated[
     Literal["float32", "bfloat16", "int8"],
     typer.Option(help="bfloat16 and int8 (on a CPU) are faster on many machines, and less exact."),
@@ -22,8 +44,8 @@ Engine = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
-BeamSize = Annotated[int, typer.Option(min=1, help="Hypotheses followed at once; 1 is greedy search.")]
-LengthPenalty = Annotated[float, typer.Option(help="Exponent of length normalisation; 0 for none.")]
+BeamSize = Annotated[int, ranged(ranges.BeamSize, "Hypotheses followed at once; 1 is greedy search")]
+LengthPenalty = Annotated[float, ranged(ranges.LengthPenalty, "Exponent of length normalisation; 0 for none")]
 Normalization = Annotated[Literal["wu", "power"], typer.Option(help="((5 + n) / 6)^alpha, or n^alpha.")]
 Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]
 System = Annotated[

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import Json, Model, Quiet
+from transduce.cli.options import Json, Model, Quiet, ranged
+from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
     from transduce.experiment.shortlist import LearnedShortlist, Measured
@@ -17,11 +18,11 @@ def shortlist(
     source: Annotated[str | None, typer.Option(help="Text to learn from, one sentence a line.")] = None,
     target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
-    per_token: Annotated[int, typer.Option(min=1, help="Target tokens listed for each source token.")] = 50,
-    frequent: Annotated[int, typer.Option(min=0, help="Frequent target tokens that every sentence may hold.")] = 100,
-    iterations: Annotated[int, typer.Option(min=1, help="Rounds of learning.")] = 5,
+    per_token: Annotated[int, ranged(PositiveInt, "Target tokens listed for each source token")] = 50,
+    frequent: Annotated[int, ranged(NonNegativeInt, "Frequent target tokens that every sentence may hold")] = 100,
+    iterations: Annotated[int, ranged(Iterations, "Rounds of learning")] = 5,
     most_pairs: Annotated[
-        int, typer.Option(min=1, help="Learn from so many pairs at most, spread evenly over all there are.")
+        int, ranged(PositiveInt, "Learn from so many pairs at most, spread evenly over all there are")
     ] = 100_000,
     out: Annotated[
         Path | None, typer.Option(help="The file to write; shortlist.safetensors in the model's folder unless given.")

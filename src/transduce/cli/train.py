@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Device, Json, Quiet
+from transduce.cli.options import Device, Json, Quiet, ranged
+from transduce.ranges import Processes, Threads
 
 
 def train(
@@ -29,10 +30,10 @@ def train(
     ] = False,
     device: Device = "cpu",
     processes: Annotated[
-        int, typer.Option(min=1, help="Processes that share each batch, with a part of the cores or a GPU each.")
+        int, ranged(Processes, "Processes that share each batch, with a part of the cores or a GPU each")
     ] = 1,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Processor threads of a process; its part of the cores unless given.")
+        int | None, ranged(Threads, "Processor threads of a process; its part of the cores unless given")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

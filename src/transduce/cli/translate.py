@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transduce import ranges
 from transduce.cli.options import (
     BeamSize,
     Device,
@@ -18,6 +19,7 @@ from transduce.cli.options import (
     ShortlistFile,
     Threads,
     UseShortlist,
+    ranged,
 )
 
 if TYPE_CHECKING:
@@ -33,22 +35,31 @@ def translate(
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
     coverage_penalty: Annotated[
-        float, typer.Option(help="Rank outputs lower that pass over source words; 0.2 is usual, 0 for none.")
+        float,
+        ranged(ranges.NonNegativeFloat, "Rank outputs lower that pass over source words; 0.2 is usual, 0 for none"),
     ] = 0.0,
-    groups: Annotated[int, typer.Option(min=1, help="Groups of the beam that avoid each other's words.")] = 1,
-    diversity: Annotated[float, typer.Option(help="With --groups: how much they avoid them, in nats.")] = 0.5,
+    groups: Annotated[int, ranged(ranges.BeamSize, "Groups of the beam that avoid each other's words")] = 1,
+    diversity: Annotated[
+        float, ranged(ranges.NonNegativeFloat, "With --groups: how much they avoid them, in nats")
+    ] = 0.5,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of a beam.")] = False,
-    temperature: Annotated[float, typer.Option(help="With --sample: below 1 for likelier outputs.")] = 1.0,
-    top_k: Annotated[int, typer.Option(help="With --sample: only among so many tokens; 0 for all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="With --sample: only among tokens of this total probability.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="With --sample: decides the draws.")] = 1,
+    temperature: Annotated[float, ranged(ranges.Temperature, "With --sample: below 1 for likelier outputs")] = 1.0,
+    top_k: Annotated[int, ranged(ranges.NonNegativeInt, "With --sample: only among so many tokens; 0 for all")] = 0,
+    top_p: Annotated[
+        float, ranged(ranges.PositiveShare, "With --sample: only among tokens of this total probability")
+    ] = 1.0,
+    seed: Annotated[int, ranged(ranges.Seed, "With --sample: decides the draws")] = 1,
     n_best: Annotated[
-        int, typer.Option(min=1, help="Print so many translations a line: number, score and text, tabs between.")
+        int, ranged(ranges.NBest, "Print so many translations a line: number, score and text, tabs between")
     ] = 1,
-    max_ratio: Annotated[float, typer.Option(help="Longest output: this times the source's tokens, and ...")] = 2.0,
-    max_extra: Annotated[int, typer.Option(min=0, help="... so many tokens more.")] = 50,
-    min_ratio: Annotated[float, typer.Option(help="Shortest output: this times the source's tokens.")] = 0.0,
-    no_repeat_ngram: Annotated[int, typer.Option(help="No run of so many tokens twice; 0 for no such rule.")] = 0,
+    max_ratio: Annotated[
+        float, ranged(ranges.LengthRatio, "Longest output: this times the source's tokens, and --max-extra")
+    ] = 2.0,
+    max_extra: Annotated[int, ranged(ranges.ExtraLength, "Tokens added to the longest output")] = 50,
+    min_ratio: Annotated[float, ranged(ranges.LengthRatio, "Shortest output: this times the source's tokens")] = 0.0,
+    no_repeat_ngram: Annotated[
+        int, ranged(ranges.NonNegativeInt, "No run of so many tokens twice; 0 for no such rule")
+    ] = 0,
     keep_unknown: Annotated[
         bool, typer.Option("--keep-unknown", help="Let the model write <unk> where it has no word.")
     ] = False,
