@@ -34,15 +34,22 @@ def list_datasets(json: Json = False) -> None:
     if json:
         _print_json(facts)
         return
-    from rich.console import Console
-    from rich.table import Table
+    from transduce.cli.listing import Column, print_list
 
-    table = Table("name", "pairs or lines", "languages", "licence", "where it stands", box=None)
-    for each in facts:
-        size = f" ({each['bytes'] / MEGABYTE:,.0f} MB)" if each["bytes"] and each["where"] == "to download" else ""
-        where = "; ".join([each["where"] + size, *each["missing"]])
-        table.add_row(each["name"], f"{each['size']:,}", " ".join(each["languages"]), each["licence"], where)
-    Console().print(table)
+    sizes = [
+        f" ({each['bytes'] / MEGABYTE:,.0f} MB)" if each["bytes"] and each["where"] == "to download" else ""
+        for each in facts
+    ]
+    print_list(
+        [
+            Column("name", [each["name"] for each in facts]),
+            Column("pairs or lines", [f"{each['size']:,}" for each in facts], is_number=True),
+            Column("languages", [" ".join(each["languages"]) for each in facts]),
+            Column("where it stands", [each["where"] + size for each, size in zip(facts, sizes, strict=True)]),
+        ],
+        [Column("licence", [each["licence"] for each in facts])],
+        [each["missing"] for each in facts],
+    )
 
 
 @data.command()

@@ -28,11 +28,10 @@ def info(model: Model, json: Json = False) -> None:
     if json:
         print(msgspec.json.encode(facts).decode())
         return
-    from rich.console import Console
-    from rich.table import Table
+    from transduce.cli.listing import print_facts
 
-    table = Table("", "", box=None, show_header=False)
-    for key, value in flatten(facts).items():
-        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-        table.add_row(key.removeprefix("config."), shown)
-    Console().print(table)
+    print_facts({key.removeprefix("config."): _shown(value) for key, value in flatten(facts).items()})
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -8,9 +8,6 @@ def recipes(json: Json = False) -> None:
 
     Example: `transduce recipes`
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from transduce import experiment
 
     found = {name: experiment.describe_recipe(name) for name in experiment.recipes()}
@@ -19,7 +16,6 @@ def recipes(json: Json = False) -> None:
 
         print(msgspec.json.encode(found).decode())
         return
-    table = Table("recipe", "what it does", box=None)
-    for name, description in found.items():
-        table.add_row(name, description)
-    Console().print(table)
+    from transduce.cli.listing import print_facts
+
+    print_facts(found)

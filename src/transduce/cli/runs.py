@@ -1,19 +1,34 @@
 """`transduce runs`: what was trained, and how well it went."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from transduce.cli.options import Json
 
+if TYPE_CHECKING:
+    from transduce.cli.listing import Column
+    from transduce.training.runs import RunSummary
+
+MOST_SETTINGS = 12
+"""Runs that differ in more settings than that are of different recipes, which their names tell better."""
+
 
 def runs(
     folder: Annotated[Path, typer.Argument(help="Where to look, subfolders too.")] = Path("runs"),
+    sort: Annotated[
+        Literal["score", "perplexity", "time", "name"],
+        typer.Option(help="By BLEU, else by perplexity, the best first; by perplexity alone; by time; or by name."),
+    ] = "score",
+    settings: Annotated[
+        bool, typer.Option("--settings", help="Show all settings that differ, however many there are.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """List runs with their best scores.
+    """List runs with their scores and the settings in which they differ, those of one task together.
 
     Example: `transduce runs`
     """
@@ -25,23 +40,67 @@ def runs(
     if json:
         print(msgspec.json.encode(found).decode())
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("run", "state", "data", "model", box=None)
-    for name in ("updates", "time", "perplexity", "BLEU"):
-        table.add_column(name, justify="right")
+    if not found:
+        print(f"there are no runs in {folder}")
+    tasks: dict[str, list[RunSummary]] = {}
     for run in found:
-        bleu = run.test["bleu"] if run.test else run.validation.get("bleu")
-        perplexity = run.validation.get("perplexity")
-        table.add_row(
-            run.run,
-            run.state,
-            run.data,
-            run.model,
-            f"{run.updates:,}",
-            str(timedelta(seconds=round(run.seconds))),
-            "" if perplexity is None else f"{perplexity:.2f}",
-            "" if bleu is None else f"{bleu:.1f}" + ("" if run.test else " (validation)"),
+        tasks.setdefault(run.task, []).append(run)
+    for i, (task, of_task) in enumerate(tasks.items()):
+        print("" if i == 0 else "\n", f"{task}:", sep="")
+        _print_task(sorted(of_task, key=lambda run: _order(run, sort)), settings)
+
+
+def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
+    from transduce.cli.listing import print_list
+    from transduce.training.runs import differing_settings
+
+    columns = _columns(of_task)
+    differing = differing_settings(of_task)
+    shown = differing if all_settings or len(differing) <= MOST_SETTINGS else []
+    print_list(columns, _setting_columns(of_task, shown, {column.heading for column in columns}))
+    if any(run.bleu is not None and not run.test for run in of_task):
+        print("* on the validation data")
+    if len({run.test["signature"] for run in of_task if run.test}) > 1:
+        print("BLEU was measured in more than one way, which does not compare: see `transduce info`")
+    if len(shown) < len(differing):
+        print(f"they differ in {len(differing)} settings; --settings shows them")
+
+
+def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
+    perplexity = run.validation.get("perplexity", float("inf"))
+    if sort == "score":
+        return run.bleu is None, -(run.bleu or 0), perplexity, run.run
+    return ({"perplexity": perplexity, "time": run.seconds, "name": 0}[sort], run.run)
+
+
+def _columns(of_task: "Sequence[RunSummary]") -> "list[Column]":
+    from transduce.cli.listing import Column
+
+    perplexities = [run.validation.get("perplexity") for run in of_task]
+    return [
+        Column("run", [run.run for run in of_task]),
+        Column("seed", [str(run.settings.get("seed", "")) for run in of_task], is_number=True),
+        Column("state", [run.state for run in of_task]),
+        Column("updates", [f"{run.updates:,}" for run in of_task], is_number=True),
+        Column("time", [str(timedelta(seconds=round(run.seconds))) for run in of_task], is_number=True),
+        Column("perplexity", ["" if found is None else f"{found:.2f}" for found in perplexities], is_number=True),
+        Column(
+            "BLEU",
+            ["" if run.bleu is None else f"{run.bleu:.1f}{' ' if run.test else '*'}" for run in of_task],
+            is_number=True,
+        ),
+    ]
+
+
+def _setting_columns(of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: set[str]) -> "list[Column]":
+    """A column a setting, under the last part of its name where that is enough."""
+    from transduce.cli.listing import Column
+
+    short = [key.rpartition(".")[2] for key in keys]
+    return [
+        Column(
+            name if short.count(name) == 1 and name not in taken else key,
+            [str(run.settings.get(key, "")) for run in of_task],
         )
-    Console().print(table)
+        for key, name in zip(keys, short, strict=True)
+    ]

@@ -1,5 +1,7 @@
 """What the folders of runs tell of themselves."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,17 @@ import msgspec
 from transduce.config import flatten, read_toml
 from transduce.errors import InputError
 from transduce.training.checkpoint import Position, whole_checkpoints
+
+PATHS = {
+    "data.train",
+    "data.validation",
+    "data.test",
+    "tokenizer.file",
+    "tokenizer.source.file",
+    "tokenizer.target.file",
+    "training.start_from",
+}
+"""Settings that name files."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +33,7 @@ class RunSummary:
     state: str
     """finished (its model stands), or stopped: still going, interrupted, or killed."""
     data: str
-    """The data set's name, or the first training file."""
+    """The data set's name, or those of the training files."""
     model: str
     """The family's name."""
     updates: int
@@ -31,6 +44,18 @@ class RunSummary:
     """Scores of its best model."""
     test: dict[str, Any] | None
     """BLEU on the test set and its signature, once finished."""
+    settings: dict[str, Any]
+    """All that experiment.toml says, under dotted keys; files by their names from the working folder."""
+
+    @property
+    def task(self) -> str:
+        """What is translated, and which way: scores of another task are no better or worse."""
+        return f"{self.data}, {self.settings.get('data.source')} to {self.settings.get('data.target')}"
+
+    @property
+    def bleu(self) -> float | None:
+        """On the test set, else on the validation data, if it was measured."""
+        return self.test["bleu"] if self.test else self.validation.get("bleu")
 
 
 def find_runs(folder: Path) -> list[RunSummary]:
@@ -42,9 +67,16 @@ def find_runs(folder: Path) -> list[RunSummary]:
     return [summarize_run(path.parent) for path in sorted(folder.rglob("experiment.toml"))]
 
 
+def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
+    """The settings that are not the same in all runs, but for the seed."""
+    keys = dict.fromkeys(key for run in runs for key in run.settings if key != "seed")
+    return [key for key in keys if any(run.settings.get(key) != runs[0].settings.get(key) for run in runs)]
+
+
 def summarize_run(run: Path) -> RunSummary:
     """What a run's folder tells."""
     settings = flatten(read_toml(run / "experiment.toml"))
+    settings |= {key: _from_here(settings[key], run) for key in PATHS & settings.keys()}
     saved = whole_checkpoints(run)
     position = Position()
     if saved:
@@ -55,10 +87,31 @@ def summarize_run(run: Path) -> RunSummary:
     return RunSummary(
         run=str(run),
         state="finished" if history.exists() else "stopped",
-        data=str(settings.get("data.dataset") or settings.get("data.train") or "files"),
+        data=_data(settings),
         model=str(settings.get("model.kind", "")),
         updates=position.update,
         seconds=position.seconds,
         validation=position.scores,
         test=test,
+        settings=settings,
     )
+
+
+def _from_here(files: Any, run: Path) -> Any:
+    """File names that start from the run's folder, so that they start from the working folder."""
+    if isinstance(files, str):
+        return os.path.relpath(run / files)
+    if isinstance(files, dict):
+        return files | {"files": _from_here(files["files"], run)}
+    return [_from_here(file, run) for file in files]
+
+
+def _data(settings: dict[str, Any]) -> str:
+    """The data set, or the training files without their folders."""
+    if "data.dataset" in settings:
+        return str(settings["data.dataset"])
+    train = settings.get("data.train", [])
+    entries = [train] if isinstance(train, str) else train
+    files = [entry["files"] if isinstance(entry, dict) else entry for entry in entries]
+    names = [name for file in files for name in ([file] if isinstance(file, str) else file)]
+    return " ".join(Path(name).name for name in names)

@@ -1,0 +1,132 @@
+"""Lists fit the terminal, tell names whole and as they are, and show what differs."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transduce.cli.listing import Column, list_lines
+
+Command = Callable[..., tuple[int, str, str]]
+NAMES = ["a", "exp[red]x", "[/y]", "日本語"]
+
+
+def columns(*, name: list[str]) -> list[Column]:
+    return [Column("name", name), Column("n", [str(7 * i) for i in range(len(name))], is_number=True)]
+
+
+def lines(width: int, more: list[str], notes: list[list[str]] | None = None) -> list[str]:
+    return list(list_lines(columns(name=NAMES), [Column("more", more)], notes or [], width))
+
+
+def test_a_list_has_a_line_a_row_where_there_is_room() -> None:
+    assert lines(80, ["x", "", "yy", "z"]) == [
+        "name        n  more",
+        "a           0  x",
+        "exp[red]x   7",
+        "[/y]       14  yy",
+        "日本語     21  z",
+    ]
+
+
+def test_what_has_no_room_stands_beneath_and_nothing_is_cut() -> None:
+    long = "one two three four five"
+    found = lines(20, [long, "", "x", "y"], [[], ["a note"], ["another", "third"], []])
+    assert found == [
+        "name        n",
+        "a           0",
+        "    more: one two",
+        "    three four five",
+        "exp[red]x   7",
+        "    a note",
+        "[/y]       14",
+        "    more: x  another",
+        "    third",
+        "日本語     21",
+        "    more: y",
+    ]
+    assert lines(10, [""] * 4)[:4] == ["name", "     n", "a", "     0"]
+
+
+@pytest.fixture
+def some_runs(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of one task: of different seeds and dropout, test scores and names."""
+    monkeypatch.chdir(tmp_path)
+    for number, (name, bleu) in enumerate([("exp[red]x", 20.0), ("deeper/[/y]", 30.0), (f"{'long-' * 9}name", None)]):
+        run = Path("runs") / name
+        shutil.copytree(tiny_run, run)
+        settings = (run / "experiment.toml").read_text(encoding="utf-8").replace("seed = 1", f"seed = {number}")
+        up = "../" * len(run.parts)  # to where the files stand, seen from the run
+        settings = re.sub(r'"[^"]*/(\w+)\.(en|de)"', rf'"{up}\1.\2"', settings)
+        settings = settings.replace("\ndropout = 0.1", f"\ndropout = 0.{number}1")
+        (run / "experiment.toml").write_text(settings, encoding="utf-8")
+        history = json.loads((run / "model" / "history.json").read_text())
+        history["test"]["bleu"] = bleu
+        (run / "model" / "history.json").write_text(json.dumps(history if bleu else {**history, "test": None}))
+    return tmp_path
+
+
+def test_runs_are_told_whole_at_eighty_columns_best_first(
+    transduce: Command, some_runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, output, _ = transduce("runs")
+    assert status == 0
+    assert all(len(line) <= 80 for line in output.splitlines()), output
+    names = [line for line in output.splitlines() if line.startswith("runs/")]
+    assert names == ["runs/deeper/[/y]", "runs/exp[red]x", f"runs/{'long-' * 9}name"]
+    assert [line for line in output.splitlines() if "dropout" in line] == [
+        "    dropout: 0.11",
+        "    dropout: 0.01",
+        "    dropout: 0.21",
+    ]
+    monkeypatch.setenv("COLUMNS", "200")
+    heading, best, *_ = transduce("runs")[1].splitlines()[1:]
+    assert heading.split() == ["run", "seed", "state", "updates", "time", "perplexity", "BLEU", "dropout"]
+    assert best.split()[:4] == ["runs/deeper/[/y]", "1", "finished", "30"]
+    assert best.split()[-2:] == ["30.0", "0.11"]
+
+
+def test_runs_are_sorted_as_asked(transduce: Command, some_runs: Path) -> None:
+    found = [line for line in transduce("runs", "--sort", "name")[1].splitlines() if line.startswith("runs/")]
+    assert [name.split()[0] for name in found] == sorted(name.split()[0] for name in found)
+
+
+def test_many_settings_that_differ_are_shown_if_asked(transduce: Command, some_runs: Path) -> None:
+    experiment = some_runs / "runs" / "exp[red]x" / "experiment.toml"
+    text = experiment.read_text(encoding="utf-8")
+    experiment.write_text(re.sub(r"(?m)^(\w+ = )(\d+)$", r"\g<1>7\2", text), encoding="utf-8")
+    _, output, errors = transduce("runs")
+    assert errors == ""
+    assert "they differ in" in output
+    assert "max_positions" not in output
+    assert "max_positions: 71024" in transduce("runs", "--settings")[1]
+
+
+def test_a_folder_without_runs_says_so(transduce: Command, tmp_path: Path) -> None:
+    assert transduce("runs", tmp_path) == (0, f"there are no runs in {tmp_path}\n", "")
+
+
+def test_the_data_sets_are_told_whole_at_eighty_columns(transduce: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    output = transduce("data", "list")[1]
+    assert all(len(line) <= 80 for line in output.splitlines()), output
+    for name in ("tatoeba-eng-fra", "tinyshakespeare", "research and education only"):
+        assert name in output
+
+
+def test_info_tells_names_as_they_are(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(tiny_run / "model", model)
+    history = json.loads((model / "history.json").read_text())
+    written = json.dumps({**history, "data": "exp[red]x [/y] :smile:"})
+    (model / "history.json").write_text(written)
+    probe = json.loads((model / "probe.json").read_text())
+    del probe["sha256"]["history.json"]
+    (model / "probe.json").write_text(json.dumps(probe))
+    status, output, errors = transduce("info", model)
+    assert (status, errors) == (0, "")
+    assert "exp[red]x [/y] :smile:" in output
