@@ -84,6 +84,17 @@ def test_train_translate_evaluate_info(transduce: Command, recipe_file: Path, co
     assert transduce("info", run_folder)[0] == 0
 
 
+def test_a_run_goes_on_or_is_overwritten_by_its_folder(transduce: Command, recipe_file: Path, tmp_path: Path) -> None:
+    quick = ("training.updates=2", "checkpoint.every_updates=2", "validation.every_updates=2", "--quiet", "--json")
+    run = tmp_path / "run"
+    assert transduce("train", recipe_file, *quick, "--out", run)[0] == 0
+    status, output, errors = transduce("train", run, "training.updates=3", "--resume", "--quiet", "--json")
+    assert (status, json.loads(output)["updates"]) == (0, 3), errors
+    assert "overwrite it" in transduce("train", recipe_file, *quick, "--out", run)[2]
+    status, output, errors = transduce("train", recipe_file, *quick, "--out", run, "--overwrite")
+    assert (status, json.loads(output)["updates"]) == (0, 2), errors
+
+
 def test_recipes_are_listed(transduce: Command) -> None:
     assert "multi30k-words" in transduce("recipes")[1]
     assert "multi30k" in json.loads(transduce("recipes", "--json")[1])

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,8 @@ import msgspec
 import pytest
 
 from transduce.bundle import ModelBundle
+from transduce.config import to_toml
+from transduce.experiment import load_recipe
 from transduce.inference.translator import Translator
 from transduce.text import datasets
 
@@ -174,12 +177,49 @@ def test_cased_scores_of_a_model_that_writes_lower_case_are_remarked_on(
     assert transduce("compare", tmp_path / "lower", tiny_run, *greedy, "--lowercase", "--quiet")[2] == ""
 
 
+def test_a_run_without_a_test_option_takes_its_own_test_set(
+    transduce: Command, tiny_run: Path, files: list[object], tmp_path: Path
+) -> None:
+    expected = json.loads(transduce("evaluate", tiny_run, *files, "--json")[1])
+    for model in (tiny_run, tiny_run / "model"):
+        status, output, errors = transduce("evaluate", model, "--json")
+        assert status == 0, errors
+        assert "the test set is the run's own: " in errors
+        assert "test.en" in errors
+        assert {**json.loads(output), "seconds": 0} == {**expected, "seconds": 0}
+    shutil.copytree(tiny_run / "model", tmp_path / "moved")
+    status, _, errors = transduce("evaluate", tmp_path / "moved")
+    assert (status, "stands in no run" in errors, "give --dataset" in errors) == (2, True, True)
+
+
+def test_runs_are_compared_on_their_own_test_set_if_it_is_one(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    for name, test in (("same", "test"), ("other", "dev"), ("none", None)):
+        shutil.copytree(tiny_run, tmp_path / name)
+        config = load_recipe(tiny_run).config
+        data = {"validation": "dev", "train": "train", "test": test}
+        paths = {key: stem and [str(corpus / f"{stem}.{side}") for side in ("en", "de")] for key, stem in data.items()}
+        config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, **paths))
+        (tmp_path / name / "experiment.toml").write_text(to_toml(config), encoding="utf-8")
+    greedy = ("--beam-size", 1, "--quiet")
+    status, output, errors = transduce("compare", tiny_run, tmp_path / "same", *greedy)
+    assert (status, "17 sentences" in output, "the run's own" in errors) == (0, True, True)
+    for name, told in (("other", "the runs have different test sets"), ("none", "none has no test set")):
+        status, _, errors = transduce("compare", tiny_run, tmp_path / name, *greedy)
+        assert (status, told in errors, errors.count("\n")) == (2, True, 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["evaluate", "a"], "give either --source and --reference, or --dataset"),
-        (["evaluate", "a", "--source", "two"], "give either --source and --reference, or --dataset"),
-        (["evaluate", "a", "--reference", "two", "--dataset", "grammar"], "give either"),
+        (["evaluate", "a"], "outputs do not tell their test set; give --dataset, or --source and --reference"),
+        (["evaluate", "a", "--source", "two"], "--source goes with --reference: give both, or --dataset"),
+        (
+            ["evaluate", "a", "--reference", "two", "--dataset", "grammar"],
+            "--dataset and --reference exclude each other",
+        ),
+        (["evaluate", "RUN", "--split", "test"], "--split and --direction are for a --dataset"),
         (["evaluate", "a", "--reference", "two", "--split", "test"], "--split and --direction are for a --dataset"),
         (["evaluate", "a", "--reference", "two"], "a: 3 lines, but there are 2 references"),
         (["evaluate", "a", "--reference", "nowhere"], "nowhere: cannot be opened"),

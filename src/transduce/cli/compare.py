@@ -65,7 +65,8 @@ def compare(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare models or finished outputs on one test set, and say whether a difference could be chance.
+    """Compare models or finished outputs on one test set, by default that of the models' runs, and say whether a
+    difference could be chance.
 
     Example: `transduce compare runs/small runs/large --dataset multi30k`
     """
@@ -90,7 +91,7 @@ def compare(
         raise InputError(f"--train {train}: no such file")
     options = TestSetOptions(source, reference, dataset, split, direction)
     opened = {name: open_system(name, device, precision, shortlist) for name in systems}
-    test = options.open(opened.values())
+    test = options.open(opened)
     sources = test.to_translate()
     for name, system in opened.items():  # all of them, before the first is waited for
         warn_of_case(name, system, lowercase)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import typer
 
+from transduce.cli.model import search_mistake
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
@@ -37,7 +38,7 @@ def make_search(context: typer.Context) -> Search:
         _refuse(context, ("diversity",), "goes with --groups 2 or more")
         return Beam(**shared, **beam)
     except ValueError as error:
-        raise InputError(str(error)) from None
+        raise search_mistake(error) from None
 
 
 def _refuse(context: typer.Context, names: Iterable[str], why: str) -> None:

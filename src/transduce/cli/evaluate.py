@@ -57,11 +57,11 @@ def evaluate(
     shortlist_file: ShortlistFile = None,
     json: Json = False,
 ) -> None:
-    """Translate a test set and score it, with signatures and 95 % confidence intervals.
+    """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
 
     Outputs that are there already, by whatever made them, are scored as they are: give their file instead of a model.
 
-    Example: `transduce evaluate runs/multi30k --dataset multi30k --split test_2016_flickr`
+    Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split 2013`
     """
     import msgspec
 
@@ -80,7 +80,7 @@ def evaluate(
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     options = TestSetOptions(source, reference, dataset, split, direction)
     system = open_system(model, device, precision, which_shortlist(shortlist, shortlist_file))
-    test = options.open([system])
+    test = options.open({model: system})
     if isinstance(system, list):
         if output is not None:
             raise InputError(f"--output: nothing is translated, the outputs are in {model}")

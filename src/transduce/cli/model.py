@@ -1,7 +1,9 @@
 """Opens the model that a verb was given."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import torch
 
@@ -12,6 +14,7 @@ from transduce.inference.memory import keep_free_memory
 from transduce.inference.precision import InferencePrecision, at_precision
 from transduce.inference.translator import Translator, find_shortlist
 from transduce.search.beam import Beam
+from transduce.search.choices import Search
 
 
 def set_threads(threads: int | None) -> None:
@@ -73,4 +76,18 @@ def make_beam(**options: object) -> Beam:
     try:
         return Beam(**options)  # type: ignore[arg-type]
     except ValueError as error:
-        raise InputError(str(error)) from None
+        raise search_mistake(error) from None
+
+
+def search_mistake(error: ValueError) -> InputError:
+    """The same mistake, with settings of a search by the names of their options."""
+    others = {"size": "--beam-size", "allow_unknown": "--keep-unknown"}
+    names = {
+        name: others.get(name, f"--{name.replace('_', '-')}")
+        for kind in get_args(Search)
+        for name in kind.__struct_fields__
+    }
+    found = str(error)
+    for name, option in names.items():
+        found = re.sub(rf"\b{name}\b" if "_" in name else rf"^{name}\b", option, found)
+    return InputError(found)

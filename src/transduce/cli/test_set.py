@@ -1,15 +1,18 @@
 """Opens what `evaluate` and `compare` measure: models or finished outputs, and a test set for them."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from transduce.cli.model import open_translator
 from transduce.errors import InputError
+from transduce.experiment.recipe import recipe_of
 from transduce.inference.precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.text.datasets import open_split
+from transduce.text.corpus import ParallelCorpus
+from transduce.text.datasets import open_split, open_splits
+from transduce.text.download import announce
 from transduce.text.formats import parallel_files, read_lines
 from transduce.text.registry import find_dataset
 
@@ -28,23 +31,29 @@ class TestSetOptions:
     direction: str | None
 
     def __post_init__(self) -> None:
-        if (self.dataset is None) == (self.reference is None) or (self.source is not None and self.reference is None):
-            raise InputError("give either --source and --reference, or --dataset")
+        if self.source is not None and self.reference is None:
+            raise InputError("--source goes with --reference: give both, or --dataset")
+        if self.dataset is not None and self.reference is not None:
+            raise InputError("--dataset and --reference exclude each other; leave one of them out")
         if self.dataset is None and (self.split or self.direction):
-            raise InputError("--split and --direction are for a --dataset, not for --reference")
+            raise InputError("--split and --direction are for a --dataset; give one, or leave them out")
 
-    def open(self, systems: Iterable[System]) -> "TestSet":
-        """Read the test set; a data set's direction is that of the models, which must agree."""
-        if self.dataset is None:
-            assert self.reference is not None
-            if self.source is None:
-                return TestSet(None, list(read_lines(self.reference)))
-            corpus = parallel_files([self.source, self.reference])
-        else:
+    def open(self, systems: Mapping[str, System]) -> "TestSet":
+        """Read the test set, by default that of the models' runs; a data set's direction is that of the models.
+
+        Raises InputError for models that do not agree.
+        """
+        if self.dataset is not None:
             split = self.split or find_dataset(self.dataset).test
             if split is None:
                 raise InputError(f"{self.dataset} has no test set; choose another part with --split")
-            corpus = open_split(self.dataset, split, *self._languages(systems))
+            corpus = open_split(self.dataset, split, *self._languages(systems.values()))
+        elif self.reference is None:
+            corpus = _own_test_set([name for name, system in systems.items() if isinstance(system, Translator)])
+        elif self.source is None:
+            return TestSet(None, list(read_lines(self.reference)))
+        else:
+            corpus = parallel_files([self.source, self.reference])
         pairs = list(corpus)
         return TestSet([pair.source for pair in pairs], [pair.target for pair in pairs])
 
@@ -79,6 +88,30 @@ class TestSet:
         return self.sources
 
 
+def _own_test_set(models: Sequence[str]) -> ParallelCorpus:
+    """The test set of the runs that models stand in, which is told on standard error; InputError unless it is one."""
+    ask = "give --dataset, or --source and --reference"
+    if not models:
+        raise InputError(f"outputs do not tell their test set; {ask}")
+    found: list[ParallelCorpus] = []
+    for model in models:
+        recipe = recipe_of(Path(model))
+        if recipe is None:
+            raise InputError(f"{model} stands in no run, whose test set could be taken; {ask}")
+        test = open_splits(recipe.config.data, recipe.folder, announce(_tell)).test
+        if test is None:
+            raise InputError(f"the run of {model} has no test set; {ask}")
+        found.append(test)
+    if len({test.content() for test in found}) > 1:
+        raise InputError(f"the runs have different test sets; {ask}")
+    _tell(f"the test set is the run's own: {found[0].name}")
+    return found[0]
+
+
+def _tell(line: str) -> None:
+    print(f"transduce: {line}", file=sys.stderr)
+
+
 def open_system(path: str, device: str, precision: InferencePrecision, shortlist: bool | str = False) -> System:
     """A model's or run's folder as a translator, a file (or -, standard input) as the outputs it holds."""
     if path == "-" or Path(path).is_file():
@@ -93,4 +126,4 @@ def warn_of_case(path: str, system: System, lowercase: bool) -> None:
     if isinstance(system, Translator) and not lowercase:
         tokenizer = system.bundle.config.tokenizer
         if (tokenizer.target or tokenizer).lowercase:
-            print(f"transduce: {path} writes lower case only; --lowercase would score it fairly", file=sys.stderr)
+            _tell(f"{path} writes lower case only; --lowercase would score it fairly")

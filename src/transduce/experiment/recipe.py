@@ -129,6 +129,12 @@ def find_recipe(recipe: Recipe | ExperimentConfig | str | Path, overrides: Chang
     return replace(recipe, config=_change(to_tree(recipe.config), recipe.name, overrides)) if overrides else recipe
 
 
+def recipe_of(model: Path) -> Recipe | None:
+    """The settings of the run that a model stands in, or that the folder is; None where it stands in none."""
+    run = next((folder for folder in (model, model.resolve().parent) if (folder / SETTINGS_FILE).is_file()), None)
+    return None if run is None else load_recipe(run)
+
+
 def _change(tree: dict[str, Any], origin: str, overrides: Changes) -> ExperimentConfig:
     values = read_changes(overrides, ExperimentConfig)
     return convert(override(_without_rivals(tree, values), values, ExperimentConfig), ExperimentConfig, origin)

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from transduce.bundle import ModelBundle, find_bundle
-from transduce.config import Settings, convert, read_toml
+from transduce.config import Settings
 from transduce.data.batch import pad
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import InputError
-from transduce.experiment.recipe import ExperimentConfig
+from transduce.experiment.recipe import recipe_of
 from transduce.inference.shortlist import FILE, Shortlist
 from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
 from transduce.text.corpus import ParallelCorpus
@@ -124,16 +124,15 @@ def learn_shortlist(
 def _stores_of_run(
     model: Path, tokenizers: Tokenizers, tell: Callable[[str], None]
 ) -> tuple[list[TokenStore], TokenStore]:
-    run = next((folder for folder in (model, model.resolve().parent) if (folder / "experiment.toml").exists()), None)
-    if run is None:
+    recipe = recipe_of(model)
+    if recipe is None:
         raise InputError(
             f"{model} stands in no run, whose training data could be learned from; give --source and --target, or "
             "--pairs"
         )
-    settings = run / "experiment.toml"
-    config = convert(read_toml(settings), ExperimentConfig, str(settings))
-    splits = open_splits(config.data, run, announce(tell))
-    stores = [open_store(each.corpus, tokenizers, config.data.max_tokens, cache_folder()) for each in splits.train]
+    data = recipe.config.data
+    splits = open_splits(data, recipe.folder, announce(tell))
+    stores = [open_store(each.corpus, tokenizers, data.max_tokens, cache_folder()) for each in splits.train]
     return stores, open_store(splits.validation, tokenizers, None, cache_folder())
 
 
