@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import Device, Json, Quiet, Threads
+from transduce.cli.options import Device, Json, Quiet, Threads, ranged
+from transduce.ranges import Iterations
 
 if TYPE_CHECKING:
     from transduce.experiment.sweep import Cell, Sweep
@@ -19,7 +20,7 @@ def sweep(
         list[str],
         typer.Argument(metavar="KEY=A,B,C...", help="Settings and their values; one value is a change for all."),
     ],
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Seeds of each combination, from 1 on.")] = 1,
+    seeds: Annotated[int, ranged(Iterations, "Seeds of each combination, from 1 on")] = 1,
     metric: Annotated[str, typer.Option(help="What is told of the test set.")] = "bleu",
     out: Annotated[Path | None, typer.Option(help="The folder of all runs (default: runs/RECIPE-sweep).")] = None,
     device: Device = "cpu",
