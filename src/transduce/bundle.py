@@ -1,6 +1,5 @@
 """The model folder: all that inference needs, written, read and verified; nothing in it can run code."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,17 +12,16 @@ from safetensors.torch import load_file
 from torch import nn
 
 from transduce.config import Settings, convert, read_toml, to_toml
-from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError, ConfigError
 from transduce.files import new_folder, save_tensors
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.interface import score_tokens
+from transduce.probe import check_probe, make_probe, read_probe
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from transduce.verification import check_unchanged, checksums, read_json
 
 FORMAT = 1
 EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
-PROBES = 4
-TOLERANCE = 1e-3  # nats a sentence; another processor's float32 stays far below, a broken weight far above
 
 
 class BundleConfig(Settings, frozen=True):
@@ -41,21 +39,6 @@ class BundleConfig(Settings, frozen=True):
     """How the tokenizers were made."""
     longest_source: int
     """Most tokens of a source sentence in training; longer text is translated in pieces."""
-
-
-class Probe(Settings, frozen=True):
-    """Inputs, and what the model made of them when it was saved."""
-
-    source: list[list[int]]
-    """Token ids."""
-    target: list[list[int]]
-    """Token ids."""
-    text: list[str]
-    """The source texts, which the tokenizer must turn into `source`."""
-    scores: list[float]
-    """Log-probability of each target, in nats, float32."""
-    sha256: dict[str, str]
-    """Of the bundle's other files."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +62,12 @@ class ModelBundle:
         return next(self.model.parameters()).device
 
     def save(self, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
-        """Write the bundle; a few sentence pairs become its probe."""
+        """Write the bundle; a few sentence pairs, one at least, become its probe. Raises FloatingPointError for a model
+        that gives scores that are not finite."""
         with new_folder(folder) as new:
             self.describe(new)
             save_tensors(unshared_weights(self.model), new / "weights.safetensors")
-            probe = _make_probe(self, probe_texts, checksums(new))
+            probe = make_probe(self.model, self.tokenizers, self.special, probe_texts, checksums(new))
             (new / "probe.json").write_bytes(msgspec.json.encode(probe))
 
     def describe(self, folder: Path) -> None:
@@ -107,19 +91,20 @@ class ModelBundle:
                 f"{folder} is a model exported for another engine, which can translate but not do this; give the model "
                 "that was exported"
             )
+        config = read_config(folder)  # first, because what is newer may be so in other files too
         probe = read_probe(folder)
-        config = read_config(folder)
         check_unchanged(folder, probe.sha256)
         tokenizers = read_tokenizers(folder, config.tokenizer)
         model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
         try:
             load_weights(model, load_file(folder / "weights.safetensors"))
         except (safetensors.SafetensorError, RuntimeError, OSError) as error:
-            raise CheckpointError(f"{folder}/weights.safetensors does not fit its config.toml: {error}") from None
+            raise CheckpointError(
+                f"{folder}/weights.safetensors does not fit its config.toml: {' '.join(str(error).split())}"
+            ) from None
         history = read_history(folder)
-        bundle = ModelBundle(config, model.eval().to(device), tokenizers, history)
-        _check_probe(bundle, probe, folder)
-        return bundle
+        check_probe(probe, model.eval(), tokenizers, special_ids(tokenizers), folder)
+        return ModelBundle(config, model.to(device), tokenizers, history)
 
 
 def find_bundle(path: Path) -> Path:
@@ -135,15 +120,15 @@ def find_bundle(path: Path) -> Path:
 
 def best_bundle(run: Path) -> Path:
     """The bundle of the checkpoint that a run's best.json names."""
-    try:
-        best = msgspec.json.decode((run / "best.json").read_bytes())["checkpoint"]
-        return run / "checkpoints" / best / "bundle"
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{run} is not a model: it has neither config.toml nor a run's model or best.json"
-        ) from None
-    except (msgspec.DecodeError, KeyError, TypeError):
-        raise CheckpointError(f"{run}/best.json is damaged") from None
+    path = run / "best.json"
+    if not path.exists():
+        raise CheckpointError(f"{run} is not a model: it has neither config.toml nor a run's model or best.json")
+    advice = "remove it, and the run names its best checkpoint again when it is resumed"
+    best = read_json(path, dict[str, Any], advice)
+    name = best.get("checkpoint")
+    if not isinstance(name, str) or not name.isdigit():
+        raise CheckpointError(f"{path} is damaged (it names no checkpoint); {advice}")
+    return run / "checkpoints" / name / "bundle"
 
 
 def special_ids(tokenizers: Tokenizers) -> SpecialIds:
@@ -162,20 +147,7 @@ def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
 
 def read_history(folder: Path) -> dict[str, Any]:
     """What a bundle's folder tells of the model's making."""
-    history: dict[str, Any] = msgspec.json.decode((folder / "history.json").read_bytes())
-    return history
-
-
-def checksums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a folder."""
-    return {file.name: _sha256(file) for file in sorted(folder.iterdir())}
-
-
-def check_unchanged(folder: Path, sha256: dict[str, str]) -> None:
-    """Raise CheckpointError unless the files, but for the model card, have these checksums."""
-    for name, expected in sha256.items():
-        if name != "README.md" and _sha256(folder / name) != expected:
-            raise CheckpointError(f"{folder / name} is not as it was saved (SHA-256 differs); copy the model again")
+    return read_json(folder / "history.json", dict[str, Any])
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
@@ -201,14 +173,6 @@ def _tokenizer_file(config: TokenizerConfig, side: str) -> str:
     return "tokenizer.json" if config.is_shared else f"{side}.json"
 
 
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing; copy the model again") from None
-
-
 def read_config(folder: Path) -> BundleConfig:
     """What a bundle's folder says it is."""
     path = folder / "config.toml"
@@ -222,53 +186,6 @@ def read_config(folder: Path) -> BundleConfig:
         return convert(tree, BundleConfig, str(path))
     except ConfigError as error:
         raise CheckpointError(str(error)) from None
-
-
-def read_probe(folder: Path) -> Probe:
-    """The probe of a bundle's folder."""
-    path = folder / "probe.json"
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Probe)
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing: {folder} is not a whole model") from None
-    except msgspec.DecodeError as error:
-        raise CheckpointError(f"{path} is damaged ({error})") from None
-
-
-def _make_probe(bundle: ModelBundle, texts: Sequence[tuple[str, str]], sha256: dict[str, str]) -> Probe:
-    chosen = texts[:PROBES]
-    source = bundle.tokenizers.source.encode_batch([source for source, _ in chosen])
-    target = bundle.tokenizers.target.encode_batch([target for _, target in chosen])
-    scores = _score(bundle, make_batch(source, target, bundle.special))
-    return Probe(source=source, target=target, text=[source for source, _ in chosen], scores=scores, sha256=sha256)
-
-
-def _check_probe(bundle: ModelBundle, probe: Probe, folder: Path) -> None:
-    if bundle.tokenizers.source.encode_batch(probe.text) != probe.source:
-        raise CheckpointError(f"{folder}: its tokenizer splits text otherwise than when it was saved")
-    scores = _score(bundle, make_batch(probe.source[:1], probe.target[:1], bundle.special))
-    if abs(scores[0] - probe.scores[0]) > TOLERANCE * max(1.0, abs(probe.scores[0])):
-        raise CheckpointError(
-            f"{folder}: the model scores its probe {scores[0]:.4f}, but {probe.scores[0]:.4f} when it was saved; "
-            "its weights or the libraries' arithmetic have changed"
-        )
-
-
-@torch.no_grad()
-def _score(bundle: ModelBundle, batch: Batch) -> list[float]:
-    training = bundle.model.training
-    bundle.model.eval()
-    batch = batch.to(bundle.device)
-    scores = score_tokens(
-        bundle.model,  # type: ignore[arg-type]
-        batch.source,
-        batch.source_is_real,
-        batch.target_in,
-        batch.target_out,
-        batch.target_is_real,
-    )
-    bundle.model.train(training)
-    return [float(score) for score in scores.sum(1)]
 
 
 def _card(bundle: ModelBundle) -> str:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import torch
 
-from transduce.bundle import ModelBundle, checksums
+from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, InputError
 from transduce.export import ctranslate2 as export_room
 from transduce.export.ctranslate2 import export_ctranslate2
@@ -21,6 +21,7 @@ from transduce.models.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.text.tokenizer import Tokenizers
+from transduce.verification import checksums
 
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 90}
 CONFIGS = {

@@ -1,6 +1,7 @@
 """What a run's validation measures, and which of its sentences a bundle is probed with."""
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import PROBES, ModelBundle
+from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch, make_batch
 from transduce.data.batching import BatchingConfig, plan_batches
 from transduce.data.store import TokenStore
@@ -16,11 +17,13 @@ from transduce.evaluation.evaluate import measure_loss
 from transduce.evaluation.metrics import exact_match, score_bleu
 from transduce.experiment.recipe import ExperimentConfig
 from transduce.inference.translator import Translator
+from transduce.probe import PROBES
 from transduce.search.beam import Beam
+from transduce.text.corpus import ParallelCorpus
 from transduce.text.datasets import Splits
 
 VALIDATION_TOKENS = 4096
-PROBE_CHARACTERS = 200  # longer validation pairs are not made part of a probe
+PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
 
 
 def build_validator(
@@ -55,7 +58,27 @@ def build_validator(
 
 
 def probe_texts(splits: Splits) -> list[tuple[str, str]]:
-    """A few short validation pairs."""
-    pairs = ((pair.source, pair.target) for pair in splits.validation)
-    short = (pair for pair in pairs if all(0 < len(side.strip()) <= PROBE_CHARACTERS for side in pair))
-    return list(islice(short, PROBES))
+    """A few short validation pairs; where there is none, the beginnings of the shortest."""
+    short = (pair for pair in _texts(splits.validation) if _longer_side(pair) <= PROBE_CHARACTERS)
+    return list(islice(short, PROBES)) or [
+        (_beginning(source), _beginning(target))
+        for source, target in heapq.nsmallest(PROBES, _texts(splits.validation), key=_longer_side)
+    ]
+
+
+def _texts(corpus: ParallelCorpus) -> Iterator[tuple[str, str]]:
+    """The pairs with text on both sides."""
+    return ((pair.source, pair.target) for pair in corpus if pair.source.strip() and pair.target.strip())
+
+
+def _longer_side(pair: tuple[str, str]) -> int:
+    return max(len(side.strip()) for side in pair)
+
+
+def _beginning(text: str) -> str:
+    """Whole words, or characters of a text without spaces, up to the length of a probe."""
+    text = text.strip()
+    if len(text) <= PROBE_CHARACTERS:
+        return text
+    first, *rest = text[: PROBE_CHARACTERS + 1].rsplit(maxsplit=1)
+    return first if rest else text[:PROBE_CHARACTERS]

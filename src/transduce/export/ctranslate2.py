@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 import torch
 
-from transduce.bundle import EXPORT, ModelBundle, checksums, find_bundle, read_probe
+from transduce.bundle import EXPORT, ModelBundle, find_bundle
 from transduce.errors import CheckpointError, InputError
 from transduce.export.ctranslate2_weights import make_specification
 from transduce.files import new_folder
@@ -16,7 +16,9 @@ from transduce.inference.engines import Engine, PyTorchEngine
 from transduce.inference.exported import FORMAT, Export, Parity, Quantization
 from transduce.inference.requests import Piece, Wishes
 from transduce.models.transformer import Transformer, TransformerConfig
+from transduce.probe import read_probe
 from transduce.search.beam import Beam
+from transduce.verification import checksums
 
 POSITIONS = 4096
 """Rows of the tables of positions that ours does without: at least so many, and four times the longest source."""

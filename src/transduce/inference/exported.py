@@ -11,7 +11,6 @@ from transduce.bundle import (
     EXPORT,
     BundleConfig,
     ModelBundle,
-    check_unchanged,
     find_bundle,
     read_config,
     read_history,
@@ -22,6 +21,7 @@ from transduce.config import Settings
 from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError
 from transduce.text.tokenizer import Tokenizers
+from transduce.verification import check_unchanged, read_json
 
 FORMAT = 1
 
@@ -96,13 +96,13 @@ def open_model(path: str | Path, device: str | torch.device = "cpu") -> Model:
 
 def _read_export(folder: Path) -> Export:
     path = folder / EXPORT
+    found = read_json(path, dict[str, Any])
     try:
-        found = msgspec.json.decode(path.read_bytes())
         if found["format"] > FORMAT:
             raise CheckpointError(
                 f"{path} has format {found['format']}, but this Transduce reads up to {FORMAT}; install a newer "
                 "Transduce, or export again"
             )
         return msgspec.convert(found, Export)
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
+    except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is damaged ({error}); copy the model again") from None

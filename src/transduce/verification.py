@@ -1,0 +1,46 @@
+"""Files of models and runs are taken only as they were written: else an error names the one that is not."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from transduce.errors import CheckpointError
+from transduce.files import sha256
+
+T = TypeVar("T")
+COPY_AGAIN = "copy the model again"
+MOST_BYTES = 1 << 20  # of a JSON file; those that are written here have a few thousand
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of a folder."""
+    return {file.name: sha256(file) for file in sorted(folder.iterdir())}
+
+
+def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_AGAIN) -> None:
+    """Raise CheckpointError, with advice, unless the files, but for the model card, have these checksums."""
+    for name, checksum in expected.items():
+        if name == "README.md":
+            continue
+        path = folder / name
+        if not path.is_file():
+            raise CheckpointError(f"{path} is missing; {advice}")
+        if sha256(path) != checksum:
+            raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); {advice}")
+
+
+def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN) -> T:
+    """What a JSON file holds; raises CheckpointError where it is missing, or holds anything else than `kind`."""
+    try:
+        if not path.is_file():  # a pipe would be waited for
+            raise FileNotFoundError
+        if path.stat().st_size > MOST_BYTES:
+            raise CheckpointError(f"{path} is damaged (more than {MOST_BYTES:,} bytes); {advice}")
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing; {advice}") from None
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read ({error.strerror})") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged ({error}); {advice}") from None
