@@ -48,6 +48,9 @@ def runs(
     for i, (task, of_task) in enumerate(tasks.items()):
         print("" if i == 0 else "\n", f"{task}:", sep="")
         _print_task(sorted(of_task, key=lambda run: _order(run, sort)), settings)
+    for run in found:
+        if run.problem:
+            print(f"{run.run}: {run.problem}")
 
 
 def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:

@@ -8,12 +8,13 @@ from transduce.bundle import ModelBundle, load_weights
 from transduce.config import convert, read_toml
 from transduce.data.store import open_store
 from transduce.errors import InputError
+from transduce.experiment.inputs import VALIDATION, check_inputs, corpus_input
 from transduce.experiment.recipe import ExperimentConfig
 from transduce.experiment.validation import build_validator, probe_texts
 from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import open_splits
 from transduce.training.averaging import average_weights
-from transduce.training.checkpoint import best_checkpoints, whole_checkpoints
+from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
         best: how many of those with the best validation.
         out: the new model's folder, `RUN/average` unless given.
 
-    Raises InputError where the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one.
+    Raises InputError where the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one,
+    DataError where the validation data are not what they were when the run began.
     """
     out = out or run / "average"
     if out.exists():
@@ -48,9 +50,12 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     chosen = _choose_checkpoints(run, last, best)
     settings = run / "experiment.toml"
     config = convert(read_toml(settings), ExperimentConfig, str(settings))
-    bundle = ModelBundle.load(chosen[-1] / "bundle")
-    load_weights(bundle.model, average_weights([path / "bundle" / "weights.safetensors" for path in chosen]))
+    for path in chosen:
+        check_bundle(path)
+    bundle = ModelBundle.load(chosen[-1] / BUNDLE)
+    load_weights(bundle.model, average_weights([path / BUNDLE / "weights.safetensors" for path in chosen]))
     splits = open_splits(config.data, run)
+    check_inputs(run, [corpus_input(VALIDATION, splits.validation)])
     store = open_store(splits.validation, bundle.tokenizers, None, cache_folder())
     scores = build_validator(config, splits, bundle, store)(bundle.model)
     names = [path.name for path in chosen]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch import nn
 
-from transduce.bundle import BundleConfig, ModelBundle, read_tokenizers
+from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokenizers
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.recipe import Recipe, differences
@@ -15,6 +15,7 @@ from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import Splits
 from transduce.text.overlap import find_overlaps
 from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers, train_tokenizers
+from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
 
 
@@ -33,19 +34,19 @@ def prepare(
     """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
     config = recipe.config
     start = None
-    if config.training.start_from is not None:
+    if config.training.start_from is not None and checkpoint is None:
         start = ModelBundle.load(recipe.folder / config.training.start_from)
         if start.config.model != config.model:
             first = next(iter(differences(start.config.model, config.model, "model.").values()))
             raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
     if start is not None:
         tokenizers, tokenizer_config = start.tokenizers, start.config.tokenizer
+    elif checkpoint is not None:
+        tokenizer_config = read_config(checkpoint / BUNDLE).tokenizer
+        tokenizers = read_tokenizers(checkpoint / BUNDLE, tokenizer_config)
     else:
         tokenizer_config = config.tokenizer
-        if checkpoint is not None:
-            tokenizers = read_tokenizers(checkpoint / "bundle", tokenizer_config)
-        else:
-            tokenizers = processes.from_first(lambda: _make_tokenizers(recipe, splits))
+        tokenizers = processes.from_first(lambda: _make_tokenizers(recipe, splits))
     tell(_describe_vocabulary(tokenizer_config, tokenizers))
     cache = cache_folder()
     with processes.first_goes_ahead():

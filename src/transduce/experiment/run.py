@@ -16,6 +16,7 @@ from transduce.config import Changes, convert, read_toml, to_toml, to_tree
 from transduce.data.batching import TrainingData
 from transduce.errors import CheckpointError, ConfigError
 from transduce.evaluation.metrics import score_bleu
+from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.preparation import Prepared, prepare
 from transduce.experiment.recipe import (
     SETTINGS_FILE,
@@ -32,7 +33,7 @@ from transduce.inference.translator import Translator
 from transduce.objectives.translation import Translation
 from transduce.text.datasets import DataConfig, Splits, open_splits
 from transduce.text.download import announce
-from transduce.training.checkpoint import Checkpoints, latest_checkpoint
+from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
 from transduce.training.tensorboard import TensorBoard
@@ -125,14 +126,19 @@ def _train(
     recorded = record(recipe, run)
     if processes.is_first:
         _check_folder(run, recorded, start, tell)
-    checkpoint = processes.from_first(lambda: latest_checkpoint(run) if start == "resume" else None)
+    checkpoint = processes.from_first(lambda: newest_checkpoint(run, tell) if start == "resume" else None)
     torch.manual_seed(config.seed)
     splits = open_splits(config.data, recipe.folder, announce(tell))
+    inputs = find_inputs(recipe, splits) if processes.is_first else []
+    if checkpoint is not None and processes.is_first:
+        check_inputs(run, inputs, tell)
     prepared = prepare(recipe, splits, checkpoint, processes, tell)
     if processes.is_first:
         if start == "overwrite":
             _remove(run)
         write_text(run / SETTINGS_FILE, to_toml(recorded))
+        if checkpoint is None:
+            record_inputs(run, inputs)
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
     trainer = _build_trainer(run, config, splits, prepared, processes, device)
@@ -215,7 +221,7 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
         before = ModelBundle.load(model).history
     except CheckpointError:
         return None
-    return before.get("test") if before["updates"] == best.history["updates"] else None
+    return before.get("test") if before.get("updates") == best.history.get("updates") else None
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Readers of text: lines and pairs from plain or compressed files, one segment a line."""
 
+import functools
 import gzip
 import hashlib
 import html
@@ -17,6 +18,7 @@ import msgspec
 import zstandard
 
 from transduce.errors import DataError
+from transduce.files import sha256
 from transduce.text.corpus import ParallelCorpus, SentencePair, TextCorpus
 
 COMPRESSED = (".gz", ".xz", ".zst")
@@ -77,18 +79,18 @@ def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) 
         if columns is not None:
             raise DataError(f"{name}: columns are for one file of pairs, but there are two files")
         source, target = paths
-        return ParallelCorpus(name, lambda: _two_files(source, target), lambda: _hash_files(paths))
+        return ParallelCorpus(name, lambda: _two_files(source, target), _fingerprint(paths))
     if len(paths) != 1:
         raise DataError(f"{name or 'no files'}: expected two line-aligned files or one file of pairs")
     (path,) = paths
     reader = _reader(path)
-    return ParallelCorpus(name, lambda: reader(path, columns), lambda: _hash_files(paths, str(columns)))
+    return ParallelCorpus(name, lambda: reader(path, columns), _fingerprint(paths, str(columns)))
 
 
 def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
     """A corpus in two columns of a file of any name, between tabs."""
     open_bytes(path).close()
-    return ParallelCorpus(str(path), lambda: _tsv(path, columns), lambda: _hash_files([path], str(columns)))
+    return ParallelCorpus(str(path), lambda: _tsv(path, columns), _fingerprint([path], str(columns)))
 
 
 def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> TextCorpus:
@@ -97,7 +99,7 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
     return TextCorpus(
         str(path),
         lambda: itertools.islice(read_lines(path), start, stop),
-        lambda: _hash_files([path], f"{start} {stop}"),
+        _fingerprint([path], f"{start} {stop}"),
     )
 
 
@@ -226,9 +228,14 @@ PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[Sentence
 }
 
 
-def _hash_files(paths: Sequence[str | Path], also: str = "") -> str:
-    digest = hashlib.sha256(also.encode())
-    for path in paths:
-        with Path(path).open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+def _fingerprint(paths: Sequence[str | Path], also: str = "") -> Callable[[], str]:
+    """Hashes files when first asked, and not again: a run asks of its corpora several times."""
+
+    @functools.cache
+    def fingerprint() -> str:
+        digest = hashlib.sha256(also.encode())
+        for path in paths:
+            digest.update(bytes.fromhex(sha256(Path(path))))
+        return digest.hexdigest()
+
+    return fingerprint

@@ -1,8 +1,11 @@
 """What a stopped run needs to go on as if it had never stopped, kept in the run's folder."""
 
+import hashlib
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,15 @@ from torch import Tensor
 
 from transduce.config import Settings
 from transduce.errors import CheckpointError
-from transduce.files import new_folder, save_tensors, write_text
+from transduce.files import new_folder, remove, save_tensors, sha256, write_text
+from transduce.probe import read_probe
 from transduce.ranges import PositiveFloat, PositiveInt
+from transduce.verification import check_unchanged, read_json
+
+BUNDLE = "bundle"
+PROBE = f"{BUNDLE}/probe.json"
+OPTIMIZER = "optimizer.safetensors"
+PROGRESS = "progress.json"
 
 
 class CheckpointConfig(Settings, frozen=True):
@@ -62,6 +72,25 @@ class Position(Settings, frozen=True):
     """Of the best validation."""
 
 
+class Progress(Settings, frozen=True):
+    """What `progress.json` tells of its checkpoint."""
+
+    position: Position
+    validation_cost: float | None
+    """Of the validation after this update; None where there was none."""
+    optimizer_sha256: str
+    """Of `optimizer.safetensors`."""
+    probe_sha256: str
+    """Of the bundle's `probe.json`, which has those of the bundle's other files."""
+
+
+class _Sealed(Settings, frozen=True):
+    """`progress.json`: the progress as it was encoded, and the SHA-256 of that."""
+
+    progress: msgspec.Raw
+    sha256: str
+
+
 class Checkpoints:
     """The folders `checkpoints/000500` and the file `best.json` of a run."""
 
@@ -73,30 +102,37 @@ class Checkpoints:
 
     def save(self, position: Position, tensors: dict[str, Tensor], cost: float | None) -> None:
         """Write a checkpoint, name it the best if its validation's cost is least, and remove those not to be kept."""
-        with new_folder(self._folder / f"{position.update:06d}") as new:
-            self._write_bundle(new / "bundle")
-            save_tensors(tensors, new / "optimizer.safetensors")
+        with new_folder(self._folder / _name(position.update)) as new:
+            self._write_bundle(new / BUNDLE)
+            save_tensors(tensors, new / OPTIMIZER)
+            progress = Progress(
+                position=position,
+                validation_cost=cost,
+                optimizer_sha256=sha256(new / OPTIMIZER),
+                probe_sha256=sha256(new / PROBE),
+            )
+            content = msgspec.json.encode(progress)
+            sealed = _Sealed(progress=msgspec.Raw(content), sha256=hashlib.sha256(content).hexdigest())
             # The last file: a folder without it is not a checkpoint.
-            progress = {"position": msgspec.to_builtins(position), "validation_cost": cost}
-            (new / "progress.json").write_bytes(msgspec.json.encode(progress))
+            (new / PROGRESS).write_bytes(msgspec.json.encode(sealed))
         self._name_best(position)
         self._prune()
 
     def restore(self, checkpoint: Path) -> tuple[Position, dict[str, Tensor], dict[str, Tensor]]:
-        """Where the run stood, the weights of its bundle, and all other tensors."""
+        """Where the run stood, the weights of its bundle, and all other tensors; of a checkpoint that was checked."""
         try:
-            weights = load_file(checkpoint / "bundle" / "weights.safetensors")
-            tensors = load_file(checkpoint / "optimizer.safetensors")
-            progress = msgspec.json.decode((checkpoint / "progress.json").read_bytes())
-            return msgspec.convert(progress["position"], Position), weights, tensors
-        except (safetensors.SafetensorError, KeyError, OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
+            weights = load_file(checkpoint / BUNDLE / "weights.safetensors")
+            tensors = load_file(checkpoint / OPTIMIZER)
+        except (safetensors.SafetensorError, OSError) as error:
             raise damaged(checkpoint, error) from None
+        return read_progress(checkpoint).position, weights, tensors
 
     def tidy(self, position: Position) -> None:
         """Do what a killed run did not come to: name its best checkpoint, remove half-written ones."""
         self._name_best(position)
-        for unfinished in self._folder.glob(".[0-9]*"):
-            shutil.rmtree(unfinished)
+        for path in self._folder.iterdir():
+            if re.fullmatch(r"\.\d+-\w+(\.old)?", path.name):
+                remove(path)
 
     def _name_best(self, position: Position) -> None:
         names = [path.name for path, cost in _validated(self._run) if cost == position.best_cost]
@@ -108,23 +144,64 @@ class Checkpoints:
         whole = whole_checkpoints(self._run)
         kept = whole[-self.config.keep_last :] + best_checkpoints(self._run, self.config.keep_best)
         for path in set(whole) - set(kept):
-            (path / "progress.json").unlink()
+            (path / PROGRESS).unlink()
             shutil.rmtree(path)
 
 
-def latest_checkpoint(run: Path) -> Path | None:
-    """A run's newest checkpoint, or None."""
-    return next(reversed(whole_checkpoints(run)), None)
+def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
+    """A run's newest checkpoint, whose files are as they were saved, or None; tells of newer ones that are not whole.
+
+    Raises CheckpointError, which names the file, where the newest is damaged: to go on from the one before is to make
+    updates again, which the user must decide.
+    """
+    for path in reversed(_folders(run)):
+        if (path / PROGRESS).exists():
+            check_checkpoint(path)
+            return path
+        tell(f"passing over {path}: it has no {PROGRESS}, which is written last")
+    return None
+
+
+def complete_checkpoints(run: Path) -> list[Path]:
+    """A run's checkpoints that were written to their end, oldest first; they may have been damaged since."""
+    return [path for path in _folders(run) if (path / PROGRESS).exists()]
 
 
 def whole_checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints, oldest first."""
-    return sorted((path.parent for path in run.glob("checkpoints/[0-9]*/progress.json")), key=lambda p: int(p.name))
+    """A run's checkpoints whose progress can be read, oldest first."""
+    return [path for path, _ in _with_progress(run)]
 
 
 def best_checkpoints(run: Path, count: int) -> list[Path]:
     """A run's checkpoints of best validation, best first; of equal ones the older."""
     return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
+
+
+def check_checkpoint(checkpoint: Path) -> None:
+    """Raise CheckpointError, which names the file, unless all of them were saved together and are as they were then."""
+    check_unchanged(checkpoint, {OPTIMIZER: read_progress(checkpoint).optimizer_sha256}, _advice(checkpoint))
+    check_bundle(checkpoint)
+
+
+def check_bundle(checkpoint: Path) -> None:
+    """The same of the bundle alone."""
+    check_unchanged(checkpoint, {PROBE: read_progress(checkpoint).probe_sha256}, _advice(checkpoint))
+    check_unchanged(checkpoint / BUNDLE, read_probe(checkpoint / BUNDLE).sha256, _advice(checkpoint))
+
+
+def read_progress(checkpoint: Path) -> Progress:
+    """What a checkpoint tells of itself; raises CheckpointError where that is missing, damaged, or another's."""
+    path, advice = checkpoint / PROGRESS, _advice(checkpoint)
+    sealed = read_json(path, _Sealed, advice)
+    if hashlib.sha256(sealed.progress).hexdigest() != sealed.sha256:
+        raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); {advice}")
+    try:
+        progress = msgspec.json.decode(sealed.progress, type=Progress)
+    except msgspec.DecodeError as error:
+        raise CheckpointError(f"{path} is of another version of Transduce ({error}); {advice}") from None
+    if _name(progress.position.update) != checkpoint.name:
+        raise CheckpointError(f"{path} is that of checkpoint {_name(progress.position.update)}; {advice}")
+    return progress
 
 
 def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[str, Tensor]) -> None:
@@ -159,13 +236,33 @@ def _first_numbers(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[tupl
 
 
 def damaged(checkpoint: Path, error: Exception) -> CheckpointError:
-    """What to say of a checkpoint that cannot be read."""
-    return CheckpointError(f"{checkpoint} is damaged ({error}); remove it to go on from the one before")
+    """What to say of a checkpoint that cannot be gone on from."""
+    return CheckpointError(f"{checkpoint} is damaged ({' '.join(str(error).split())}); {_advice(checkpoint)}")
+
+
+def _advice(checkpoint: Path) -> str:
+    return f"remove {checkpoint} to go on with those before it"
+
+
+def _name(update: int) -> str:
+    return f"{update:06d}"
+
+
+def _folders(run: Path) -> list[Path]:
+    """What has the name of a checkpoint, oldest first; copies and the user's own files have others."""
+    numbered = [path for path in run.glob("checkpoints/*") if re.fullmatch("[0-9]+", path.name) and path.is_dir()]
+    return sorted((path for path in numbered if path.name == _name(int(path.name))), key=lambda path: int(path.name))
+
+
+def _with_progress(run: Path) -> list[tuple[Path, Progress]]:
+    """The checkpoints that can say where they stand, oldest first."""
+    found = []
+    for path in complete_checkpoints(run):
+        with suppress(CheckpointError):
+            found.append((path, read_progress(path)))
+    return found
 
 
 def _validated(run: Path) -> list[tuple[Path, float]]:
-    costs = [
-        (path, msgspec.json.decode((path / "progress.json").read_bytes())["validation_cost"])
-        for path in whole_checkpoints(run)
-    ]
+    costs = [(path, progress.validation_cost) for path, progress in _with_progress(run)]
     return [(path, cost) for path, cost in costs if cost is not None]

@@ -1,16 +1,19 @@
 """What the folders of runs tell of themselves."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
-
+from transduce.bundle import read_history
 from transduce.config import flatten, read_toml
-from transduce.errors import InputError
-from transduce.training.checkpoint import Position, whole_checkpoints
+from transduce.errors import CheckpointError, ConfigError, InputError
+from transduce.training.checkpoint import Position, complete_checkpoints, read_progress
+from transduce.verification import COPY_AGAIN
+
+T = TypeVar("T")
 
 PATHS = {
     "data.train",
@@ -31,7 +34,7 @@ class RunSummary:
     run: str
     """Its folder."""
     state: str
-    """finished (its model stands), or stopped: still going, interrupted, or killed."""
+    """finished (its model stands), stopped (still going, interrupted, or killed), or damaged."""
     data: str
     """The data set's name, or those of the training files."""
     model: str
@@ -46,6 +49,8 @@ class RunSummary:
     """BLEU on the test set and its signature, once finished."""
     settings: dict[str, Any]
     """All that experiment.toml says, under dotted keys; files by their names from the working folder."""
+    problem: str | None = None
+    """What is damaged."""
 
     @property
     def task(self) -> str:
@@ -74,19 +79,25 @@ def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def summarize_run(run: Path) -> RunSummary:
-    """What a run's folder tells."""
-    settings = flatten(read_toml(run / "experiment.toml"))
+    """What a run's folder tells; what is damaged in it is named as the problem, and all else is told."""
+    problems: list[str] = []
+
+    def read(what: Callable[[], T]) -> T | None:
+        try:
+            return what()
+        except (CheckpointError, ConfigError) as error:
+            problems.append(str(error))
+            return None
+
+    settings = read(lambda: flatten(read_toml(run / "experiment.toml"))) or {}
     settings |= {key: _from_here(settings[key], run) for key in PATHS & settings.keys()}
-    saved = whole_checkpoints(run)
-    position = Position()
-    if saved:
-        progress = msgspec.json.decode((saved[-1] / "progress.json").read_bytes())
-        position = msgspec.convert(progress["position"], Position)
-    history = run / "model" / "history.json"
-    test = msgspec.json.decode(history.read_bytes()).get("test") if history.exists() else None
+    newest_first = (read(partial(read_progress, path)) for path in reversed(complete_checkpoints(run)))
+    position = next((progress.position for progress in newest_first if progress), Position())
+    is_finished = (run / "model").exists()
+    test = read(lambda: _test_scores(run / "model")) if is_finished else None
     return RunSummary(
         run=str(run),
-        state="finished" if history.exists() else "stopped",
+        state="damaged" if problems else "finished" if is_finished else "stopped",
         data=_data(settings),
         model=str(settings.get("model.kind", "")),
         updates=position.update,
@@ -94,6 +105,7 @@ def summarize_run(run: Path) -> RunSummary:
         validation=position.scores,
         test=test,
         settings=settings,
+        problem="; ".join(problems) or None,
     )
 
 
@@ -115,3 +127,10 @@ def _data(settings: dict[str, Any]) -> str:
     files = [entry["files"] if isinstance(entry, dict) else entry for entry in entries]
     names = [name for file in files for name in ([file] if isinstance(file, str) else file)]
     return " ".join(Path(name).name for name in names)
+
+
+def _test_scores(model: Path) -> dict[str, Any] | None:
+    test = read_history(model).get("test")
+    if test is None or (isinstance(test, dict) and isinstance(test.get("bleu"), int | float)):
+        return test
+    raise CheckpointError(f"{model}/history.json is damaged (test scores without BLEU); {COPY_AGAIN}")

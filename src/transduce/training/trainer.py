@@ -327,6 +327,7 @@ class Trainer:
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
         scores = self.processes.from_first(lambda: self.validate(self.kept.eval()))
+        self._check_finite(*scores.values())
         cost = self.validation.cost(scores)
         is_best = self.position.best_cost is None or cost < self.position.best_cost
         if is_best:
@@ -374,7 +375,7 @@ class Trainer:
         }
         self._carried = {name: value.to(self.device) for name, value in carried.items()} or None
 
-    def _check_finite(self, *values: Tensor) -> None:
+    def _check_finite(self, *values: Tensor | float) -> None:
         if not all(math.isfinite(float(value)) for value in values):
             raise FloatingPointError(
                 f"the loss or its gradient is not finite at update {self.position.update}; lower "
