@@ -1,9 +1,11 @@
 """A checkpoint is gone on from as it was saved, or not at all; what lies beside it does no harm."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import transduce
@@ -71,6 +73,16 @@ def test_a_copy_under_a_later_name_is_not_taken_for_a_later_checkpoint(run: Path
     shutil.copytree(run / "checkpoints" / "000020", run / "checkpoints" / "000040")
     told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
     assert "000040/progress.json is that of checkpoint 000020" in told
+
+
+def test_a_checkpoint_of_before_there_were_checksums_says_how_its_model_is_trained_on(
+    run: Path, recipe_file: Path
+) -> None:
+    path = run / "checkpoints" / "000030" / "progress.json"
+    path.write_bytes(msgspec.json.encode({"validation_cost": None, "position": {"update": 30}}))
+    told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
+    start = re.search(r"begin a new run with training\.start_from = '(.*)'", told)
+    assert start is not None and (Path(start[1]) / "probe.json").exists()
 
 
 def test_a_damaged_checkpoint_is_not_averaged(run: Path, tmp_path: Path) -> None:

@@ -192,6 +192,11 @@ def check_bundle(checkpoint: Path) -> None:
 def read_progress(checkpoint: Path) -> Progress:
     """What a checkpoint tells of itself; raises CheckpointError where that is missing, damaged, or another's."""
     path, advice = checkpoint / PROGRESS, _advice(checkpoint)
+    if "position" in read_json(path, dict[str, Any], advice):
+        raise CheckpointError(
+            f"{path} is of an older Transduce, which kept no checksums; begin a new run with training.start_from = "
+            f"'{checkpoint / BUNDLE}'"
+        )
     sealed = read_json(path, _Sealed, advice)
     if hashlib.sha256(sealed.progress).hexdigest() != sealed.sha256:
         raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); {advice}")
