@@ -43,7 +43,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     translators = {
         precision + (" with shortlist" if shortlist else ""): transduce.load(
-            options.model, precision=precision, shortlist=shortlist
+            options.model, device="cpu", precision=precision, shortlist=shortlist
         )
         for precision in options.precisions
         for shortlist in ((False, True) if options.shortlist else (False,))

@@ -25,7 +25,18 @@ def main() -> None:
         for lines in (1_000, 100_000):
             path = Path(folder) / f"{lines}.txt"
             path.write_text("".join(f"{sentences[i % 1000]}\n" for i in range(lines)), encoding="utf-8")
-            command = [sys.executable, "-m", "transduce", "translate", sys.argv[1], str(path), "--beam-size", "1"]
+            command = [
+                sys.executable,
+                "-m",
+                "transduce",
+                "translate",
+                sys.argv[1],
+                str(path),
+                "--beam-size",
+                "1",
+                "--device",
+                "cpu",
+            ]
             print(f"translating {lines:,} lines: peak {peak([*command, '-o', f'{path}.out']):,.0f} MiB")
 
 

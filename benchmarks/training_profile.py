@@ -70,7 +70,7 @@ def main() -> None:
     torch.set_num_threads(1)
     changes.append("training.report_every=1")
     with tempfile.TemporaryDirectory() as folder:
-        transduce.train(load_recipe(recipe, changes), Path(folder) / "run", observers=[Profile()])
+        transduce.train(load_recipe(recipe, changes), Path(folder) / "run", observers=[Profile()], device="cpu")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What many tests share: a tiny translator, trained once, and a server of files."""
 
 import http.server
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ install_import_hook(
 )
 
 torch.set_num_threads(1)
+os.environ["TRANSDUCE_DEVICE"] = "cpu"  # what is bit for bit the same is so there; GPUs have tests of their own
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test asserts a time
 hypothesis.settings.load_profile("untimed")

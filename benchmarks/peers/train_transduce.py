@@ -21,7 +21,7 @@ def main() -> None:
         f"training.updates={job['warm_up'] + job['updates']}",
         "training.report_every=1",
     ]
-    options = [f"--processes={processes}", f"--threads={job['threads'] // processes}", "--quiet"]
+    options = ["--device=cpu", f"--processes={processes}", f"--threads={job['threads'] // processes}", "--quiet"]
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         command = [sys.executable, "-m", "transduce", "train", job["recipe"], *changes, *options, "--out", str(run)]

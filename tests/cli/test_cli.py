@@ -149,7 +149,9 @@ def test_an_existing_output_is_not_written_over(
         (["train", "quickstart", "training.updates=many"], "training.updates: expected int, got str, found 'many'"),
         (["train", "quickstart", "training.updates"], "expected key=value"),
         (["train", "quickstart", "tokenizer.kind=bpe", "tokenizer.size=90000"], "set tokenizer.size to at most"),
-        (["train", "quickstart", "--device", "toaster"], "--device toaster"),
+        (["train", "quickstart", "--device", "toaster"], "device toaster: there is none of this name"),
+        (["train", "quickstart", "--device", "meta"], "device meta: Transduce does not compute on it"),
+        (["train", "quickstart", "--device", "cuda:0", "--processes", "2"], "device cuda:0"),
         (["train", "quickstart", "data.dataset=ptb"], "ptb is text of one language"),
         (["data", "get", "multi31k"], "no data set 'multi31k'"),
         (["data", "get", "copy"], "copy is generated when it is used"),
@@ -169,6 +171,19 @@ def test_a_mistake_is_one_line_and_exit_2(
     assert errors.count("\n") == 1
     assert output == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("device", ["toaster", "meta", "xla", "cuda:99"])
+@pytest.mark.parametrize("verb", ["translate", "score", "evaluate", "compare"])
+def test_a_device_that_is_not_there_is_one_line_in_every_verb(
+    verb: str, device: str, transduce: Command, tiny_run: Path, corpus: Path
+) -> None:
+    sides = ("--source", corpus / "test.en", "--target" if verb == "score" else "--reference", corpus / "test.de")
+    models = [tiny_run, tiny_run / "model"] if verb == "compare" else [tiny_run]
+    given = [corpus / "test.en"] if verb == "translate" else list(sides)
+    status, output, errors = transduce(verb, *models, *given, "--device", device)
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"transduce: device {device}: ") and errors.count("\n") == 1
 
 
 def test_bad_corpora_are_one_line_and_exit_2(transduce: Command, tmp_path: Path, recipe_file: Path) -> None:

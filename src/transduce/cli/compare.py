@@ -58,7 +58,7 @@ def compare(
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
     metric: MetricNames = None,
-    device: Device = "cpu",
+    device: Device = "auto",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,

@@ -50,7 +50,7 @@ def evaluate(
         bool, typer.Option("--all-bleu", help="Also print BLEU in four ways: 13a and intl, cased and uncased.")
     ] = False,
     metric: MetricNames = None,
-    device: Device = "cpu",
+    device: Device = "auto",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,

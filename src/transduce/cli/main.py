@@ -71,6 +71,7 @@ def common(
 def main() -> None:
     """Run the command; every failure is one line on standard error and an exit status."""
     _share_cores()
+    os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
     sys.exit(run(app))
 
 

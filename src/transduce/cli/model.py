@@ -8,10 +8,11 @@ from typing import get_args
 import torch
 
 from transduce.bundle import ModelBundle
-from transduce.errors import ConfigError, InputError
+from transduce.devices import find_device
+from transduce.errors import InputError
 from transduce.inference.exported import ExportedModel, open_model
 from transduce.inference.memory import keep_free_memory
-from transduce.inference.precision import InferencePrecision, at_precision
+from transduce.inference.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.translator import Translator, find_shortlist
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -23,19 +24,9 @@ def set_threads(threads: int | None) -> None:
         torch.set_num_threads(threads)
 
 
-def find_device(name: str) -> torch.device:
-    """A device that is there; raises ConfigError for another."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"--device {name}: {str(error).splitlines()[0]}") from None
-    return device
-
-
 def open_bundle(model: str, device: str, precision: InferencePrecision) -> ModelBundle:
     """A bundle on a device, at a precision."""
-    return at_precision(ModelBundle.load(Path(model), find_device(device)), precision)
+    return at_precision(ModelBundle.load(Path(model), find_device(device_for(precision, device))), precision)
 
 
 def open_translator(
@@ -52,7 +43,7 @@ def open_translator(
     Raises InputError where the models' folders are not for the engine, if one is named.
     """
     keep_free_memory()
-    models = [open_model(one, find_device(device)) for one in (model, *others)]
+    models = [open_model(one, device_for(precision, device)) for one in (model, *others)]
     for path, one in zip((model, *others), models, strict=True):
         if engine == "ctranslate2" and isinstance(one, ModelBundle):
             raise InputError(

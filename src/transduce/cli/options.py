@@ -26,7 +26,9 @@ def _checked(number: Number) -> Callable[..., Any]:
     return check
 
 
-Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1 ...")]
+Device = Annotated[
+    str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
+]
 Threads = Annotated[int | None, ranged(ranges.Threads, "Processor threads; as many as there are cores unless given")]
 InferencePrecision = Annotated[
     Literal["float32", "bfloat16", "int8"],

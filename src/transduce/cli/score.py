@@ -15,7 +15,7 @@ def score(
     target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = "-",
-    device: Device = "cpu",
+    device: Device = "auto",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
     json: Json = False,

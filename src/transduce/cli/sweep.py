@@ -23,7 +23,7 @@ def sweep(
     seeds: Annotated[int, ranged(Iterations, "Seeds of each combination, from 1 on")] = 1,
     metric: Annotated[str, typer.Option(help="What is told of the test set.")] = "bleu",
     out: Annotated[Path | None, typer.Option(help="The folder of all runs (default: runs/RECIPE-sweep).")] = None,
-    device: Device = "cpu",
+    device: Device = "auto",
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -36,7 +36,7 @@ def sweep(
     """
     import msgspec
 
-    from transduce.cli.model import find_device, set_threads
+    from transduce.cli.model import set_threads
     from transduce.errors import InputError
     from transduce.experiment.sweep import split_values
     from transduce.experiment.sweep import sweep as run_sweep
@@ -60,7 +60,7 @@ def sweep(
             metric,
             lambda: [] if quiet else [console_observer()],
             lambda line: None if quiet else print(line, file=sys.stderr),
-            str(find_device(device)),
+            device,
         )
     except Interrupted:
         print("transduce: interrupted; everything is saved, the same command goes on", file=sys.stderr)

@@ -28,7 +28,7 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Remove the run that stands in the folder, when this one begins.")
     ] = False,
-    device: Device = "cpu",
+    device: Device = "auto",
     processes: Annotated[
         int, ranged(Processes, "Processes that share each batch, with a part of the cores or a GPU each")
     ] = 1,
@@ -46,8 +46,8 @@ def train(
     import torch
 
     from transduce import experiment
-    from transduce.cli.model import find_device, set_threads
-    from transduce.training.distributed import is_first_process
+    from transduce.cli.model import set_threads
+    from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
     from transduce.training.signals import Interrupted
 
@@ -55,6 +55,7 @@ def train(
     quiet = quiet or not is_first_process()
     loaded = experiment.load_recipe(recipe, overrides or [])
     run = out or loaded.default_run
+    local_device(device, processes)  # before others are started
     try:
         with beside(sys.argv[1:], processes):
             result = experiment.train(
@@ -63,7 +64,7 @@ def train(
                 resume=resume,
                 overwrite=overwrite,
                 progress=not quiet,
-                device=str(find_device(device)),
+                device=device,
             )
     except Interrupted:
         print(f"transduce: interrupted; everything is saved, add --resume to go on with {run}", file=sys.stderr)

@@ -73,7 +73,7 @@ def translate(
         list[str] | None, typer.Option("--with", help="One more model, whose probabilities are averaged; repeatable.")
     ] = None,
     engine: Engine = None,
-    device: Device = "cpu",
+    device: Device = "auto",
     threads: Threads = None,
     precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,

@@ -122,7 +122,7 @@ def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]
             batch.target_out,
             batch.target_is_real,
         )
-        total -= float(scores.double().sum())
+        total -= float(scores.cpu().double().sum())  # Apple's GPUs have no float64
         tokens += int(batch.target_is_real.sum())
     loss = total / tokens
     return {"loss": loss, "perplexity": math.exp(min(loss, 700))}

@@ -79,7 +79,7 @@ def train(
     progress: bool = False,
     observers: Sequence[Observer] = (),
     tell: Callable[[str], None] | None = None,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> RunResult:
     """Train a model as a recipe says, and keep the best in `out/model`.
 
@@ -92,7 +92,7 @@ def train(
         progress: show on standard error what happens, with a bar on a terminal.
         observers: hear of every report and validation, beside the log file.
         tell: is given a line for what happens before training; with `progress`, by default, standard error is.
-        device: where the model trains, as torch names it.
+        device: where the model trains: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.
 
     Raises ConfigError, DataError or CheckpointError for what does not fit, FloatingPointError for a loss that is not
     finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
@@ -103,7 +103,7 @@ def train(
     run = Path(out or recipe.default_run)
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
-    place = local_device(torch.device(device))
+    place = local_device(device)
     with (
         join_processes(place) as processes,
         _alone_in(run) if processes.is_first else nullcontext(),

@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import torch
 
 from transduce.bundle import ModelBundle, find_bundle
+from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.evaluation.metrics import Metric, Scoring, SentenceCounts, Texts, find_metric
 from transduce.evaluation.significance import Difference, compare_counts
@@ -89,7 +91,7 @@ def sweep(
     metric: str = "bleu",
     observers: Callable[[], Sequence[Observer]] = lambda: (),
     tell: Callable[[str], None] = lambda line: None,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> Sweep:
     """Train every combination of the values with every seed, translate the test set with each, and compare.
 
@@ -140,7 +142,7 @@ def sweep(
                 trained[-1].append(Trained(run, seed, None, None))
                 found.append(None)
                 continue
-            outputs = _translate(run, sources, one)
+            outputs = _translate(run, sources, one, find_device(device))
             counted = _count(measure, outputs, references, sources, one)
             found.append(counted)
             trained[-1].append(Trained(run, seed, result.validation["perplexity"], counted.score))
@@ -185,7 +187,7 @@ def _test_set(recipe: Recipe) -> ParallelCorpus:
     return splits.test or splits.validation
 
 
-def _translate(run: Path, sources: Sequence[str], recipe: Recipe) -> list[str]:
+def _translate(run: Path, sources: Sequence[str], recipe: Recipe, device: torch.device) -> list[str]:
     """Translations of the test set by the run's model, kept beside it until another model stands there."""
     file, model = run / OUTPUTS, find_bundle(run)
     key = f"{(model / 'probe.json').stat().st_mtime_ns} {len(sources)}"
@@ -193,7 +195,7 @@ def _translate(run: Path, sources: Sequence[str], recipe: Recipe) -> list[str]:
         kept = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
         return kept[key]
     except (OSError, KeyError, msgspec.DecodeError):
-        translations = Translator(ModelBundle.load(run)).translate(sources, recipe.config.search)
+        translations = Translator(ModelBundle.load(run, device)).translate(sources, recipe.config.search)
         outputs = [translation.text for translation in translations]
         file.write_bytes(msgspec.json.encode({key: outputs}))
         return outputs

@@ -19,6 +19,7 @@ from transduce.bundle import (
 )
 from transduce.config import Settings
 from transduce.data.batch import SpecialIds
+from transduce.devices import find_device
 from transduce.errors import CheckpointError
 from transduce.text.tokenizer import Tokenizers
 from transduce.verification import check_unchanged, read_json
@@ -88,10 +89,15 @@ Model = ModelBundle | ExportedModel
 """A model that a translator can use."""
 
 
-def open_model(path: str | Path, device: str | torch.device = "cpu") -> Model:
-    """What stands in the folder of a model, of a run, or of an exported model; CheckpointError if it is not whole."""
+def open_model(path: str | Path, device: str = "auto") -> Model:
+    """What stands in the folder of a model, of a run, or of an exported model, which on `auto` stays on the cpu.
+
+    Raises CheckpointError if it is not whole, ConfigError for a device that is not there.
+    """
     folder = find_bundle(Path(path))
-    return (ExportedModel if (folder / EXPORT).exists() else ModelBundle).load(folder, device)
+    if (folder / EXPORT).exists():
+        return ExportedModel.load(folder, find_device("cpu" if device == "auto" else device))
+    return ModelBundle.load(folder, find_device(device))
 
 
 def _read_export(folder: Path) -> Export:

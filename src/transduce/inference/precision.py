@@ -35,6 +35,11 @@ def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
     return model
 
 
+def device_for(precision: InferencePrecision, device: str) -> str:
+    """The name of a device, but that `auto` is the cpu for int8, which is computed there alone."""
+    return "cpu" if device == "auto" and precision == "int8" else device
+
+
 def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
     if precision == "int8" and bundle.device.type != "cpu":
         raise ConfigError(f"precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")

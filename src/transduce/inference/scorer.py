@@ -84,7 +84,7 @@ class Scorer:
                 batch.target_out,
                 batch.target_is_real,
             )
-            for i, row in zip(chosen, scores.double().tolist(), strict=True):
+            for i, row in zip(chosen, scores.tolist(), strict=True):
                 results[i] = self._pair_score(targets[i], row[: len(targets[i]) + 1])
         return [results[i] for i in range(len(sources))]
 

@@ -15,7 +15,7 @@ from transduce.inference.batches import batches_of
 from transduce.inference.engines import PyTorchEngine, engine_for
 from transduce.inference.exported import Model, open_model
 from transduce.inference.memory import keep_free_memory
-from transduce.inference.precision import InferencePrecision, at_precision
+from transduce.inference.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.requests import Piece, Request, Wishes
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist import FILE as SHORTLIST
@@ -218,17 +218,18 @@ class Translator:
 def load(
     path: str | Path,
     *others: str | Path,
-    device: str = "cpu",
+    device: str = "auto",
     precision: InferencePrecision = "float32",
     shortlist: bool | str | Path = False,
     compile: bool = False,
 ) -> Translator:
     """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
 
-    With a shortlist (True: the one in the first model's folder; or a file), only likely tokens are searched. To compile
-    takes a minute or two, and then sentences that are translated one by one take a third of the time, with a plain
-    `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from then
-    on, see `keep_free_memory`.
+    The device `auto` is a GPU where there is one; int8 and exported models stay on the cpu unless another is named
+    (cpu, cuda, cuda:1 and so on, mps). With a shortlist (True: the one in the first model's folder; or a file), only
+    likely tokens are searched. To compile takes a minute or two, and then sentences that are translated one by one take
+    a third of the time, with a plain `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process
+    keeps more free memory from then on, see `keep_free_memory`.
 
     Raises CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
     exported one at another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a
@@ -236,6 +237,7 @@ def load(
     can be compiled.
     """
     keep_free_memory()
+    device = device_for(precision, device)
     models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
     translator = Translator(*models, shortlist=find_shortlist(path, models[0], shortlist), compile=compile)
     if compile:

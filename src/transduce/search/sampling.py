@@ -94,6 +94,9 @@ def draw(
     log_probabilities: LogProbabilities, sampling: Sampling, uniform: Float[Tensor, "sentences rows"]
 ) -> Int[Tensor, "sentences rows"]:
     """The tokens at which the cumulated probability passes a number drawn evenly from 0 to 1."""
+    place = log_probabilities.device
+    if place.type == "mps":  # which has no float64
+        log_probabilities, uniform = log_probabilities.cpu(), uniform.cpu()
     weights = log_probabilities.double() / sampling.temperature
     if 0 < sampling.top_k < weights.shape[-1]:
         least = weights.topk(sampling.top_k).values[..., -1:]
@@ -106,7 +109,7 @@ def draw(
         probabilities = probabilities.masked_fill(probabilities < least, 0.0)
     cumulated = probabilities.cumsum(-1)
     passed = torch.searchsorted(cumulated, uniform[..., None].double() * cumulated[..., -1:], right=True)[..., 0]
-    return passed.clamp(max=weights.shape[-1] - 1)
+    return passed.clamp(max=weights.shape[-1] - 1).to(place)
 
 
 def _uniform(

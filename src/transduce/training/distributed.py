@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 
+from transduce.devices import find_device
 from transduce.training.gradient_sums import GradientSums
 
 T = TypeVar("T")
@@ -119,8 +120,12 @@ def is_first_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def local_device(device: torch.device) -> torch.device:
-    """The GPU of this process where several share a machine; any other device is as asked."""
+def local_device(name: str, processes: int = 1) -> torch.device:
+    """The device of that name for this process: of several on a machine, started or about to be, each has its own GPU.
+
+    Raises ConfigError for one that is not there, or not for so many.
+    """
+    device = find_device(name, max(processes, int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
     if device.type == "cuda" and device.index is None and "LOCAL_RANK" in os.environ:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)

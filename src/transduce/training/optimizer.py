@@ -61,7 +61,7 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
         betas=config.betas,
         eps=config.epsilon,
         weight_decay=config.weight_decay,
-        fused=True,
+        fused=True if next(model.parameters()).device.type in ("cpu", "cuda") else None,
     )
     return [adam, Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else [adam]
 

@@ -1,0 +1,63 @@
+"""Where to compute: what the name of a device stands for on this machine."""
+
+import os
+
+import torch
+
+from transduce.errors import ConfigError
+
+KINDS = "auto, cpu, cuda, cuda:1 and so on, or mps"
+
+
+def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.device:
+    """The device of that name, on which numbers can be kept; `auto` is a GPU where there is one, else the cpu.
+
+    What `auto` stands for can be set by the environment variable TRANSDUCE_DEVICE.
+
+    Args:
+        name: auto, cpu, cuda, a GPU by its number (cuda:1), or mps.
+        processes: how many on this machine share the work; each needs a GPU of its own.
+
+    Raises ConfigError for a device that is not there, or not for so many processes.
+    """
+    if name == "auto":
+        name = os.environ.get("TRANSDUCE_DEVICE") or _best(processes)
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"device {name}: there is none of this name; expected {KINDS}") from None
+    if device.type not in ("cpu", "cuda", "mps"):
+        raise ConfigError(f"device {name}: Transduce does not compute on it; expected {KINDS}")
+    if device.type == "cuda":
+        _check_gpus(device, torch.cuda.device_count() if torch.cuda.is_available() else 0, processes)
+    elif device.type == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError("device mps: this machine or this PyTorch has none; choose cpu, or leave device out")
+    elif device.type == "mps" and processes > 1:
+        raise ConfigError(f"device mps is for one process, not for {processes}; choose cpu, or one process")
+    try:
+        if processes == 1:  # each of several would keep memory of the first GPU by this
+            torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device {device}: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def _best(processes: int) -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() and processes == 1 else "cpu"
+
+
+def _check_gpus(device: torch.device, found: int, processes: int) -> None:
+    if found == 0:
+        raise ConfigError(f"device {device}: PyTorch finds no CUDA GPU here; choose cpu, or leave device out")
+    if device.index is not None and device.index >= found:
+        raise ConfigError(f"device {device}: this machine has {found} GPU{'s' * (found > 1)}, numbered from cuda:0")
+    if processes > 1 and device.index is not None:
+        raise ConfigError(
+            f"device {device} is one GPU for {processes} processes; choose cuda, and each takes one of its own"
+        )
+    if processes > found:
+        raise ConfigError(
+            f"{processes} processes need a GPU each, and this machine has {found}; start as many, or choose device cpu"
+        )
