@@ -29,7 +29,7 @@ from transduce.text.corpus import SentencePair
 from transduce.text.datasets import open_split
 from transduce.training.observers import Lines
 
-ATTENTIONS = {
+ATTENTIONS: dict[str, dict[str, str | int]] = {
     "none": {"kind": "none", "thought": "every_step"},
     "bahdanau": {"kind": "bahdanau"},
     "luong dot": {"kind": "luong", "score": "dot"},

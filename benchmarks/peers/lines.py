@@ -15,7 +15,7 @@ def write_lines(recipe: Recipe, folder: Path) -> None:
     if (folder / "vocab.en").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    splits = open_splits(recipe.config.data, recipe.folder, lambda line: None)
+    splits = open_splits(recipe.config.data, recipe.folder)
     pairs = [pair for entry in splits.train for pair in entry.corpus]
     tokenizers = train_tokenizers(
         recipe.config.tokenizer, (pair.source for pair in pairs), (pair.target for pair in pairs)
