@@ -339,7 +339,7 @@ def test_no_test_part_is_drawn_where_its_share_is_0(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "held_out"), [(160, 16), (1_000, 100), (1_500, 100), (3_000, 150), (29_000, 1_450), (2_000_000, 2_000)]
+    ("pairs", "held_out"), [(160, 16), (400, 40), (3_000, 164), (29_000, 511), (169_197, 1_234), (2_000_000, 2_000)]
 )
 def test_the_default_share_gives_enough_pairs_to_measure_and_no_more(pairs, held_out):
     assert pairs * default_share(pairs) == pytest.approx(held_out, rel=0.01)

@@ -12,15 +12,17 @@ from transduce.ranges import Processes, Threads
 
 def train(
     recipe: Annotated[
-        str,
-        typer.Argument(help="A built-in recipe's name, a .toml file, or the folder of a run.", show_default=False),
+        list[str],
+        typer.Argument(
+            metavar="FILES|RECIPE [KEY=VALUE]...",
+            help="Two aligned files, or one .tsv or .jsonl, for which settings are chosen; or a recipe's name or .toml "
+            "file, or a run's folder. Then settings to change.",
+            show_default=False,
+        ),
     ],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings to change.", show_default=False)
-    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The run's folder; default: runs/RECIPE, or where RECIPE is a run's folder, that."),
+        typer.Option(help="The run's folder (default: runs/NAME, or where RECIPE is a run's folder, that)."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
@@ -38,9 +40,9 @@ def train(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model.
+    """Train a model: from two files, or as a recipe says.
 
-    Example: `transduce train multi30k data.source=en data.target=de --out runs/en-de`
+    Examples: `transduce train mine.de mine.en`, `transduce train multi30k training.updates=2000 --out runs/longer`
     """
     import msgspec
     import torch
@@ -53,7 +55,7 @@ def train(
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
-    loaded = experiment.load_recipe(recipe, overrides or [])
+    loaded = experiment.from_words(recipe)
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
     try:

@@ -1,5 +1,6 @@
 """A run from its settings to its model: the rooms below, put together."""
 
+from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
 from transduce.experiment.recipe import ExperimentConfig, Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
@@ -9,6 +10,7 @@ from transduce.experiment.sweep import Sweep, sweep
 __all__ = [
     "Average",
     "ExperimentConfig",
+    "Files",
     "LearnedShortlist",
     "Recipe",
     "RunResult",
@@ -16,6 +18,7 @@ __all__ = [
     "Sweep",
     "average",
     "describe_recipe",
+    "from_words",
     "learn_shortlist",
     "load_recipe",
     "recipes",

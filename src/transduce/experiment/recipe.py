@@ -108,15 +108,15 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe:
     """
     path = Path(name)
     if path.suffix == ".toml":
-        return Recipe(path.stem, _change(read_toml(path), str(path), overrides), path.parent)
+        return Recipe(path.stem, change(read_toml(path), str(path), overrides), path.parent)
     if str(name) in recipes():
         path = Path(str(resources.files("transduce.recipes") / f"{name}.toml"))
-        return Recipe(path.stem, _change(read_toml(path), str(name), overrides), path.parent)
+        return Recipe(path.stem, change(read_toml(path), str(name), overrides), path.parent)
     if (path / SETTINGS_FILE).is_file():
-        return Recipe(path.resolve().name, _change(read_toml(path / SETTINGS_FILE), str(path), overrides), path, path)
+        return Recipe(path.resolve().name, change(read_toml(path / SETTINGS_FILE), str(path), overrides), path, path)
     raise ConfigError(
-        f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, and a run's "
-        f"folder must hold {SETTINGS_FILE}"
+        f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, a run's folder "
+        f"must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by line, or one .tsv or .jsonl"
     )
 
 
@@ -126,7 +126,7 @@ def find_recipe(recipe: Recipe | ExperimentConfig | str | Path, overrides: Chang
         return load_recipe(recipe, overrides)
     if isinstance(recipe, ExperimentConfig):
         recipe = Recipe("experiment", recipe, Path())
-    return replace(recipe, config=_change(to_tree(recipe.config), recipe.name, overrides)) if overrides else recipe
+    return replace(recipe, config=change(to_tree(recipe.config), recipe.name, overrides)) if overrides else recipe
 
 
 def recipe_of(model: Path) -> Recipe | None:
@@ -135,7 +135,8 @@ def recipe_of(model: Path) -> Recipe | None:
     return None if run is None else load_recipe(run)
 
 
-def _change(tree: dict[str, Any], origin: str, overrides: Changes) -> ExperimentConfig:
+def change(tree: dict[str, Any], origin: str, overrides: Changes) -> ExperimentConfig:
+    """Settings from a tree of them with changes; `origin` begins every error."""
     values = read_changes(overrides, ExperimentConfig)
     return convert(override(_without_rivals(tree, values), values, ExperimentConfig), ExperimentConfig, origin)
 

@@ -16,6 +16,7 @@ from transduce.config import Changes, convert, read_toml, to_toml, to_tree
 from transduce.data.batching import TrainingData
 from transduce.errors import CheckpointError, ConfigError
 from transduce.evaluation.metrics import score_bleu
+from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.preparation import Prepared, prepare
 from transduce.experiment.recipe import (
@@ -70,7 +71,7 @@ class RunResult:
 
 
 def train(
-    recipe: Recipe | ExperimentConfig | str | Path,
+    recipe: Recipe | Files | ExperimentConfig | str | Path | Sequence[str | Path],
     out: str | Path | None = None,
     *,
     resume: bool = False,
@@ -84,7 +85,8 @@ def train(
     """Train a model as a recipe says, and keep the best in `out/model`.
 
     Args:
-        recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder).
+        recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder);
+            or two line-aligned files or one of pairs, for which the settings are chosen.
         out: the run's folder, `runs/NAME` by default; it must be new unless the run is resumed or overwritten.
         resume: go on from the newest checkpoint, if there is one.
         overwrite: remove the run that stands in `out` when this one begins.
@@ -99,8 +101,8 @@ def train(
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite exclude each other; leave one of them out")
-    recipe = find_recipe(recipe, overrides)
-    run = Path(out or recipe.default_run)
+    meant = files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
+    run = Path(out or meant.default_run)
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
     place = local_device(device)
@@ -110,7 +112,24 @@ def train(
         closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
     ):
         watching = observers if bar is None else [bar, *observers]
-        return _train(recipe, run, start, processes, watching, tell if processes.is_first else _say_nothing, place)
+        tell = tell if processes.is_first else _say_nothing
+        chosen = _choose(meant, run, start, processes, place, tell) if isinstance(meant, Files) else meant
+        return _train(chosen, run, start, processes, watching, tell, place)
+
+
+def _choose(
+    files: Files, run: Path, start: Start, processes: Processes, device: torch.device, tell: Callable[[str], None]
+) -> Recipe:
+    """The settings for files, or those that a run on them which is gone on with was begun with."""
+    if start == "new":
+        _check_is_new(run)
+
+    def choose() -> Recipe:
+        return recipe_for(files, run if start == "resume" else None, device, tell)
+
+    recipe = processes.from_first(choose)
+    tell(f"all settings are in {run / SETTINGS_FILE}, a recipe that you can change and train anew")
+    return recipe
 
 
 def _train(
@@ -246,15 +265,26 @@ def _alone_in(run: Path) -> Iterator[None]:
                         folder.rmdir()
 
 
+def _is_taken(run: Path) -> bool:
+    """Whether a run that has learned something, or anything else, stands in a folder."""
+    if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
+        return False
+    # Where settings or data did not fit, both may be others now.
+    return not (run / SETTINGS_FILE).exists() or _has_learned(run)
+
+
+def _check_is_new(run: Path) -> None:
+    if _is_taken(run):
+        raise ConfigError(f"{run} exists; resume the run, overwrite it, or choose another folder")
+
+
 def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
     """A run writes over another only if asked to; a resumed one keeps its settings, but for those that may change."""
-    kept = run / SETTINGS_FILE
-    if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
-        return
-    if kept.exists() and not _has_learned(run):  # its settings or its data did not fit, and may be others now
-        return
     if start == "new":
-        raise ConfigError(f"{run} exists; resume the run, overwrite it, or choose another folder")
+        _check_is_new(run)
+    if not _is_taken(run):
+        return
+    kept = run / SETTINGS_FILE
     if not kept.exists():
         raise CheckpointError(f"{run} is not the folder of a run: it has no {SETTINGS_FILE}")
     if start == "overwrite":

@@ -24,8 +24,7 @@ from transduce.text.splitting import Part, PartFilter, Side, Split, SplitKind
 GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
 SEQUENCES = ("copy", "reverse")
 TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
-SHARE, LARGEST_SHARE = 0.05, 0.1  # of files, to validate on and to test on
-LEAST_HELD_OUT, MOST_HELD_OUT = 100, 2_000  # pairs of each
+HELD_OUT_OF_ROOT, LARGEST_SHARE, MOST_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
 SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
 
 
@@ -65,7 +64,8 @@ class DataConfig(Settings, frozen=True):
     the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
     leaks other translations."""
     validation_share: ShareWithin | None = None
-    """Share of their pairs to validate on, 0 to 1; 0.05 unless given, but of files 100 to 2,000 pairs, 0.1 at most."""
+    """Share of their pairs to validate on, 0 to 1; 0.05 unless given, of files so that it is about three times the
+    root of their number: 150 of 3,000 pairs, 500 of 30,000, never more than 2,000."""
     test_share: ShareBelowOne | None = None
     """Share of their pairs to test on, 0 to 1, 0 for no test set; the default is that of validation_share."""
     split_seed: Seed | None = None
@@ -165,10 +165,9 @@ def open_split(
 
 
 def default_share(pairs: int) -> float:
-    """Which share of some pairs is drawn to validate on, and to test on: enough to measure, and no more."""
-    return float(
-        f"{min(max(SHARE, min(LEAST_HELD_OUT / max(pairs, 1), LARGEST_SHARE)), MOST_HELD_OUT / max(pairs, 1)):.3g}"
-    )
+    """Which share of some pairs is drawn to validate on, and to test on: enough to measure, and no more than that."""
+    held_out = min(HELD_OUT_OF_ROOT * pairs**0.5, LARGEST_SHARE * pairs, MOST_HELD_OUT)
+    return float(f"{held_out / max(pairs, 1) or LARGEST_SHARE:.3g}")
 
 
 def open_text(name: str, split: str, progress: Progress | None = None) -> TextCorpus:

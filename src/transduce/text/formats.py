@@ -103,9 +103,19 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
     )
 
 
-def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
+def is_file_of_pairs(path: str | Path) -> bool:
+    """Whether a file's ending says that both sides are in it."""
+    return _ending(path) in PAIR_FORMATS
+
+
+def _ending(path: str | Path) -> str:
+    """The last ending of a file's name that does not tell how it is packed."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
-    ending = suffixes[-1] if suffixes else ""
+    return suffixes[-1] if suffixes else ""
+
+
+def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
+    ending = _ending(path)
     if ending not in PAIR_FORMATS:
         known = ", ".join(PAIR_FORMATS)
         raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")

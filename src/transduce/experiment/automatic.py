@@ -1,0 +1,162 @@
+"""A recipe for files of the user's own: seen, measured and chosen, so that two files are enough."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transduce.config import Changes, convert, override, read_changes, read_toml
+from transduce.errors import ConfigError, DataError
+from transduce.experiment.choices import choose, choose_cleaning
+from transduce.experiment.machine import Machine, measure_machine
+from transduce.experiment.recipe import SETTINGS_FILE, ExperimentConfig, Recipe, change, load_recipe, recipes
+from transduce.text.cleaning import selecting_filters
+from transduce.text.corpus import ParallelCorpus
+from transduce.text.datasets import DataConfig
+from transduce.text.facts import CorpusFacts, describe_pairs, sample_pairs
+from transduce.text.formats import PAIR_FORMATS, is_file_of_pairs, parallel_files
+from transduce.text.languages import UNKNOWN, languages_of, name_of
+from transduce.text.tokenizer import SideConfig, train_tokenizer
+
+LEAST_PAIRS = 20
+SHORT = 400_000  # running words of which it is worth while to try how many subwords they yield
+
+
+@dataclass(frozen=True)
+class Files:
+    """Two line-aligned files, or one of pairs, to train on by settings that are still to be chosen."""
+
+    paths: tuple[str, ...]
+    overrides: Changes = ()
+    """Settings that are not to be chosen; see `transduce.config.Changes`."""
+
+    def __post_init__(self) -> None:
+        if len(self.paths) == 1 and not is_file_of_pairs(self.paths[0]):
+            raise ConfigError(
+                f"{self.paths[0]}: give the file of its translations too, line by line, or one file of pairs "
+                f"({', '.join(PAIR_FORMATS)})"
+            )
+        if len(self.paths) not in (1, 2):
+            raise ConfigError(f"expected two line-aligned files or one file of pairs, found {len(self.paths)}")
+
+    @property
+    def name(self) -> str:
+        """What a run on them is called."""
+        return name_of(self.paths)
+
+    @property
+    def default_run(self) -> Path:
+        """The folder that a run on them has unless another is named."""
+        return Path("runs") / self.name
+
+
+def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
+    """The files that are meant, with changes; None where a recipe is."""
+    if isinstance(recipe, Files):
+        return Files(recipe.paths, _joined(recipe.overrides, overrides))
+    if isinstance(recipe, list | tuple):
+        return Files(tuple(map(str, recipe)), overrides)
+    if isinstance(recipe, str | Path) and str(recipe) not in recipes() and is_file_of_pairs(recipe):
+        return Files((str(recipe),), overrides)
+    return None
+
+
+def from_words(words: Sequence[str]) -> Recipe | Files:
+    """What the words of a command line mean: a recipe or files, and `key=value` changes."""
+    first, *others = words
+    if first.endswith(".toml") or (first in recipes() and not Path(first).is_file()):
+        return load_recipe(first, others)
+    count = next((i for i, word in enumerate(words) if "=" in word and not Path(word).is_file()), len(words))
+    if count == 1 and not Path(first).is_file() and not is_file_of_pairs(first):
+        return load_recipe(first, others)  # a run's folder, or it tells what recipes there are
+    return Files(tuple(words[:count]), tuple(words[count:]))
+
+
+def recipe_for(
+    files: Files,
+    run: Path | None = None,
+    device: torch.device | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    machine: Machine | None = None,
+) -> Recipe:
+    """Settings for two line-aligned files, or one .tsv or .jsonl of pairs, that fit the data and the machine.
+
+    Args:
+        files: with paths from the working folder.
+        run: where a run that is to be gone on with may stand: its settings are then taken as they are.
+        device: where the model will train; the processor unless given.
+        tell: is given a line for each choice.
+        machine: how fast that is; measured unless given.
+
+    Raises DataError for files that cannot be read or hold too little, ConfigError for settings that do not fit.
+    """
+    if run is not None and (run / SETTINGS_FILE).exists():
+        return _recorded(run, files)
+    wanted = override({}, read_changes(files.overrides, ExperimentConfig), ExperimentConfig)
+    source, target = languages_of(files.paths)
+    named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
+    data = {**named, **wanted.get("data", {})}
+    settings = convert(data, DataConfig, "data")
+    if (source, target) == UNKNOWN and not {"source", "target"} & wanted.get("data", {}).keys():
+        tell("languages: not told by the files' names; data.source and data.target can name them")
+    else:
+        tell(f"languages: from {settings.source} to {settings.target}")
+    corpus = parallel_files(files.paths, settings.columns)
+    cleaning, kept, most_subwords = _look_at(corpus, settings, tell)
+    machine = machine or measure_machine(device or torch.device("cpu"))
+    chosen = choose(kept, most_subwords, machine, wanted)
+    for reason in chosen.reasons:
+        tell(reason)
+    tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}
+    return Recipe(files.name, change(tables, "settings", files.overrides), Path())
+
+
+def _look_at(
+    corpus: ParallelCorpus, settings: DataConfig, tell: Callable[[str], None]
+) -> tuple[dict[str, Any], CorpusFacts, int | None]:
+    """Settings that clean a corpus, what is left of it, and how many subwords a short one yields."""
+    pairs, sample = sample_pairs(corpus)
+    if not sample:
+        raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")
+    facts = describe_pairs(sample, pairs)
+    tell(f"data: {pairs:,} pairs, {facts.source.words:,} and {facts.target.words:,} running words")
+    cleaning = choose_cleaning(sample, facts)
+    if settings.cleaning:
+        tables: dict[str, Any] = {}
+        steps = settings.cleaning
+    else:
+        tables = cleaning.tables["data"]
+        steps = convert({"train": "", **tables}, DataConfig, "data").cleaning
+        for reason in cleaning.reasons:
+            tell(reason)
+    left = list(ParallelCorpus.of_pairs(corpus.name, sample).filtered(selecting_filters(steps)))
+    if len(left) < LEAST_PAIRS:
+        raise DataError(
+            f"{corpus.name}: {len(left):,} of {pairs:,} sentence pairs are left after cleaning, too few to learn from; "
+            f"there must be {LEAST_PAIRS} or more (data.cleaning=[] keeps all)"
+        )
+    kept = describe_pairs(left, round(pairs * len(left) / len(sample)))
+    most_subwords = None
+    if kept.words <= SHORT:
+        most_subwords = len(
+            train_tokenizer(SideConfig(), (text for pair in left for text in (pair.source, pair.target)))
+        )
+    return tables, kept, most_subwords
+
+
+def _joined(first: Changes, second: Changes) -> Changes:
+    if not first or not second:
+        return first or second
+    return read_changes(first, ExperimentConfig) | read_changes(second, ExperimentConfig)
+
+
+def _recorded(run: Path, files: Files) -> Recipe:
+    """The settings of a run on these files, which were chosen when it began."""
+    config = change(read_toml(run / SETTINGS_FILE), str(run), files.overrides)
+    trained = [config.data.train] if isinstance(config.data.train, str) else config.data.train or []
+    before = [(run / file).resolve() for file in trained if isinstance(file, str)]
+    if before != [Path(file).resolve() for file in files.paths]:
+        raise ConfigError(f"{run} was begun with other files: {', '.join(map(str, before)) or config.data.dataset}")
+    return Recipe(run.name, config, run)

@@ -1,0 +1,211 @@
+"""Settings for files of which nothing is known but what they hold: each choice, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transduce.experiment.machine import Machine
+from transduce.models.transformer import TransformerConfig
+from transduce.text.corpus import SentencePair
+from transduce.text.datasets import default_share
+from transduce.text.facts import CorpusFacts, count_words
+
+RATIOS = (3.0, 4.0, 6.0, 9.0)
+MOST_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
+KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
+TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
+MINUTES, MOST_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
+VALIDATIONS, PATIENCE = 12, 4
+
+Tables = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Settings, as tables of TOML, and a line for each choice."""
+
+    tables: Tables
+    reasons: list[str] = field(default_factory=list)
+
+
+def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
+    """Which pairs are left out: what is found in most files and is no translation."""
+    longest = max(40, 10 * round(0.3 * max(facts.source.usual_length, facts.target.usual_length)))
+    length: Tables = {"kind": "length"}
+    steps, data, told = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
+    for side, scripts in (("source", facts.source.scripts), ("target", facts.target.scripts)):
+        if scripts:
+            steps.append({"kind": "script", "side": side, "scripts": list(scripts)})
+            told.append(f"a {side} not in {' or '.join(scripts)} script")
+    if facts.source.has_spaces and facts.target.has_spaces:
+        length["max_words"] = longest
+        told.append(f"more than {longest} words")
+        if (ratio := _choose_ratio(sample)) is not None:
+            steps.append({"kind": "ratio", "most": ratio})
+            told.append(f"{ratio:g} times the words on a side")
+    else:
+        data["max_tokens"] = 2 * longest
+        told.append(f"more than {2 * longest} subwords")
+    steps.append({"kind": "duplicates"})
+    return Choice(
+        {"data": {"cleaning": steps, **data}}, [f"cleaning: left out are pairs with {', '.join(told)}, and duplicates"]
+    )
+
+
+def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wanted: Mapping[str, Any]) -> Choice:
+    """How to split, tokenize and learn a corpus that has been cleaned.
+
+    Args:
+        kept: what is left of it.
+        most_subwords: how many its text yields; None where it is long enough for any vocabulary.
+        machine: what trains.
+        wanted: tables of settings that are not to be chosen; the others suit them.
+    """
+    parts = _choose_parts(kept, wanted.get("data", {}))
+    tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted.get("tokenizer", {}))
+    vocabulary = tokenizer.tables["tokenizer"].get("size", most_subwords or 8000)
+    is_shared = tokenizer.tables["tokenizer"]["shared"]
+    model = _choose_model(kept, machine, is_shared, wanted.get("model", {}))
+    schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
+    choices = (parts, tokenizer, model, schedule)
+    return Choice(
+        {name: table for choice in choices for name, table in choice.tables.items()},
+        [reason for choice in choices for reason in choice.reasons],
+    )
+
+
+def _choose_ratio(sample: Sequence[SentencePair]) -> float | None:
+    lengths = [sorted((count_words(pair.source, True), count_words(pair.target, True))) for pair in sample]
+    ratios = [longer / shorter for shorter, longer in lengths if shorter]
+    for most in RATIOS:
+        if sum(ratio > most for ratio in ratios) <= MOST_LEFT_OUT * len(ratios):
+            return most
+    return None
+
+
+def _choose_parts(kept: CorpusFacts, wanted: Mapping[str, Any]) -> Choice:
+    if "validation" in wanted:
+        return Choice({"data": {}})
+    share = default_share(kept.pairs)
+    held_out = round(share * kept.pairs)
+    if "test" in wanted:
+        return Choice(
+            {"data": {"validation_share": share}},
+            [f"held out: about {held_out:,} pairs to validate on, never trained on"],
+        )
+    return Choice(
+        {"data": {"validation_share": share, "test_share": share}},
+        [f"held out: about {held_out:,} pairs to validate on and as many to test on, never trained on"],
+    )
+
+
+def _choose_tokenizer(
+    kept: CorpusFacts, most_subwords: int | None, machine: Machine, wanted: Mapping[str, Any]
+) -> Choice:
+    shared = wanted.get("shared", not {*kept.source.scripts}.isdisjoint(kept.target.scripts) or not kept.source.scripts)
+    table: Tables = {"kind": "bpe", "shared": shared}
+    if {"kind", "size", "file", "source", "target"} & wanted.keys():
+        return Choice({"tokenizer": {**table, **wanted}})
+    exponent = 0.45 if kept.words < KNOWN_WORDS else 0.15
+    most = 16_000 if machine.kind == "cpu" else 32_000
+    size = min(100 * round(80 * (kept.words / KNOWN_WORDS) ** exponent), most)
+    if most_subwords is not None and size > 0.8 * most_subwords:
+        return Choice(
+            {"tokenizer": table},
+            [f"vocabulary: all subwords that {kept.words:,} running words yield, fewer than {size:,}"],
+        )
+    each = "" if shared else " a side"
+    return Choice(
+        {"tokenizer": {**table, "size": size}},
+        [f"vocabulary: {size:,} subwords{each}, for {kept.words:,} running words"],
+    )
+
+
+def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: Mapping[str, Any]) -> Choice:
+    if wanted.get("kind", "transformer") != "transformer":
+        return Choice({"model": dict(wanted)})
+    if machine.kind != "cpu" and kept.pairs >= 100_000:
+        layers, dim, inner_dim, dropout, known = 6, 512, 2048, 0.3, 160_000
+    else:
+        layers, dim, inner_dim, dropout, known = (4 if kept.pairs >= 10_000 else 3), 256, 512, 0.2, KNOWN_PAIRS
+    dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
+    table: Tables = {
+        "kind": "transformer",
+        "encoder_layers": layers,
+        "decoder_layers": layers,
+        "dim": dim,
+        "heads": 8,
+        "inner_dim": inner_dim,
+        "positions": "rotary",
+        "tie": "all" if is_shared else "target",
+        "dropout": round(dropout, 2),
+        "attention_dropout": 0.1,
+        "activation_dropout": 0.1,
+        **wanted,
+    }
+    return Choice(
+        {"model": table},
+        [
+            f"model: a Transformer of {table['encoder_layers']}+{table['decoder_layers']} layers, {table['dim']} wide, "
+            f"dropout {table['dropout']}, for {kept.pairs:,} pairs"
+        ],
+    )
+
+
+def _choose_schedule(
+    kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, wanted: Mapping[str, Any]
+) -> Choice:
+    training = wanted.get("training", {})
+    tokens = TOKENS_OF_A_WORD * kept.target.words + kept.pairs  # of a pass over the data, ends counted
+    source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / tokens
+    passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
+    minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MOST_MINUTES)
+    affordable = 60 * minutes / machine.seconds(model, vocabulary, 1, source_tokens)
+    all_tokens = min(min(passes, 100) * tokens, affordable)
+    batch = wanted.get("batching", {}).get("target_tokens") or _choose_batch(all_tokens, machine)
+    updates = max(round(all_tokens / batch), 1)
+    if all_tokens == affordable:
+        why = f"what this machine can do in about {minutes:.0f} minutes"
+    else:
+        why = "after which little more is learned from so few"
+    if "updates" in training or "epochs" in training:
+        updates, why = training.get("updates") or max(round(training["epochs"] * tokens / batch), 1), "as asked"
+    if updates >= 100:
+        updates = round(updates, -1)
+    every = max(updates // VALIDATIONS, 10)
+    rate = 3e-3 * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
+    tables: Tables = {
+        "batching": {"target_tokens": batch, "groups": 4},
+        "training": {"updates": updates, "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else 1},
+        "optimizer": {
+            "learning_rate": float(f"{rate:.2g}"),
+            "schedule": {"kind": "linear", "warmup": min(max(round(0.25 * updates), 1), 4000)},
+        },
+        "validation": {"every_updates": every, "patience": PATIENCE},
+        "checkpoint": {"every_minutes": 10},
+    }
+    return Choice(
+        tables,
+        [
+            f"training: at most {updates:,} updates of {batch:,} target tokens, {updates * batch / tokens:.2g} passes "
+            f"over the data, {why}",
+            f"validation: every {every:,} updates; after {PATIENCE} that are not better training ends; the best stays",
+        ],
+    )
+
+
+def _choose_batch(tokens: float, machine: Machine) -> int:
+    """A power of two that leaves a thousand updates or more."""
+    largest = 4096 if machine.kind == "cpu" else 16_384
+    batch = 1024
+    while batch < largest and tokens / (2 * batch) >= 1000:
+        batch *= 2
+    return batch
+
+
+def _measured(table: Tables) -> TransformerConfig:
+    """The model whose speed is foreseen: the chosen Transformer, or one that stands for another kind."""
+    sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "inner_dim"}
+    if table["kind"] != "transformer":
+        return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, inner_dim=512)
+    return TransformerConfig(**{name: value for name, value in table.items() if name in sizes})

@@ -1,0 +1,64 @@
+"""How fast this machine trains: measured on a small Transformer, told in operations a second."""
+
+import time
+from dataclasses import dataclass
+
+import torch
+
+from transduce.data.batch import SpecialIds, make_batch
+from transduce.models.transformer import TransformerConfig, build_transformer
+from transduce.objectives.translation import Translation
+from transduce.training.precision import WorkingCopy, choose_precision
+
+MODEL = TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, inner_dim=512, positions="rotary", tie="all")
+VOCABULARY = 4000
+SENTENCES, LENGTH = 64, 15  # about 1,000 tokens a side, with the end of each sentence
+ENOUGH = 0.7  # seconds
+SPECIAL = SpecialIds(source_pad=0, source_eos=3, target_pad=0, target_bos=2, target_eos=3)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What trains."""
+
+    kind: str
+    """cpu, cuda ..., as torch names it."""
+    operations: float
+    """Of forward and backward in a second, as `operations_of_a_token` counts them."""
+
+    def seconds(self, model: TransformerConfig, vocabulary: int, tokens: float, source_tokens: float = 1.0) -> float:
+        """How long some target tokens take."""
+        return tokens * operations_of_a_token(model, vocabulary, source_tokens) / self.operations
+
+
+def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
+    """Operations of a forward and backward for one target token and so many source tokens: six for each weight that is
+    multiplied, attention's own products not counted."""
+    attention, feed_forward = 4 * model.dim**2, 2 * model.dim * model.inner_dim
+    encoder = model.encoder_layers * (attention + feed_forward)
+    decoder = model.decoder_layers * (1.5 * attention + feed_forward)  # queries and outputs of a token
+    memory = model.decoder_layers * attention / 2  # keys and values of a source token
+    return 6 * (source_tokens * (encoder + memory) + decoder + model.dim * vocabulary)
+
+
+def measure_machine(device: torch.device) -> Machine:
+    """Train a small model on random tokens for a second; the quickest step counts, whatever else the machine does."""
+    generator = torch.Generator().manual_seed(1)
+    source, target = torch.randint(4, VOCABULARY, (2, SENTENCES, LENGTH), generator=generator).tolist()
+    batch = make_batch(source, target, SPECIAL).to(device)
+    objective = Translation(0.1)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        working = WorkingCopy(
+            build_transformer(MODEL, VOCABULARY, VOCABULARY).to(device), choose_precision("auto", device)
+        )
+        times: list[float] = []
+        while sum(times[1:]) < ENOUGH:
+            began = time.perf_counter()
+            objective(working.model.train(), batch, None).total.backward()
+            working.collect_gradients()
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            working.model.zero_grad()
+            times.append(time.perf_counter() - began)
+    tokens = SENTENCES * (LENGTH + 1)
+    return Machine(device.type, tokens * operations_of_a_token(MODEL, VOCABULARY) / min(times))

@@ -1,0 +1,77 @@
+"""Which languages files of sentence pairs hold, by the endings and parts of their names."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+UNKNOWN = ("source", "target")
+PACKED = {".gz", ".xz", ".zst"}
+ISO_639_1 = (
+    "aa ab af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cs cv cy da de dv dz ee el en eo es et eu "
+    "fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ik io is it iu ja jv ka kg ki kj kk "
+    "kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr "
+    "nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te "
+    "tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+TWO_LETTERS = frozenset(ISO_639_1.split())
+OTHER_ENDINGS = "txt tok bpe raw low src trg tgt ref hyp out dat csv sgm tsv bak old new all dev"
+NO_LANGUAGES = frozenset(OTHER_ENDINGS.split())
+"""Endings of three letters that name no language; others do, as those of ISO 639-3."""
+
+
+def languages_of(files: Sequence[str]) -> tuple[str, str]:
+    """Source and target language of two aligned files (mine.de and mine.en) or of one file of pairs (mine.de-en.tsv);
+    "source" and "target" where the names do not tell."""
+    names = [_without_packing(file) for file in files]
+    if len(names) == 1:
+        return _of_one(names[0]) or UNKNOWN
+    return (
+        _of_two([name.split(".") for name in names], is_language)
+        or _of_two([re.split("[._-]+", name) for name in names], TWO_LETTERS.__contains__)
+        or UNKNOWN
+    )
+
+
+def name_of(files: Sequence[str]) -> str:
+    """What a run on these files is called: what their names have in common, without endings."""
+    first, *others = [Path(file).name for file in files]
+    stem = re.split(r"\.(?=(?:tsv|jsonl)\b)", first)[0] if not others else first
+    tokens = re.split(r"([._-])", stem)
+    for other in others:
+        theirs = re.split(r"([._-])", other)
+        tokens = tokens[
+            : next((i for i, (a, b) in enumerate(zip(tokens, theirs, strict=False)) if a != b), len(tokens))
+        ]
+    name = "".join(tokens).strip("._-")
+    return name or "-".join(languages_of(files))
+
+
+def is_language(part: str) -> bool:
+    """Whether a part of a file's name looks like a language's code, with or without a region: de, deu, pt_BR."""
+    code, _, region = part.replace("_", "-").partition("-")
+    if region and not re.fullmatch(r"[A-Z]{2}|[A-Z][a-z]{3}", region):
+        return False
+    return code in TWO_LETTERS or (re.fullmatch("[a-z]{3}", code) is not None and code not in NO_LANGUAGES)
+
+
+def _without_packing(file: str) -> str:
+    path = Path(file)
+    return path.stem if path.suffix in PACKED else path.name
+
+
+def _of_two(parts: list[list[str]], is_code: Callable[[str], bool]) -> tuple[str, str] | None:
+    """The one part in which two names differ, else the last part of each that is a code."""
+    source, target = parts
+    differing = [(a, b) for a, b in zip(source, target, strict=False) if a != b]
+    if len(source) == len(target) and len(differing) == 1 and all(map(is_code, differing[0])):
+        return differing[0]
+    last = [next((part for part in reversed(name) if is_code(part)), "") for name in parts]
+    return (last[0], last[1]) if all(last) and last[0] != last[1] else None
+
+
+def _of_one(name: str) -> tuple[str, str] | None:
+    for part in reversed(name.split(".")):
+        source, _, target = part.partition("-")
+        if source != target and {source, target} <= TWO_LETTERS:
+            return source, target
+    return None
