@@ -1,0 +1,146 @@
+"""Two files are enough: a command trains on them, and what was chosen can be seen, changed and gone on with."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+import torch
+
+import transduce
+from transduce.config import to_tree
+from transduce.errors import ConfigError, DataError
+from transduce.experiment import Files, Recipe, find_recipe, load_recipe
+from transduce.experiment.automatic import recipe_for
+from transduce.experiment.machine import Machine, measure_machine
+from transduce.text.datasets import open_splits
+
+TINY = (
+    "training.updates=12",
+    "model.dim=24",
+    "model.heads=3",
+    "model.inner_dim=40",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "batching.target_tokens=128",
+    "search.size=1",
+)
+MACHINE = Machine("cpu", 1e11)
+
+
+@pytest.fixture
+def files(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Two aligned files in the working folder, a duplicate and an empty side among them."""
+    monkeypatch.chdir(tmp_path)
+    for language, last in (("en", ""), ("de", "Leer.")):
+        lines = (corpus / f"train.{language}").read_text(encoding="utf-8").splitlines()
+        Path(f"mine.{language}").write_text("\n".join([*lines, lines[0], last]) + "\n", encoding="utf-8")
+    return "mine.en", "mine.de"
+
+
+def test_two_files_become_a_translator(files: tuple[str, str]) -> None:
+    told: list[str] = []
+    result = transduce.train(Files(files, TINY), tell=told.append)
+    assert result.run == Path("runs/mine")
+    assert result.test is not None
+    assert len(transduce.load("runs/mine").translate(["The dog sleeps."])) == 1
+    starts = [line.partition(":")[0].strip() for line in told]
+    for choice in ("languages", "data", "cleaning", "held out", "vocabulary", "model", "training", "validation"):
+        assert choice in starts
+    assert "languages: from en to de" in told
+    assert "all settings are in runs/mine/experiment.toml, a recipe that you can change and train anew" in told
+    assert any(line.startswith("  left out: 1 whose pair came before") for line in told)
+
+
+def test_a_list_of_paths_is_as_good(files: tuple[str, str]) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.de: cannot be opened"):
+        transduce.train([Path("mine.en"), Path("nowhere.de")])
+    assert not Path("runs").exists()
+
+
+def test_the_recipe_beside_the_run_repeats_the_split_and_the_settings(files: tuple[str, str]) -> None:
+    recipe = recipe_for(Files(files, TINY), machine=MACHINE)
+    transduce.train(recipe)
+    again = load_recipe("runs/mine/experiment.toml")
+    before, after = (open_splits(each.config.data, each.folder) for each in (recipe, again))
+    assert before.test is not None
+    assert after.test is not None
+    assert list(before.test) == list(after.test)
+    assert list(before.validation) == list(after.validation)
+    tree = to_tree(again.config)
+    assert tree.pop("data") != to_tree(recipe.config).pop("data"), "files are named from the run's folder"
+    assert tree == {name: table for name, table in to_tree(recipe.config).items() if name != "data"}
+
+
+def test_a_resumed_run_keeps_what_was_chosen_whatever_the_machine_does_now(files: tuple[str, str]) -> None:
+    begun = recipe_for(Files(files, TINY), machine=MACHINE)
+    transduce.train(begun)
+    longer = Files(files, ("training.updates=15",))
+    result = transduce.train(longer, resume=True)
+    assert result.updates == 15
+    kept = load_recipe("runs/mine/experiment.toml").config
+    assert kept.optimizer == begun.config.optimizer
+    assert kept.model == begun.config.model
+    Path("other.en").write_text("a\n")
+    with pytest.raises(ConfigError, match="was begun with other files"):
+        transduce.train(Files(("other.en", "mine.de")), out=Path("runs/mine"), resume=True)
+
+
+def test_a_run_that_exists_is_told_of_before_anything_is_read(files: tuple[str, str]) -> None:
+    Path("runs/mine").mkdir(parents=True)
+    Path("runs/mine/experiment.toml").write_text("")
+    told: list[str] = []
+    with pytest.raises(ConfigError, match="exists; add --resume"):
+        transduce.train(Files(files), tell=told.append)
+    assert told == []
+
+
+@pytest.mark.parametrize("name", ["pairs.en-de.tsv", "pairs.en-de.tsv.gz"])
+def test_one_file_of_pairs_is_enough(files: tuple[str, str], name: str) -> None:
+    sides = [Path(file).read_text(encoding="utf-8").splitlines() for file in files]
+    text = "".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)).encode()
+    Path(name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    recipe = recipe_for(Files((name,)), machine=MACHINE)
+    assert (recipe.name, recipe.config.data.source, recipe.config.data.target) == ("pairs.en-de", "en", "de")
+    assert recipe.config.data.train == name
+    assert list(open_splits(recipe.config.data, recipe.folder).validation)
+
+
+def test_a_command_line_names_a_recipe_or_files(files: tuple[str, str]) -> None:
+    assert find_recipe([*files, "training.updates=3"]) == Files(files, ("training.updates=3",))
+    assert find_recipe(["pairs.tsv", "seed=2"]) == Files(("pairs.tsv",), ("seed=2",))
+    found = find_recipe(["quickstart", "seed=2"])
+    assert isinstance(found, Recipe)
+    assert found.config.seed == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nothing"], "no recipe 'nothing'; .*or one .tsv or .jsonl"),
+        (["mine.en"], "mine.en: give the file of its translations too"),
+        (["mine.en", "seed=3"], "mine.en: give the file of its translations too"),
+        (["mine.en", "mine.de", "mine.fr"], "expected two line-aligned files or one file of pairs, found 3"),
+        (["quickstart", "seed"], "expected key=value"),
+    ],
+)
+def test_what_is_neither_says_what_is_expected(files: tuple[str, str], words: list[str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        find_recipe(words)
+
+
+def test_files_with_too_little_in_them_say_how_much_is_left(tmp_path: Path) -> None:
+    pairs = tmp_path / "few.tsv"
+    pairs.write_text("".join(f"Satz {n}\tsentence {n}\n" for n in range(7)) + "gleich\tgleich\n")
+    with pytest.raises(DataError, match=r"7 of 8 sentence pairs are left after cleaning, too few"):
+        recipe_for(Files((str(pairs),)), machine=MACHINE)
+    pairs.write_text("")
+    with pytest.raises(DataError, match="no sentence pairs"):
+        recipe_for(Files((str(pairs),)), machine=MACHINE)
+
+
+def test_measuring_the_machine_moves_no_random_generator() -> None:
+    before = torch.get_rng_state()
+    machine = measure_machine(torch.device("cpu"))
+    assert machine.operations > 0
+    assert machine.kind == "cpu"
+    assert torch.equal(torch.get_rng_state(), before)

@@ -1,0 +1,152 @@
+"""What is chosen for files fits what they hold and the machine, and is told."""
+
+from itertools import pairwise
+
+import pytest
+
+from transduce.config import convert
+from transduce.experiment import ExperimentConfig
+from transduce.experiment.choices import Choice, choose, choose_cleaning
+from transduce.experiment.machine import Machine
+from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.transformer import TransformerConfig
+from transduce.text.cleaning import selecting_filters
+from transduce.text.corpus import ParallelCorpus, SentencePair
+from transduce.text.datasets import DataConfig
+from transduce.text.facts import CorpusFacts, SideFacts, describe_pairs
+
+PROCESSOR, GPU = Machine("cpu", 1.4e11), Machine("cuda", 4e13)
+SIZES = [100, 3_000, 29_000, 170_000, 2_000_000, 40_000_000]
+
+
+def corpus_of(pairs: int, words: int = 12, scripts: tuple[str, str] = ("Latin", "Latin")) -> CorpusFacts:
+    source, target = (SideFacts(pairs * words, 2 * words, (script,), True) for script in scripts)
+    return CorpusFacts(pairs, source, target)
+
+
+def config_of(choice: Choice) -> ExperimentConfig:
+    data = {"train": ["a", "b"], **choice.tables["data"]}
+    return convert({**choice.tables, "data": data}, ExperimentConfig, "chosen")
+
+
+def minutes(choice: Choice, machine: Machine) -> float:
+    config = config_of(choice)
+    assert config.training.updates is not None
+    assert config.batching.target_tokens is not None
+    assert isinstance(config.model, TransformerConfig)
+    return (
+        machine.seconds(
+            config.model, config.tokenizer.size or 8000, config.training.updates * config.batching.target_tokens
+        )
+        / 60
+    )
+
+
+@pytest.mark.parametrize("machine", [PROCESSOR, GPU], ids=["processor", "gpu"])
+def test_more_data_never_mean_a_smaller_model_vocabulary_or_batch_nor_more_dropout(machine: Machine) -> None:
+    configs = [config_of(choose(corpus_of(pairs), None, machine, {})) for pairs in SIZES]
+    for less, more in pairwise(configs):
+        assert less.model.dim <= more.model.dim
+        assert less.model.encoder_layers <= more.model.encoder_layers
+        assert less.tokenizer.size <= more.tokenizer.size
+        assert less.batching.target_tokens <= more.batching.target_tokens
+        if less.model.dim == more.model.dim:
+            assert less.model.dropout >= more.model.dropout
+
+
+def test_a_processor_is_done_within_half_an_hour_and_with_millions_of_pairs_within_two() -> None:
+    for pairs in SIZES:
+        most = 30 if pairs <= 200_000 else 120
+        assert minutes(choose(corpus_of(pairs), None, PROCESSOR, {}), PROCESSOR) < most
+        slow = Machine("cpu", PROCESSOR.operations / 10)
+        assert minutes(choose(corpus_of(pairs), None, slow, {}), slow) < most
+
+
+def test_the_model_is_larger_on_a_gpu_where_there_are_data_for_it() -> None:
+    large, small = (config_of(choose(corpus_of(1_000_000), None, machine, {})) for machine in (GPU, PROCESSOR))
+    assert large.model.dim > small.model.dim
+    assert large.batching.target_tokens > small.batching.target_tokens
+
+
+@pytest.mark.parametrize("pairs", SIZES)
+def test_a_run_is_validated_several_times_and_warms_up_within_it(pairs: int) -> None:
+    config = config_of(choose(corpus_of(pairs), None, PROCESSOR, {}))
+    assert config.training.updates // config.validation.every_updates >= 5
+    assert config.optimizer.schedule.warmup < 0.5 * config.training.updates
+    assert config.validation.patience is not None
+
+
+def test_each_choice_is_told_in_a_line() -> None:
+    told = choose(corpus_of(3_000), None, PROCESSOR, {}).reasons
+    assert [line.partition(":")[0] for line in told] == ["held out", "vocabulary", "model", "training", "validation"]
+    assert "for 72,000 running words" in told[1]
+    assert "for 3,000 pairs" in told[2]
+
+
+def test_what_is_asked_for_is_taken_and_the_rest_suits_it() -> None:
+    wanted = {"training": {"updates": 40}, "model": {"dim": 64}, "batching": {"target_tokens": 300}}
+    choice = choose(corpus_of(3_000), None, PROCESSOR, wanted)
+    config = config_of(choice)
+    assert (config.training.updates, config.model.dim, config.batching.target_tokens) == (40, 64, 300)
+    assert config.optimizer.schedule.warmup == 10
+    assert any("40 updates of 300 target tokens" in line and "as asked" in line for line in choice.reasons)
+
+
+def test_held_out_parts_are_not_drawn_where_files_are_given() -> None:
+    shares = [
+        choose(corpus_of(3_000), None, PROCESSOR, {"data": data}).tables["data"].keys()
+        for data in ({}, {"test": ["a", "b"]}, {"validation": ["a", "b"]})
+    ]
+    assert [*map(set, shares)] == [{"validation_share", "test_share"}, {"validation_share"}, set()]
+
+
+def test_a_vocabulary_is_no_larger_than_what_the_text_yields() -> None:
+    assert config_of(choose(corpus_of(3_000), 9_000, PROCESSOR, {})).tokenizer.size
+    choice = choose(corpus_of(3_000), 1_200, PROCESSOR, {})
+    assert config_of(choice).tokenizer.size is None
+    assert any("all subwords that 72,000 running words yield" in line for line in choice.reasons)
+
+
+def test_languages_of_different_scripts_have_a_vocabulary_each() -> None:
+    config = config_of(choose(corpus_of(3_000, scripts=("Latin", "Cyrillic")), None, PROCESSOR, {}))
+    assert not config.tokenizer.shared
+    assert config.model.tie == "target"
+
+
+def test_a_recurrent_model_that_is_asked_for_has_its_own_sizes() -> None:
+    config = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"model": {"kind": "recurrent"}}))
+    assert isinstance(config.model, RecurrentConfig)
+
+
+def kept_by(choice: Choice, pairs: list[SentencePair]) -> list[SentencePair]:
+    data = convert({"train": "a.tsv", **choice.tables["data"]}, DataConfig, "chosen")
+    return list(ParallelCorpus.of_pairs("pairs", pairs).filtered(selecting_filters(data.cleaning)))
+
+
+def test_what_is_no_translation_is_left_out_and_the_rest_stays() -> None:
+    clean = [SentencePair(f"Ein Hund läuft zum Haus {n}.", f"A dog runs to house {n}.") for n in range(200)]
+    dirt = [
+        clean[3],
+        SentencePair(clean[5].source, " "),
+        SentencePair("", clean[7].target),
+        SentencePair(clean[11].source, clean[11].source),
+        SentencePair(clean[13].source, "Этот сайт использует файлы cookie"),
+        SentencePair(clean[17].source, "home login " * 13),
+        SentencePair("lang " * 300, "long " * 300),
+    ]
+    pairs = [*clean, *dirt]
+    choice = choose_cleaning(pairs, describe_pairs(pairs, len(pairs)))
+    assert kept_by(choice, pairs) == clean
+    (line,) = choice.reasons
+    for told in ("blank", "equal", "Latin", "words", "duplicates"):
+        assert told in line
+
+
+def test_languages_without_spaces_are_not_cleaned_by_words() -> None:
+    pairs = [
+        SentencePair(f"He walks in the large park every single morning {n}.", f"彼は毎朝公園を散歩{n}する。")
+        for n in range(50)
+    ]
+    choice = choose_cleaning(pairs, describe_pairs(pairs, len(pairs)))
+    assert kept_by(choice, pairs) == pairs
+    assert choice.tables["data"]["max_tokens"] > 50

@@ -1,0 +1,109 @@
+"""How long a run will take is told before its first update, and nothing moves for it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+import transduce
+from transduce.data.batch import Batch
+from transduce.experiment import load_recipe
+from transduce.objectives.objective import Loss
+from transduce.training.estimate import Estimate, describe_duration, seconds_per_update
+from transduce.training.observers import Report
+from transduce.training.precision import WorkingCopy
+
+
+class Pairs:
+    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
+        return int(pairs.sum())
+
+    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+        ids, real = torch.from_numpy(pairs)[None], torch.ones(1, len(pairs), dtype=torch.bool)
+        return Batch(ids, real, ids, ids, real)
+
+
+def objective(model: nn.Module, batch: Batch, carried: object) -> Loss:
+    total = torch.dropout(model(torch.ones(2)), 0.5, True).sum()
+    return Loss(total, total, torch.tensor(1))
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_no_weight_gradient_or_random_state_is_left_changed(precision: torch.dtype) -> None:
+    model = nn.Linear(2, 3)
+
+    def objective(model: nn.Module, batch: Batch, carried: object) -> Loss:
+        total = torch.dropout(model(torch.ones(2, dtype=precision)), 0.5, True).sum()
+        return Loss(total, total, torch.tensor(1))
+
+    weight, random = model.weight.detach().clone(), torch.get_rng_state()
+    plan = [np.array([n, n + 1]) for n in range(30)]
+    seconds = seconds_per_update(WorkingCopy(model, precision), objective, Pairs(), plan, lambda pairs: [pairs])
+    assert seconds > 0
+    assert torch.equal(model.weight, weight)
+    assert model.weight.grad is None
+    assert torch.equal(torch.get_rng_state(), random)
+
+
+def test_a_process_without_a_share_of_the_batches_estimates_nothing() -> None:
+    working = WorkingCopy(nn.Linear(2, 3), torch.float32)
+    assert seconds_per_update(working, objective, Pairs(), [np.array([1])], lambda pairs: []) == 0
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.estimate: Estimate | None = None
+
+    def started(self, estimate: Estimate) -> None:
+        self.estimate = estimate
+        self.heard.append("started")
+
+    def report(self, report: Report) -> None:
+        self.heard.append("report")
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        self.heard.append("validated")
+
+    def close(self) -> None: ...
+
+
+def test_an_estimate_comes_before_the_first_update_of_a_run_and_of_its_going_on(
+    recipe_file: Path, tmp_path: Path
+) -> None:
+    for made, updates in ((0, 5), (5, 10)):
+        listener, told = Listener(), list[str]()
+        recipe = load_recipe(str(recipe_file), [f"training.updates={updates}"])
+        transduce.train(recipe, tmp_path / "run", resume=True, observers=[listener], tell=told.append)
+        assert listener.heard[:2] == ["started", "report"]
+        assert listener.estimate is not None
+        assert (listener.estimate.update, listener.estimate.updates) == (made, updates)
+        assert listener.estimate.seconds_per_update > 0
+        assert told[-1] == listener.estimate.describe()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "described"),
+    [
+        (3.2, "3 seconds"),
+        (85, "85 seconds"),
+        (100, "2 minutes"),
+        (740, "12 minutes"),
+        (5.5e3, "1.5 hours"),
+        (9e4, "25 hours"),
+        (2e5, "2.3 days"),
+    ],
+)
+def test_a_duration_is_told_in_the_unit_that_suits_it(seconds: float, described: str) -> None:
+    assert describe_duration(seconds) == described
+
+
+def test_an_estimate_is_one_line_and_one_of_many_hours_says_what_to_do() -> None:
+    estimate = Estimate(100, 1200, 0.62)
+    assert estimate.describe() == "about 11 minutes: 1,100 updates of about 0.62 s, validation not counted"
+    assert estimate.advice is None
+    assert "training.updates" in (Estimate(0, 20_000, 40.0).advice or "")
+    assert Estimate(0, 20_000, 40.0, "cuda").advice is None
