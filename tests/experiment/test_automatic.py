@@ -9,7 +9,7 @@ import torch
 import transduce
 from transduce.config import to_tree
 from transduce.errors import ConfigError, DataError
-from transduce.experiment import Files, Recipe, find_recipe, load_recipe
+from transduce.experiment import Files, Recipe, from_words, load_recipe
 from transduce.experiment.automatic import recipe_for
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.text.datasets import open_splits
@@ -106,9 +106,9 @@ def test_one_file_of_pairs_is_enough(files: tuple[str, str], name: str) -> None:
 
 
 def test_a_command_line_names_a_recipe_or_files(files: tuple[str, str]) -> None:
-    assert find_recipe([*files, "training.updates=3"]) == Files(files, ("training.updates=3",))
-    assert find_recipe(["pairs.tsv", "seed=2"]) == Files(("pairs.tsv",), ("seed=2",))
-    found = find_recipe(["quickstart", "seed=2"])
+    assert from_words([*files, "training.updates=3"]) == Files(files, ("training.updates=3",))
+    assert from_words(["pairs.tsv", "seed=2"]) == Files(("pairs.tsv",), ("seed=2",))
+    found = from_words(["quickstart", "seed=2"])
     assert isinstance(found, Recipe)
     assert found.config.seed == 2
 
@@ -125,7 +125,7 @@ def test_a_command_line_names_a_recipe_or_files(files: tuple[str, str]) -> None:
 )
 def test_what_is_neither_says_what_is_expected(files: tuple[str, str], words: list[str], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        find_recipe(words)
+        from_words(words)
 
 
 def test_files_with_too_little_in_them_say_how_much_is_left(tmp_path: Path) -> None:
