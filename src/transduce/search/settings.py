@@ -16,7 +16,7 @@ class SearchSettings(Settings, frozen=True):
     min_ratio: LengthRatio = 0.0
     """Shortest output: this times the source's tokens."""
     allow_unknown: bool = False
-    """Whether the unknown token may be chosen; it is then left out of the text all the same."""
+    """Whether the unknown token may be chosen, which reads <unk> in the text."""
     no_repeat_ngram: NonNegativeInt = 0
     """No run of so many tokens comes twice in an output; 0 for no such rule."""
 

@@ -29,6 +29,7 @@ SUBWORDS = ("bpe", "wordpiece", "unigram")
 DEFAULT_SUBWORDS = 8000
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 SPACE = "▁"  # how subwords write a space
+ON_ONE_LINE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
@@ -118,20 +119,30 @@ class Tokenizer:
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text's tokens."""
-        encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        """Ids of each text's tokens; UnicodeEncodeError for one that no bytes of UTF-8 can be."""
+        try:
+            encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        except TypeError:  # of which the library says something else
+            for text in texts:
+                text.encode()
+            raise
         return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as they stand in the vocabulary."""
         return [self.backend.id_to_token(token) or "" for token in ids]
 
-    def decode(self, ids: Iterable[int], keep_unknown: bool = False) -> str:
-        """Normal text; special tokens go, and so do unknown ones unless they are to be kept as <unk>."""
-        kept = [i for i in ids if i not in self._specials and (keep_unknown or i != self.unknown)]
+    def decode(self, ids: Iterable[int]) -> str:
+        """Normal text on one line: special tokens go, unknown ones read <unk>, line ends and control characters, which
+        bytes may spell, are spaces."""
+        kept = [i for i in ids if i not in self._specials]
         if self._joins_words:
-            return detokenize(self.pieces(kept))
-        return str(self.backend.decode(kept, skip_special_tokens=False))
+            text = detokenize(self.pieces(kept))
+        else:
+            text = str(self.backend.decode(kept, skip_special_tokens=False))
+        if self.unknown in kept:
+            text = text.replace(self.pieces([self.unknown])[0], UNK)
+        return text if text.isprintable() else text.translate(ON_ONE_LINE)
 
     def save(self, path: Path) -> None:
         """Write the tokenizer's JSON."""
