@@ -290,3 +290,19 @@ def test_lines_of_one_language_may_be_a_stretch_of_a_file(tmp_path):
     stretches = [(0, None), (1, 3), (3, None)]
     assert [list(text_file(tmp_path / "x.txt", *s)) for s in stretches] == [["a", "b", "c", "d"], ["b", "c"], ["d"]]
     assert len({text_file(tmp_path / "x.txt", *s).content() for s in stretches}) == 3
+
+
+@pytest.mark.parametrize("name", ["film.srt", "film.VTT", "program.po", "memory.tmx", "page.html.gz", "report.docx"])
+def test_documents_are_refused_with_what_to_do(tmp_path, name):
+    document = write(tmp_path / name, b"PK\x03\x04\xff")
+    text = write(tmp_path / "text", "a\n")
+    for paths in ([document, text], [text, document], [document]):
+        with pytest.raises(DataError, match=f"{name}: .* cannot be read yet; .* plain file with one segment a line"):
+            parallel_files(paths)
+    with pytest.raises(DataError, match="cannot be read yet"):
+        list(read_lines(document))
+
+
+@pytest.mark.parametrize("name", ["text", "text.txt", "text.de", "notes.md", "a.b.c", "post"])
+def test_text_of_any_other_name_is_read(tmp_path, name):
+    assert list(read_lines(write(tmp_path / name, "a\n"))) == ["a"]

@@ -26,6 +26,21 @@ COMPRESSED = (".gz", ".xz", ".zst")
 Columns = Sequence[int | str]
 """Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
 
+DOCUMENTS = {
+    ending: kind
+    for kind, endings in {
+        "subtitles": (".srt", ".vtt", ".ass", ".ssa", ".sbv"),
+        "a catalogue of messages": (".po", ".pot"),
+        "a translation memory": (".tmx",),
+        "a file of translation units": (".xlf", ".xliff", ".sdlxliff"),
+        "a page with markup": (".html", ".htm", ".xhtml", ".xml"),
+        "a document": (".doc", ".docx", ".odt", ".rtf", ".pdf", ".epub", ".ppt", ".pptx", ".odp"),
+        "a table of cells": (".xls", ".xlsx", ".ods"),
+    }.items()
+    for ending in endings
+}
+"""What files are, by their endings, whose lines are not their text."""
+
 
 def open_bytes(path: str | Path) -> IO[bytes]:
     """The decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
@@ -34,6 +49,8 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a text file")
+    if kind := DOCUMENTS.get(_ending(path).lower()):
+        raise DataError(f"{path}: {kind} cannot be read yet; give its text as a plain file with one segment a line")
     try:
         if path.suffix in COMPRESSED and path.is_file() and not path.stat().st_size:
             raise DataError(f"{path}: damaged, it has no bytes; even no text is some bytes when it is compressed")
@@ -57,15 +74,21 @@ def read_lines(path: str | Path) -> Iterator[str]:
     try:
         with open_bytes(path) as stream:
             for number, line in enumerate(stream, 1):
-                text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-                yield text.removeprefix("\ufeff") if number == 1 else text
+                yield decode_line(line, number, path)
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
+
+
+def decode_line(line: bytes, number: int, path: str | Path) -> str:
+    """The text of a file's line, numbered from 1, as `read_lines` gives it."""
+    try:
+        text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: line {number} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})"
             "; convert the file, for example with iconv"
         ) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
-        raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
+    return text.removeprefix("\ufeff") if number == 1 else text
 
 
 def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
@@ -120,6 +143,12 @@ def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator
         known = ", ".join(PAIR_FORMATS)
         raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
     return PAIR_FORMATS[ending]
+
+
+def _ending(path: str | Path) -> str:
+    """What the name ends in, before .gz, .xz or .zst."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz", ".zst")]
+    return suffixes[-1] if suffixes else ""
 
 
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
