@@ -1,5 +1,21 @@
-"""`python -m transduce`."""
+"""`python -m transduce`, and where the program begins."""
 
-from transduce.cli.main import main
+import signal
+import sys
 
-main()
+
+def start() -> None:
+    """Run the command; Ctrl-C before and after its work is one line and nothing more, too."""
+    try:
+        from transduce.cli.main import main
+
+        main()
+    except KeyboardInterrupt:
+        print("transduce: interrupted", file=sys.stderr)
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    start()

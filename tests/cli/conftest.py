@@ -1,6 +1,9 @@
-"""The command line, run in the tests' own process."""
+"""The command line, run in the tests' own process or in one of its own."""
 
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -17,3 +20,21 @@ def transduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, st
         return status, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start the command in a process of its own, with pipes for its three streams."""
+    started = []
+
+    def call(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "transduce", *(str(argument) for argument in arguments)]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process = subprocess.Popen(command, text=True, **(pipes | options))
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        process.kill()
+        process.communicate()

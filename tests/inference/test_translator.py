@@ -1,5 +1,6 @@
 """N lines in, N lines out, in order, whatever the lines hold."""
 
+import re
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -12,10 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transduce
+from transduce.bundle import BundleConfig, ModelBundle
 from transduce.inference import translator as translator_module
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator, split_text
+from transduce.models.families import build_model
+from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
+from transduce.search.sampling import Sampling
+from transduce.text.tokenizer import TokenizerConfig, train_tokenizers
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 STRANGE = [
     "",
@@ -170,3 +178,32 @@ def test_what_is_recorded_is_searched_by_one_worker(translator: Translator) -> N
         assert translator.engine.workers(Beam(coverage_penalty=0.2)) == 1
     finally:
         torch.set_num_threads(threads)
+
+
+def test_an_output_is_one_line_whatever_bytes_the_model_writes() -> None:
+    config = TokenizerConfig(kind="bytes")
+    tokenizers = train_tokenizers(config, [], [])
+    torch.manual_seed(5)
+    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, inner_dim=14)
+    model = build_model(sizes, len(tokenizers.source), len(tokenizers.target)).eval()
+    bundle = BundleConfig(format=1, source="en", target="de", model=sizes, tokenizer=config, longest_source=40)
+    untrained = Translator(ModelBundle(bundle, model, tokenizers))
+    draws = Sampling(temperature=99, n_best=2, max_ratio=0, max_extra=60)
+    for translation in untrained.translate(["one", "two", "three"], draws):
+        for candidate in translation.n_best:
+            assert not CONTROL.search(candidate.text)
+            assert candidate.text.splitlines() == [candidate.text]
+
+
+def test_whoever_waits_is_told_how_much_of_a_chunk_is_done(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translator_module, "TOKENS_AT_ONCE", 8)
+    texts = ["The dog sleeps.", "", "A cat.", "The old man buys a red car."]
+    shares: list[float] = []
+    greedy = Beam(size=1, max_ratio=0, max_extra=3)
+    told = translator.translate_chunk(texts, greedy, shares.append)
+    assert told == translator.translate(texts, greedy)
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import typer
 
 from transduce.cli.model import search_mistake
+from transduce.cli.streams import count_lines
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
@@ -16,7 +17,7 @@ from transduce.search.sampling import Sampling
 from transduce.text.formats import read_lines
 from transduce.text.glossary import Glossary
 
-SHARED = ("n_best", "max_ratio", "max_extra", "min_ratio", "no_repeat_ngram")
+SHARED = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "no_repeat_ngram")
 OF_BEAM = ("beam_size", "length_penalty", "normalization", "coverage_penalty")
 OF_GROUPS = ("groups", "diversity")
 OF_SAMPLING = ("temperature", "top_k", "top_p", "seed")
@@ -26,7 +27,7 @@ LINES_NAMED = 5
 def make_search(context: typer.Context) -> Search:
     """Search settings from the command's options; InputError for a combination that makes no sense."""
     options = dict(context.params)
-    shared = {name: options[name] for name in SHARED} | {"allow_unknown": options["keep_unknown"]}
+    shared = {name: options[name] for name in SHARED}
     beam = {name.removeprefix("beam_"): options[name] for name in OF_BEAM}
     try:
         if options["sample"]:
@@ -59,9 +60,10 @@ def read_glossary(path: str | None, search: Search) -> Glossary | None:
 
 
 def requests_of(
-    chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None
+    chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None, skip: int = 0
 ) -> Iterator[list[Request]]:
-    """Each line with what is asked of its translation; InputError unless a file of prefixes has one a line."""
+    """Each line but the first ones, whole chunks to skip, with what is asked of its translation; InputError unless a
+    file of prefixes has one a line."""
     if prefix is not None and prefix_file is not None:
         raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
     prefixes = None if prefix_file is None else read_lines(prefix_file)
@@ -75,15 +77,35 @@ def requests_of(
                 try:
                     begin = next(prefixes)
                 except StopIteration:
-                    raise InputError(
-                        f"{prefix_file} ends before line {number} of the input; it must have one prefix a line, which "
-                        "may be blank"
-                    ) from None
+                    raise _too_few(prefix_file, number) from None
+            if number <= skip:
+                continue
             required, banned = (glossary.required(line), glossary.banned(line)) if glossary else ((), ())
             requests.append(Request(line, begin.strip(), required, banned))
-        yield requests
+        if requests:
+            yield requests
     if prefixes is not None and next(prefixes, None) is not None:
-        raise InputError(f"{prefix_file} has more lines than the input, which has {number:,}; it must have as many")
+        raise _too_many(prefix_file, number)
+
+
+def check_prefixes(prefix_file: str | None, lines: int | None) -> None:
+    """Raise InputError for a file of more or fewer prefixes than the input has lines, as far as that can be known."""
+    if prefix_file is None or lines is None or (prefixes := count_lines(prefix_file)) is None:
+        return
+    if prefixes < lines:
+        raise _too_few(prefix_file, prefixes + 1)
+    if prefixes > lines:
+        raise _too_many(prefix_file, lines)
+
+
+def _too_few(prefix_file: str | None, line: int) -> InputError:
+    return InputError(
+        f"{prefix_file} ends before line {line} of the input; it must have one prefix a line, which may be blank"
+    )
+
+
+def _too_many(prefix_file: str | None, lines: int) -> InputError:
+    return InputError(f"{prefix_file} has more lines than the input, which has {lines:,}; it must have as many")
 
 
 @dataclass

@@ -66,13 +66,19 @@ def evaluate(
     import msgspec
 
     from transduce.cli.model import make_beam, set_threads, which_shortlist
-    from transduce.cli.streams import text_output
+    from transduce.cli.output import text_output
+    from transduce.cli.streams import check_read_once
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.errors import InputError
     from transduce.evaluation.evaluate import evaluate as run_evaluation
     from transduce.evaluation.evaluate import evaluate_outputs
     from transduce.evaluation.metrics import check_aligned, find_metric
 
+    if output == "-":
+        raise InputError(
+            "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"
+        )
+    check_read_once(**{"the outputs": model, "--source": source, "--reference": reference})
     set_threads(threads)
     metrics = metric or []
     for name in metrics:

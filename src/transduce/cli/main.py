@@ -1,12 +1,15 @@
-"""The command `transduce`: its verbs, and how each kind of failure ends."""
+"""The command `transduce`: its verbs."""
 
-import errno
 import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import Annotated
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from transduce import __version__
 from transduce.cli.average import average
@@ -14,6 +17,7 @@ from transduce.cli.compare import compare
 from transduce.cli.data import data
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
+from transduce.cli.failures import Terminated, run
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
@@ -23,11 +27,27 @@ from transduce.cli.shortlist import shortlist
 from transduce.cli.sweep import sweep
 from transduce.cli.train import train
 from transduce.cli.translate import translate
-from transduce.errors import TransduceError
 
-FAILED, MISTAKE, INTERRUPTED = 1, 2, 130
+
+class Verbs(TyperGroup):
+    """Leaves every failure to its caller, where typer would print boxes and end the process."""
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> None:
+        """Run the verb that the arguments name; `--debug` among them shows the traceback of what fails."""
+        arguments, debug = _without_debug(sys.argv[1:] if args is None else args)
+        try:
+            with self.make_context("transduce", arguments or ["--help"]) as context:
+                self.invoke(context)
+        except (SystemExit, typer.Exit):
+            raise
+        except BaseException:
+            if debug:
+                traceback.print_exc()
+            raise
+
 
 app = typer.Typer(
+    cls=Verbs,
     help="Train, understand and use attention models that turn one sequence into another.",
     no_args_is_help=True,
     add_completion=False,
@@ -64,15 +84,53 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Show where a failure came from; goes with every verb, as does TRANSDUCE_DEBUG=1."
+        ),
+    ] = False,
 ) -> None:
     """Train, understand and use attention models that turn one sequence into another."""
 
 
 def main() -> None:
     """Run the command; every failure is one line on standard error and an exit status."""
+    _stand_in_for_closed_streams()
     _share_cores()
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
-    sys.exit(run(app))
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        sys.exit(run(app))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """The arguments without `--debug`, which may stand anywhere before `--`, and whether it is asked for."""
+    arguments = list(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != "--debug"]
+    return kept + arguments[end:], len(kept) < end or os.environ.get("TRANSDUCE_DEBUG", "0") not in ("", "0")
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Give each standard stream that was closed (as by `>&-`) a file that can be neither read nor written, or, for
+    messages, one that forgets; else the next file to be opened would take its number, and errors its place."""
+    for descriptor, (name, flags) in enumerate(
+        (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+    ):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, flags)
+            if nothing != descriptor:
+                os.dup2(nothing, descriptor)
+                os.close(nothing)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise Terminated
 
 
 def _share_cores() -> None:
@@ -82,31 +140,3 @@ def _share_cores() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "20000")
-
-
-def run(command: Callable[[], object]) -> int:
-    """The exit status: 0 done, 1 failed, 2 the user's mistake, 130 interrupted."""
-    try:
-        command()
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else FAILED
-    except TransduceError as error:
-        return _fail(str(error), MISTAKE)
-    except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        sys.stderr.close()
-        return 0
-    except FloatingPointError as error:
-        return _fail(str(error), FAILED)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            where = f" while writing {error.filename}" if error.filename else ""
-            return _fail(f"the disk is full{where}; what was saved before is whole", FAILED)
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
-    return 0
-
-
-def _fail(line: str, status: int) -> int:
-    print(f"transduce: {line}", file=sys.stderr)
-    return status

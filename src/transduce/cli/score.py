@@ -30,7 +30,7 @@ def score(
     import msgspec
 
     from transduce.cli.model import open_bundle, set_threads
-    from transduce.cli.streams import text_output
+    from transduce.cli.output import text_output
     from transduce.inference.scorer import Scorer, perplexity
     from transduce.text.formats import parallel_files
 

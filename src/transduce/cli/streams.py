@@ -1,71 +1,106 @@
-"""Standard input as it arrives, files as they are, and output that is whole or not there."""
+"""Text that comes in: standard input as it arrives, files as they are."""
 
-import queue
+import errno
+import os
+import select
 import sys
-import threading
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
 
 from transduce.errors import InputError
 from transduce.inference.translator import LINES_AT_ONCE
-from transduce.text.formats import read_lines
+from transduce.text.formats import decode_line, read_lines
+
+BLOCK = 2**16  # bytes, as many as a pipe holds
+MORE_IS_NEAR = 0.05  # seconds in which whoever has filled a block is waited for
 
 
 def lines_of(path: str) -> Iterator[list[str]]:
     """Lines in groups: of a file as many as are held at once; of standard input those that have arrived."""
-    if path == "-":
-        yield from _lines_arriving()
+    if path == "-" and (descriptor := _descriptor_of_input()) is not None:
+        yield from _lines_arriving(descriptor)
         return
     lines = read_lines(path)
     while group := list(islice(lines, LINES_AT_ONCE)):
         yield group
 
 
-def _lines_arriving() -> Iterator[list[str]]:
-    arrived: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=LINES_AT_ONCE)
-
-    def read() -> None:
-        try:
-            for line in read_lines("-"):
-                arrived.put(line)
-            arrived.put(None)
-        except BaseException as error:  # handed to the main thread
-            arrived.put(error)
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        group = []
-        while isinstance(item := arrived.get(), str):
-            group.append(item)
-            if arrived.empty() or len(group) == LINES_AT_ONCE:
-                break
-        if group:
-            yield group
-        if isinstance(item, BaseException):
-            raise item
-        if item is None:
-            return
+def count_lines(path: str) -> int | None:
+    """How many lines a file has, all of which are checked; None for what can be read only once."""
+    return sum(1 for _ in read_lines(path)) if Path(path).is_file() else None
 
 
-@contextmanager
-def text_output(path: str) -> Iterator[TextIO]:
-    """UTF-8 with \\n ends: standard output, or a new file that gets its name only when all is written."""
-    if path == "-":
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        yield sys.stdout
-        return
-    final = Path(path)
-    if final.exists():
-        raise InputError(f"{path} exists; remove it or choose another name")
-    partial = final.with_name(f".{final.name}.partial")
+def check_read_once(**names: str | None) -> None:
+    """Raise InputError if more than one of these names, told by what each is for, is `-`, standard input."""
+    found = [what for what, name in names.items() if name == "-"]
+    if len(found) > 1:
+        raise InputError(f"{' and '.join(found)} are both -, but standard input can be read only once; name a file")
+
+
+def _descriptor_of_input() -> int | None:
+    """None where standard input is no file of the system."""
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        partial.replace(final)
-    except FileNotFoundError:
-        raise InputError(f"{path}: its folder does not exist") from None
-    finally:
-        partial.unlink(missing_ok=True)
+        return sys.stdin.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def _lines_arriving(descriptor: int) -> Iterator[list[str]]:
+    arriving = _Arriving(descriptor)
+    number = 0
+    for line in arriving:
+        group = [decode_line(line, number := number + 1, "-")]
+        while len(group) < LINES_AT_ONCE and arriving.is_ready():
+            group.append(decode_line(next(arriving), number := number + 1, "-"))
+        yield group
+
+
+class _Arriving:
+    """Lines as bytes, read without a thread that Ctrl-C and the program's end would have to wait for."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lines: deque[bytes] = deque()
+        self._begun: list[bytes] = []  # of a line whose end has not arrived
+        self._has_ended = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        while not self._lines:
+            if self._has_ended:
+                raise StopIteration
+            self._read()
+        return self._lines.popleft()
+
+    def is_ready(self) -> bool:
+        """Whether another line has arrived."""
+        wait = 0.0
+        while not self._lines and not self._has_ended and select.select([self._descriptor], [], [], wait)[0]:
+            wait = MORE_IS_NEAR if self._read() == BLOCK else 0.0
+        return bool(self._lines)
+
+    def _read(self) -> int:
+        """Wait for some bytes, and tell how many have come."""
+        try:
+            block = os.read(self._descriptor, BLOCK)
+        except BlockingIOError:  # another program has left it so
+            select.select([self._descriptor], [], [])
+            return 0
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+            raise InputError("standard input is closed; name a file, or send it some text") from None
+        first, *others = block.split(b"\n")
+        self._begun.append(first)
+        for other in others:
+            self._lines.append(b"".join(self._begun))
+            self._begun = [other]
+        if not block:
+            self._has_ended = True
+            if last := b"".join(self._begun):
+                self._lines.append(last)
+        return len(block)

@@ -1,6 +1,8 @@
 """`transduce translate`: lines in, lines out."""
 
+import copy
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +13,6 @@ from transduce.cli.options import (
     Device,
     Engine,
     InferencePrecision,
-    Json,
     LengthPenalty,
     Model,
     Normalization,
@@ -23,6 +24,7 @@ from transduce.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from transduce.cli.progress import Tell
     from transduce.inference.translator import Translation
 
 
@@ -30,7 +32,13 @@ def translate(
     context: typer.Context,
     model: Model,
     input: Annotated[str, typer.Argument(help="A text file, .gz, .xz and .zst too; - is standard input.")] = "-",
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = "-",
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="A new file, .gz, .xz and .zst compressed; - is standard output."),
+    ] = "-",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the same command was interrupted, if it was.")
+    ] = False,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
@@ -60,8 +68,8 @@ def translate(
     no_repeat_ngram: Annotated[
         int, ranged(ranges.NonNegativeInt, "No run of so many tokens twice; 0 for no such rule")
     ] = 0,
-    keep_unknown: Annotated[
-        bool, typer.Option("--keep-unknown", help="Let the model write <unk> where it has no word.")
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Let the model write `<unk>` where it has no word.")
     ] = False,
     prefix: Annotated[str | None, typer.Option(help="Words that each translation begins with.")] = None,
     prefix_file: Annotated[str | None, typer.Option(help="The same, a line of this file for each line.")] = None,
@@ -84,42 +92,62 @@ def translate(
             "--compile", help="Take a minute to compile; sentences that come one by one then take half as long."
         ),
     ] = False,
-    json: Json = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Translate text line by line: as many lines out as in, blank ones stay blank.
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
-    from transduce.cli.decoding import Report, make_search, read_glossary, requests_of
+    from transduce.cli.decoding import check_prefixes, make_search, read_glossary, requests_of
     from transduce.cli.model import open_translator, set_threads, which_shortlist
-    from transduce.cli.streams import lines_of, text_output
+    from transduce.cli.progress import show_progress
+    from transduce.cli.resuming import growing_output
+    from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.errors import InputError
 
     if compile and input != "-":
         raise InputError("--compile is for lines that come one by one, on standard input; leave it out for a file")
     if compile and coverage_penalty:
         raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
+    check_read_once(**{"the text": input, "--prefix-file": prefix_file, "--glossary": glossary})
     set_threads(threads)
     search = make_search(context)
-    requests = requests_of(lines_of(input), prefix, prefix_file, read_glossary(glossary, search))
-    translator = open_translator(
-        model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file), compile
-    )
-    report = Report()
-    with text_output(output) as stream:
+    entries = read_glossary(glossary, search)
+    with growing_output(output, context.params, resume) as out:
+        total = count_lines(input)
+        check_prefixes(prefix_file, total)
+        report = copy.deepcopy(out.report)
+        requests = requests_of(lines_of(input), prefix, prefix_file, entries, report.lines)
+        translator = open_translator(
+            model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file), compile
+        )
         if compile:
             if not quiet:
                 print("transduce: compiling, which takes a minute or two", file=sys.stderr)
             translator.warm_up(search)
-        for chunk in requests:
-            for translation in translator.translate_chunk(chunk, search):
-                report.add(translation)
-                stream.write(_render(report.lines, translation, n_best, json))
-            stream.flush()
+        with show_progress(total, report.lines, is_shown=not quiet and not _is_at_terminal(input, output)) as tell:
+            for chunk in requests:
+                heard = partial(_tell_share, tell, report.lines, len(chunk))
+                text = []
+                for translation in translator.translate_chunk(chunk, search, heard):
+                    report.add(translation)
+                    text.append(_render(report.lines, translation, n_best, json))
+                out.add("".join(text), report)
+                tell(report.lines)
     if not quiet:
         for line in report.describe(translator.longest_source):
             print(f"transduce: {line}", file=sys.stderr)
+
+
+def _tell_share(tell: "Tell", begun: int, lines: int, share: float) -> None:
+    """Tell how many lines are done of a chunk of them, after those before it."""
+    tell(begun + share * lines)
+
+
+def _is_at_terminal(input: str, output: str) -> bool:
+    """Whether the lines themselves show how far it is."""
+    return (input == "-" and sys.stdin.isatty()) or (output == "-" and sys.stdout.isatty())
 
 
 def _render(number: int, translation: "Translation", n_best: int, json: bool) -> str:

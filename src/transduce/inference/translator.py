@@ -1,7 +1,7 @@
 """A trained model as a tool: sentences in, translations out, in the same order."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -157,8 +157,13 @@ class Translator:
         while chunk := list(islice(lines, lines_at_once)):
             yield from self.translate_chunk(chunk, search or Beam())
 
-    def translate_chunk(self, texts: Sequence[str | Request], search: Search) -> list[Translation]:
-        """Translate lines that are held together: sorted by length inside, returned in order."""
+    def translate_chunk(
+        self, texts: Sequence[str | Request], search: Search, tell: Callable[[float], None] | None = None
+    ) -> list[Translation]:
+        """Translate lines that are held together: sorted by length inside, returned in order.
+
+        Whoever is to be told hears, after each batch, the share of all source tokens that is done.
+        """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
         tokenizer = self.bundle.tokenizers.source
         split = [split_text(request.text, tokenizer, self.longest_source) for request in requests]
@@ -167,10 +172,12 @@ class Translator:
             self._wishes.pieces(request, [next(encoded) for _ in texts])
             for request, texts in zip(requests, split, strict=True)
         ]
-        found = iter(self._search([piece for line in lines for piece in line], search))
+        found = iter(self._search([piece for line in lines for piece in line], search, tell))
         return [self._join(request, [next(found) for _ in line]) for request, line in zip(requests, lines, strict=True)]
 
-    def _search(self, pieces: list[Piece], search: Search) -> list[list[Hypothesis]]:
+    def _search(
+        self, pieces: list[Piece], search: Search, tell: Callable[[float], None] | None
+    ) -> list[list[Hypothesis]]:
         batches: list[list[int]] = []
         for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
             chosen = [i for i, piece in enumerate(pieces) if bool(piece.required) == is_constrained]
@@ -183,8 +190,12 @@ class Translator:
             batches,
             self.engine.workers(search),
         )
+        done, tokens = 0, sum(len(piece.source) for piece in pieces)
         for batch, hypotheses in zip(batches, found, strict=True):
             results.update(zip(batch, hypotheses, strict=True))
+            done += sum(len(pieces[i].source) for i in batch)
+            if tell is not None:
+                tell(done / tokens)
         return [results[i] for i in range(len(pieces))]
 
     def _join(self, request: Request, pieces: list[list[Hypothesis]]) -> Translation:

@@ -145,12 +145,6 @@ def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator
     return PAIR_FORMATS[ending]
 
 
-def _ending(path: str | Path) -> str:
-    """What the name ends in, before .gz, .xz or .zst."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz", ".zst")]
-    return suffixes[-1] if suffixes else ""
-
-
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
     counts = [0, 0]
     for source_line, target_line in itertools.zip_longest(_segments(source), _segments(target)):

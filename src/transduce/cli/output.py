@@ -1,0 +1,152 @@
+"""Text that goes out: to standard output, or to a file that is whole or not there and that one process alone writes."""
+
+import errno
+import fcntl
+import gzip
+import io
+import lzma
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+import zstandard
+
+from transduce.errors import InputError
+from transduce.files import new_file, sync
+
+
+@contextmanager
+def text_output(path: str) -> Iterator[TextIO]:
+    """UTF-8 with \\n ends: standard output, a device or a pipe, or a new file that gets its name only when all is
+    written, compressed if its name ends in .gz, .xz or .zst."""
+    if not is_new_file(path):
+        with open_stream(path) as stream:
+            yield stream
+        return
+    final = Path(path)
+    with open_partial(final) as file:
+        if not is_empty(file):
+            raise InputError(f"{partial_of(final)} is left of an earlier command; remove it or choose another name")
+        try:
+            text = io.TextIOWrapper(cast(IO[bytes], file), "utf-8", newline="\n", write_through=True)
+            yield text
+            publish(file, final)
+        finally:
+            partial_of(final).unlink(missing_ok=True)
+
+
+def is_new_file(path: str) -> bool:
+    """Whether a file is to be made, rather than written to what is there: standard output, /dev/null, a pipe."""
+    place = Path(path)
+    return path != "-" and (not place.exists() or place.is_file() or place.is_dir())
+
+
+@contextmanager
+def open_stream(path: str) -> Iterator[TextIO]:
+    """What is no new file, to be written to."""
+    if path != "-":
+        with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    if _is_closed(sys.stdout):
+        raise InputError("standard output is closed; name a file with -o")
+    yield sys.stdout
+
+
+def partial_of(final: Path) -> Path:
+    """Where a file is written before it gets its name."""
+    return final.with_name(f"{final.name}.partial")
+
+
+@contextmanager
+def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
+    """The file that `partial_of` names, as it is or made, at its beginning and kept from all other processes.
+
+    Raises InputError where the final one is there already, cannot be made, or is being written by another process.
+    """
+    partial = partial_of(final)
+    _check_absent(final)
+    try:
+        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+    except FileNotFoundError:
+        raise InputError(f"{final}: its folder does not exist") from None
+    except OSError as error:
+        raise InputError(f"{final}: cannot be written ({error.strerror})") from None
+    with file:
+        if not _is_ours(file, partial):
+            raise InputError(f"{final}: another process is writing it; wait for that one or choose another name")
+        try:
+            _check_absent(final)  # the process that was writing it may have come to its end just now
+        except InputError:
+            partial.unlink()
+            raise
+        yield file
+
+
+def is_empty(file: io.BufferedRandom) -> bool:
+    """Whether nothing has been written to an open file."""
+    return os.fstat(file.fileno()).st_size == 0
+
+
+def publish(file: io.BufferedRandom, final: Path) -> None:
+    """Give the file that `open_partial` opened its name, packed if that asks for it."""
+    file.flush()
+    sync(partial_of(final))
+    _check_absent(final)
+    if final.suffix not in (".gz", ".xz", ".zst"):
+        partial_of(final).rename(final)
+        return
+    with new_file(final) as packed:
+        file.seek(0)
+        with _packing(packed, final.suffix) as stream:
+            shutil.copyfileobj(file, stream)
+    partial_of(final).unlink()
+
+
+def _check_absent(final: Path) -> None:
+    if final.is_dir():
+        raise InputError(f"{final} is a folder; expected the name of a file to write")
+    if final.exists():
+        raise InputError(f"{final} exists; remove it or choose another name")
+
+
+def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:
+    """Whether no other process is writing the file; none will from now on, until this one closes it or ends."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:  # some file systems know no locks
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
+            raise
+    try:
+        return os.path.samestat(partial.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:  # that one has just ended
+        return False
+
+
+def _is_closed(stream: TextIO) -> bool:
+    """Whether a stream of the system cannot be written to; see `main`."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return False
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+
+
+@contextmanager
+def _packing(path: Path, ending: str) -> Iterator[IO[bytes]]:
+    if ending == ".gz":
+        with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as stream:
+            yield cast(IO[bytes], stream)
+    elif ending == ".xz":
+        with lzma.open(path, "wb") as stream:
+            yield stream
+    else:
+        with zstandard.open(path, "wb") as stream:
+            yield stream

@@ -1,0 +1,66 @@
+"""How far a translation is, for whoever waits for it."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+EVERY = 30  # seconds from one plain line to the next
+
+Tell = Callable[[float], None]
+"""Told how many lines are done."""
+
+
+@contextmanager
+def show_progress(total: int | None, begun: int = 0, is_shown: bool = True) -> Iterator[Tell]:
+    """A bar on a terminal, elsewhere a plain line now and then if the total is known; some lines are done already."""
+    pace = _Pace(total, begun)
+    if not (is_shown and sys.stderr.isatty()):
+        yield _plain_lines(pace) if is_shown and total is not None else lambda lines: None
+        return
+    columns = (TextColumn("translating"), BarColumn(), TextColumn("{task.fields[status]}"))
+    # No thread that redraws: workers are forked, and one might be forked while it holds a lock.
+    bar = Progress(
+        *columns, console=Console(stderr=True), auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+    )
+    with bar:
+        task = bar.add_task("translating", total=total, completed=begun, status=pace.describe(begun))
+
+        def tell(lines: float) -> None:
+            bar.update(task, completed=lines, status=pace.describe(lines), refresh=True)
+
+        tell(begun)
+        yield tell
+
+
+class _Pace:
+    def __init__(self, total: int | None, begun: int) -> None:
+        self.total = total
+        self.begun = begun
+        self.started = time.monotonic()
+
+    def describe(self, lines: float) -> str:
+        shown = f"{int(lines):,} lines" if self.total is None else f"{int(lines):,} of {self.total:,} lines"
+        rate = (lines - self.begun) / max(time.monotonic() - self.started, 1e-9)
+        if lines <= self.begun:
+            return shown
+        shown += f", {rate:,.1f} a second"
+        if self.total is None:
+            return shown
+        return f"{shown}, {timedelta(seconds=round((self.total - lines) / rate))} left"
+
+
+def _plain_lines(pace: _Pace) -> Tell:
+    last = time.monotonic()
+
+    def tell(lines: float) -> None:
+        nonlocal last
+        if time.monotonic() - last > EVERY:
+            print(f"transduce: {pace.describe(lines)}", file=sys.stderr, flush=True)
+            last = time.monotonic()
+
+    return tell

@@ -1,0 +1,205 @@
+"""Translations that grow chunk by chunk: an interruption loses none that is done, and `--resume` goes on from there."""
+
+import copy
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import msgspec
+
+from transduce import __version__
+from transduce.bundle import EXPORT, find_bundle
+from transduce.cli.decoding import Report
+from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
+from transduce.errors import InputError
+from transduce.files import sync, write_text
+from transduce.inference.shortlist import FILE as SHORTLIST
+
+CHANGES_NOTHING = ("output", "resume", "quiet", "threads", "engine")
+FILES = ("input", "prefix_file", "glossary", "shortlist_file")
+
+
+@dataclass
+class Done:
+    """What PATH.partial.json tells of PATH.partial."""
+
+    task: dict[str, Any]
+    """What is asked for: all that decides the output."""
+    bytes: int = 0
+    """How many of them are whole chunks."""
+    sha256: str = ""
+    """Of these."""
+    report: Report = field(default_factory=Report)
+    """On the lines they stand for."""
+
+
+class Growing(Protocol):
+    """An output to which chunks are added."""
+
+    @property
+    def report(self) -> Report:
+        """On the lines that are done."""
+        ...
+
+    def add(self, text: str, report: Report) -> None:
+        """Write a chunk; the report is on all lines up to its last."""
+        ...
+
+
+@contextmanager
+def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> Iterator[Growing]:
+    """The output of a command with these parameters, begun or, with `resume`, as an interruption has left it.
+
+    Raises InputError where that is not of the same command.
+    """
+    task = task_of(parameters) if is_new_file(path) else None
+    if resume and task is None:
+        raise InputError("--resume goes from a text file to a file: name the text, and with -o the output")
+    if not is_new_file(path):
+        with open_stream(path) as stream:
+            streamed = _Stream(stream)
+            with _told_of(streamed, ""):
+                yield streamed
+        return
+    final = Path(path)
+    with open_partial(final) as file:
+        partial = _Partial(file, final, task, resume)
+        with _told_of(partial, f", in {partial_of(final)}" + ("; add --resume to go on" if task else "")):
+            try:
+                yield partial
+            except BaseException:
+                partial.keep()
+                raise
+        publish(file, final)
+        partial.journal.unlink(missing_ok=True)
+
+
+def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What decides an output: the command's parameters, what is in the files and models that they name, and the
+    program's version; None where the text to translate can be read only once."""
+    if not Path(parameters["input"]).is_file():
+        return None
+    task = {name: value for name, value in parameters.items() if name not in CHANGES_NOTHING}
+    task |= {name: None if task[name] is None else _content(Path(task[name])) for name in FILES}
+    task["model"] = _model(task["model"])
+    task["with_"] = [_model(other) for other in task["with_"] or ()]
+    if task["shortlist"]:
+        task["shortlist"] = _content(find_bundle(Path(parameters["model"])) / SHORTLIST)
+    plain: dict[str, Any] = msgspec.to_builtins(task | {"version": __version__})
+    return plain
+
+
+@contextmanager
+def _told_of(growing: Growing, where: str) -> Iterator[None]:
+    """Add to what stops the command how many lines are done."""
+    try:
+        yield
+    except BaseException as error:
+        if lines := growing.report.lines:
+            error.add_note(f"{lines:,} {'lines are' if lines > 1 else 'line is'} done{where}")
+        raise
+
+
+class _Stream:
+    """Standard output, or another stream that keeps nothing."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.report = Report()  # see Growing
+
+    def add(self, text: str, report: Report) -> None:
+        """See Growing."""
+        self._stream.write(text)
+        self.report = copy.deepcopy(report)
+        self._stream.flush()
+
+
+class _Partial:
+    """A file that gets its name when all is there, and until then a journal beside it."""
+
+    def __init__(self, file: io.BufferedRandom, final: Path, task: dict[str, Any] | None, resume: bool) -> None:
+        self._file = file
+        self._path = partial_of(final)
+        self.journal = self._path.with_name(f"{self._path.name}.json")
+        self._digest = hashlib.sha256()
+        if is_empty(file):
+            self._done = Done(task or {})
+        else:
+            self._done = self._read(task, resume)
+        self._is_resumable = task is not None
+
+    @property
+    def report(self) -> Report:
+        """See Growing."""
+        return self._done.report
+
+    def add(self, text: str, report: Report) -> None:
+        """See Growing."""
+        data = text.encode()
+        self._file.write(data)
+        self._file.flush()
+        self._digest.update(data)
+        self._done = Done(
+            self._done.task, self._done.bytes + len(data), self._digest.hexdigest(), copy.deepcopy(report)
+        )
+        if self._is_resumable:
+            sync(self._path)
+            write_text(self.journal, msgspec.json.encode(self._done).decode())
+
+    def keep(self) -> None:
+        """Leave whole chunks alone, or nothing if there is none."""
+        if self._done.bytes:
+            self._file.truncate(self._done.bytes)
+            return
+        self._path.unlink()
+        self.journal.unlink(missing_ok=True)
+
+    def _read(self, task: dict[str, Any] | None, resume: bool) -> Done:
+        if task is None or not self.journal.exists():
+            raise InputError(f"{self._path} is left of an earlier command; remove it or choose another name")
+        try:
+            done = msgspec.json.decode(self.journal.read_bytes(), type=Done)
+        except msgspec.DecodeError as error:
+            raise InputError(f"{self.journal} is damaged ({error}); remove it and {self._path} to begin anew") from None
+        if not resume:
+            raise InputError(
+                f"{self._path} holds {done.report.lines:,} lines that are done; add --resume to go on from there, or "
+                "remove it to begin anew"
+            )
+        if changed := [name for name in task if task[name] != done.task.get(name)]:
+            raise InputError(
+                f"{self._path} was begun with another {_describe(changed[0], done.task)}; give the same to go on, or "
+                "remove it to begin anew"
+            )
+        self._digest.update(self._file.read(done.bytes))
+        if self._digest.hexdigest() != done.sha256:
+            raise InputError(f"{self._path} has changed since it was left; remove it to begin anew")
+        self._file.seek(done.bytes)
+        self._file.truncate()
+        return done
+
+
+def _describe(name: str, task: Mapping[str, Any]) -> str:
+    """A parameter as the command line has it, with its value where that tells something."""
+    if name in ("model", "input", "version"):
+        return {"model": "model", "input": "input", "version": f"version of Transduce, {task.get(name)}"}[name]
+    shown = "" if name in (*FILES, "with_", "shortlist") else f" ({task.get(name)})"
+    return f"--{name.strip('_').replace('_', '-')}{shown}"
+
+
+def _model(path: str) -> str | None:
+    """What tells a model from others: its description, which has the checksum of every file."""
+    folder = find_bundle(Path(path))
+    return _content(folder / (EXPORT if (folder / EXPORT).exists() else "probe.json"))
+
+
+def _content(path: Path) -> str | None:
+    """A checksum; None for what is no file, which reading it would use up, or is missing."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,237 @@
+"""An interrupted translation: what is done is kept, told of, and gone on with to the same bytes."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transduce.cli import progress, streams
+from transduce.cli.failures import Terminated
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translator
+
+Command = Callable[..., tuple[int, str, str]]
+SHORT = ("--max-ratio", 0, "--max-extra", 3, "--quiet")
+AT_ONCE = 5
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "LINES_AT_ONCE", AT_ONCE)
+
+
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Make a translation stop in its chunk of this number, counted from 0."""
+    translate_chunk = Translator.translate_chunk
+
+    def after(chunks: int, error: BaseException | None = None) -> None:
+        left = chunks
+
+        def stopping(self: Translator, texts: Sequence[str | Request], *rest: Any) -> Any:
+            nonlocal left
+            if left == 0:
+                monkeypatch.setattr(Translator, "translate_chunk", translate_chunk)
+                raise error or KeyboardInterrupt
+            left -= 1
+            return translate_chunk(self, texts, *rest)
+
+        monkeypatch.setattr(Translator, "translate_chunk", stopping)
+
+    yield after
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [((), "out"), ((), "out.gz"), (("--n-best", 3), "out"), (("--json", "--sample", "--seed", 4), "out")],
+)
+def test_an_interrupted_translation_goes_on_to_the_same_bytes(
+    transduce: Command,
+    tiny_run: Path,
+    corpus: Path,
+    tmp_path: Path,
+    interrupt: Callable[..., None],
+    options: tuple[object, ...],
+    name: str,
+) -> None:
+    (tmp_path / "terms").write_text("dog\tFrau\tban\n")
+    command = ("translate", tiny_run, corpus / "test.en", *options, *SHORT, "--glossary", tmp_path / "terms")
+    whole, parts = tmp_path / f"whole-{name}", tmp_path / name
+    assert transduce(*command, "-o", whole)[0] == 0
+    partial = tmp_path / f"{name}.partial"
+    for chunks, lines in ((2, 10), (1, 15)):
+        interrupt(chunks)
+        status, output, errors = transduce(*command, "-o", parts, "--resume")
+        assert (status, output) == (130, "")
+        assert errors == f"transduce: interrupted; {lines} lines are done, in {partial}; add --resume to go on\n"
+        expected = (gzip.decompress(whole.read_bytes()) if name == "out.gz" else whole.read_bytes()).decode()
+        assert expected.startswith(partial.read_text(encoding="utf-8"))
+        assert not parts.exists()
+    assert transduce(*command, "-o", parts, "--resume") == (0, "", "")
+    assert parts.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["terms", name, whole.name])
+
+
+def test_prefixes_and_the_report_go_on_too(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    (tmp_path / "begun").write_text("".join(f"{word}\n" for word in ["Der", "", "Die Frau"] * 5 + ["Die", "Wer"]))
+    command = ("translate", tiny_run, corpus / "test.en", "--prefix-file", tmp_path / "begun", *SHORT[:4])
+    status, _, whole = transduce(*command, "-o", tmp_path / "whole")
+    assert status == 0, whole
+    assert "17 translations were ended at the longest length" in whole
+    interrupt(1)
+    assert transduce(*command, "-o", tmp_path / "out")[0] == 130
+    assert transduce(*command, "-o", tmp_path / "out", "--resume") == (0, "", whole)
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_what_is_interrupted_is_not_lost_by_beginning_anew(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    command = ("translate", tiny_run, corpus / "test.en", *SHORT, "-o", tmp_path / "out")
+    interrupt(1, Terminated())
+    assert transduce(*command)[0] == 143
+    kept = (tmp_path / "out.partial").read_bytes()
+    status, _, errors = transduce(*command)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "out.partial holds 5 lines that are done; add --resume to go on from there, or remove it" in errors
+    assert (tmp_path / "out.partial").read_bytes() == kept
+    (tmp_path / "out.partial").unlink()
+    assert transduce(*command) == (0, "", "")
+    assert not (tmp_path / "out.partial.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("--beam-size", 3), "begun with another --beam-size (4)"),
+        (("--prefix", "Der"), "begun with another --prefix (None)"),
+        (("--glossary", "terms"), "begun with another --glossary"),
+        (("--with", "RUN"), "begun with another --with"),
+        (("--n-best", 2), "begun with another --n-best (1)"),
+        ("input", "begun with another input"),
+        ("model", "begun with another model"),
+        ("version", "begun with another version of Transduce, 0.0.1"),
+        ("partial", "out.partial has changed since it was left"),
+        ("journal", "out.partial.json is damaged"),
+    ],
+)
+def test_only_the_same_command_on_the_same_files_goes_on(
+    transduce: Command,
+    tiny_run: Path,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    interrupt: Callable[..., None],
+    change: str | tuple[object, ...],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("terms").write_text("dog\tFrau\tban\n")
+    Path("in").write_bytes((corpus / "test.en").read_bytes())
+    partial, journal = Path("out.partial"), Path("out.partial.json")
+    interrupt(2)
+    transduce("translate", tiny_run, "in", *SHORT, "-o", "out")
+    model: object = tiny_run
+    options: list[object] = []
+    match change:
+        case "input":
+            Path("in").write_text("Another line.\n" * 17)
+        case "model":
+            model = tiny_run / "checkpoints" / "000020" / "bundle"
+        case "version":
+            journal.write_text(json.dumps(json.loads(journal.read_text()) | {"task": task_of(journal, "0.0.1")}))
+        case "partial":
+            partial.write_bytes(partial.read_bytes().replace(b"e", b"a"))
+        case "journal":
+            journal.write_text("{")
+        case _:
+            options = [tiny_run if option == "RUN" else option for option in change]
+    before = partial.read_bytes()
+    status, output, errors = transduce("translate", model, "in", *SHORT, *options, "-o", "out", "--resume")
+    assert (status, output) == (2, "")
+    assert told in errors
+    assert errors.count("\n") == 1
+    assert partial.read_bytes() == before
+
+
+def task_of(journal: Path, version: str) -> dict[str, Any]:
+    task: dict[str, Any] = json.loads(journal.read_text())["task"]
+    return task | {"version": version}
+
+
+def test_half_a_chunk_that_a_kill_has_left_is_written_again(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    command = ("translate", tiny_run, corpus / "test.en", *SHORT)
+    assert transduce(*command, "-o", tmp_path / "whole")[0] == 0
+    interrupt(2)
+    transduce(*command, "-o", tmp_path / "out")
+    with (tmp_path / "out.partial").open("a") as partial:
+        partial.write("half a li")
+    assert transduce(*command, "-o", tmp_path / "out", "--resume")[0] == 0
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_resume_begins_where_nothing_was_done_and_needs_files(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    command = ("translate", tiny_run, corpus / "test.en", *SHORT, "--resume")
+    interrupt(0)
+    status, _, errors = transduce(*command, "-o", tmp_path / "out")
+    assert (status, errors) == (130, "transduce: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+    assert transduce(*command, "-o", tmp_path / "out")[0] == 0
+    for options in ((), ("-o", "/dev/null")):
+        status, _, errors = transduce(*command, *options)
+        assert (status, errors.count("\n")) == (2, 1)
+        assert "--resume goes from a text file to a file" in errors
+
+
+def test_a_failure_tells_what_is_done_as_well(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    interrupt(3, MemoryError())
+    status, _, errors = transduce("translate", tiny_run, corpus / "test.en", *SHORT, "-o", tmp_path / "out")
+    assert (status, errors.count("\n")) == (1, 1)
+    assert "out of memory" in errors
+    assert f"; 15 lines are done, in {tmp_path / 'out.partial'}; add --resume to go on" in errors
+
+
+def test_input_is_checked_before_the_first_line_is_translated(
+    transduce: Command, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "translate_chunk", None)
+    (tmp_path / "in").write_bytes(b"The dog sleeps.\n" * 17 + b"f\xfcr\n")
+    status, _, errors = transduce("translate", tiny_run, tmp_path / "in", "-o", tmp_path / "out")
+    assert status == 2
+    assert "line 18 is not UTF-8" in errors
+
+
+def test_progress_is_told_now_and_then_unless_it_is_quiet(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", -1)
+    _, _, errors = transduce("translate", tiny_run, corpus / "test.en", *SHORT[:4], "-o", tmp_path / "out")
+    assert "transduce: 5 of 17 lines, " in errors
+    assert " a second, 0:00:" in errors
+    assert "transduce: 17 of 17 lines, " in errors
+    assert transduce("translate", tiny_run, corpus / "test.en", *SHORT, "-o", tmp_path / "quiet")[2] == ""
+
+
+def test_a_terminal_has_a_bar_that_counts_what_was_done_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress.show_progress(40_000, 10_000) as tell:
+        tell(20_000)
+    shown = capsys.readouterr().err
+    assert "10,000 of 40,000 lines" in shown
+    assert "20,000 of 40,000 lines, " in shown
+    assert " a second, 0:00:00 left" in shown
