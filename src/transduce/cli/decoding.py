@@ -64,8 +64,6 @@ def requests_of(
 ) -> Iterator[list[Request]]:
     """Each line but the first ones, whole chunks to skip, with what is asked of its translation; InputError unless a
     file of prefixes has one a line."""
-    if prefix is not None and prefix_file is not None:
-        raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
     prefixes = None if prefix_file is None else read_lines(prefix_file)
     number = 0
     for chunk in chunks:
@@ -88,8 +86,11 @@ def requests_of(
         raise _too_many(prefix_file, number)
 
 
-def check_prefixes(prefix_file: str | None, lines: int | None) -> None:
-    """Raise InputError for a file of more or fewer prefixes than the input has lines, as far as that can be known."""
+def check_prefixes(prefix: str | None, prefix_file: str | None, lines: int | None) -> None:
+    """Raise InputError for both kinds of prefixes, or for more or fewer in a file than the input has lines, if it is
+    known how many there are."""
+    if prefix is not None and prefix_file is not None:
+        raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
     if prefix_file is None or lines is None or (prefixes := count_lines(prefix_file)) is None:
         return
     if prefixes < lines:

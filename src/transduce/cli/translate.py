@@ -116,7 +116,7 @@ def translate(
     entries = read_glossary(glossary, search)
     with growing_output(output, context.params, resume) as out:
         total = count_lines(input)
-        check_prefixes(prefix_file, total)
+        check_prefixes(prefix, prefix_file, total)
         report = copy.deepcopy(out.report)
         requests = requests_of(lines_of(input), prefix, prefix_file, entries, report.lines)
         translator = open_translator(
