@@ -74,9 +74,18 @@ def test_a_hostile_probe_is_one_line(model: Path, name: str) -> None:
     assert words in complaint(model)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"3", b"[" * 100_000, b'{"text": "\xff"}', b'{"scores": [1e999]}', b"\0" * 100]
-)
+ODD = {
+    "nothing": b"",
+    "a list": b"[]",
+    "a number": b"3",
+    "too deep": b"[" * 100_000,
+    "not UTF-8": b'{"text": "\xff"}',
+    "beyond float": b'{"scores": [1e999]}',
+    "zeros": b"\0" * 100,
+}
+
+
+@pytest.mark.parametrize("content", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("name", ["probe.json", "history.json", "config.toml"])
 def test_a_file_of_other_contents_is_named(model: Path, name: str, content: bytes) -> None:
     if name == "probe.json":
