@@ -196,4 +196,4 @@ def test_torchrun_and_processes_must_agree(recipe_file: Path, tmp_path: Path) ->
     process = start(recipe_file, "--processes", 2, "--out", tmp_path / "run", torchrun_started=3)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
-    assert "--processes 2, but torchrun has started 3" in errors
+    assert "2 processes are asked for, but torchrun has started 3" in errors

@@ -1,5 +1,6 @@
 """`transduce train`: from a recipe to a model."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -51,6 +52,7 @@ def train(
     from transduce.cli.model import set_threads
     from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
+    from transduce.training.observers import console_observer
     from transduce.training.signals import Interrupted
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
@@ -58,14 +60,27 @@ def train(
     loaded = experiment.from_words(recipe)
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
+    observers = [] if quiet else [console_observer()]
+
+    def tell(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr)
+
+    def give_up(line: str) -> None:
+        for observer in observers:
+            observer.close()
+        print(f"transduce: {line}", file=sys.stderr, flush=True)
+        os._exit(1)  # the main thread may wait for a process that is no more
+
     try:
-        with beside(sys.argv[1:], processes):
+        with beside([sys.executable, "-m", "transduce", *sys.argv[1:]], processes, give_up):
             result = experiment.train(
                 loaded,
                 run,
                 resume=resume,
                 overwrite=overwrite,
-                progress=not quiet,
+                observers=observers,
+                tell=tell,
                 device=device,
             )
     except Interrupted:

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ from torch import Tensor, distributed, nn
 
 from transduce.devices import find_device
 from transduce.training.gradient_sums import GradientSums
+from transduce.training.launch import ENDED
 
 T = TypeVar("T")
-PATIENCE = timedelta(hours=2)  # the others wait while the first process reads data or validates
+EXCHANGE = timedelta(minutes=30)  # in which all come to an exchange of numbers, as each has about as much to do
+PATIENCE = timedelta(hours=2)  # in which the others wait while the first process reads data or validates
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Processes:
     """Number of this process, from 0."""
     count: int = 1
     gradient_sums: GradientSums | None = None
+    waiting: Callable[[], distributed.ProcessGroup | None] = lambda: None
+    """Those who wait for each other, for as long as it takes: over gloo, which tells at once that one has ended."""
 
     @property
     def is_first(self) -> bool:
@@ -70,7 +75,7 @@ class Processes:
             return make()
         box = [make() if self.is_first else None]
         with _naming_failure():
-            distributed.broadcast_object_list(box)
+            distributed.broadcast_object_list(box, group=self.waiting())
         return box[0]  # type: ignore[return-value]
 
     def gather(self, value: T) -> list[T]:
@@ -79,7 +84,7 @@ class Processes:
             return [value]
         values: list[Any] = [None] * self.count
         with _naming_failure():
-            distributed.all_gather_object(values, value)
+            distributed.all_gather_object(values, value, group=self.waiting())
         return values
 
     @contextmanager
@@ -87,11 +92,11 @@ class Processes:
         """The first process runs the block, then the others: they find in the cache what it built."""
         if self.count > 1 and not self.is_first:
             with _naming_failure():
-                distributed.barrier()
+                distributed.barrier(group=self.waiting())
         yield
         if self.count > 1 and self.is_first:
             with _naming_failure():
-                distributed.barrier()
+                distributed.barrier(group=self.waiting())
 
 
 @contextmanager
@@ -104,13 +109,14 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
     # PyTorch imports it at some time anyway, and its functions keep the group of that moment as their default; but the
     # threads of a group that is kept are never joined, and abort the process if the interpreter ends before them.
     importlib.import_module("torch.distributed.nn.functional")
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=EXCHANGE)
     try:
         rank = distributed.get_rank()
         can_share = device.type == "cpu" and os.environ.get("LOCAL_WORLD_SIZE") == str(count)
-        yield Processes(rank, count, GradientSums(rank, count, can_share))
+        waiting = distributed.new_group(backend="gloo", timeout=PATIENCE)
+        yield Processes(rank, count, GradientSums(rank, count, can_share), weakref.ref(waiting))  # weakly: see above
         with _naming_failure():
-            distributed.barrier()  # none leaves while another still listens to it
+            distributed.barrier(group=waiting)  # none leaves while another still listens to it
     finally:
         distributed.destroy_process_group()
 
@@ -137,7 +143,4 @@ def _naming_failure() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise ConnectionError(
-            "another process of this run has ended; start all of them again with --resume to go on from the last "
-            f"checkpoint ({str(error).splitlines()[0]})"
-        ) from None
+        raise ConnectionError(f"{ENDED} ({str(error).splitlines()[0]})") from None

@@ -3,35 +3,52 @@
 import os
 import socket
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
 from transduce.errors import ConfigError
 from transduce.training.signals import Interrupted
 
+ENDED = "another process of this run has ended; resume the run to go on from the last checkpoint"
 PATIENCE = 60  # seconds in which the others end when the first has
+INTERVAL = 0.5  # seconds between two looks at the others
+GRACE = 10  # seconds in which a process notices by itself that another has ended
+STARTER = "TRANSDUCE_STARTER"
+"""The environment variable that tells a process which one has started it."""
+AS_ASKED = (0, 130)
+"""Statuses of a process that made all updates, or stopped because it was asked to."""
 
 
 @contextmanager
-def beside(arguments: Sequence[str], count: int) -> Iterator[None]:
-    """Run `transduce` with these arguments as processes 1 to count - 1 of a run, of which this process becomes the
-    first; nothing where this is already one of them.
+def beside(command: Sequence[str], count: int, give_up: Callable[[str], object]) -> Iterator[None]:
+    """Run the command as processes 1 to count - 1 of a run, of which this process becomes the first; nothing where
+    this is already one of them.
 
-    All answer to Ctrl-C and SIGTERM as one. What the others say is told only if one of them ends alone.
+    All answer to Ctrl-C and SIGTERM as one. What the others say is told only if one of them ends alone; then all end.
+
+    Args:
+        command: starts a process that comes here too, with the same count.
+        count: of all processes, this one included.
+        give_up: ends this process at once with the line that it is given. It is called from a thread, where another
+            process has ended and this one, which may wait for that one's gradients or be busy, did not notice.
     """
-    if count == 1 or _is_started(count):
+    if count == 1:
         yield
+        return
+    if _is_started(count):
+        with _watch(_starter_has_ended, give_up):
+            yield
         return
     sizes = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     places = {**sizes, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     with tempfile.TemporaryFile() as said:
         others = [
             subprocess.Popen(
-                [sys.executable, "-m", "transduce", *arguments],
-                env={**os.environ, **places, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+                command,
+                env={**os.environ, **places, "RANK": str(rank), "LOCAL_RANK": str(rank), STARTER: str(os.getpid())},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=said,
@@ -39,8 +56,15 @@ def beside(arguments: Sequence[str], count: int) -> Iterator[None]:
             for rank in range(1, count)
         ]
         os.environ.update(places, RANK="0", LOCAL_RANK="0")
+
+        def end_all(line: str) -> None:
+            for other in others:
+                other.kill()
+            give_up(line + _last_line(said))
+
         try:
-            yield
+            with _watch(lambda: any(other.poll() not in (None, *AS_ASKED) for other in others), end_all):
+                yield
         except (Interrupted, ConnectionError) as error:
             _wait(others)
             if isinstance(error, ConnectionError):
@@ -56,11 +80,37 @@ def beside(arguments: Sequence[str], count: int) -> Iterator[None]:
                 del os.environ[name]
 
 
+@contextmanager
+def _watch(has_ended: Callable[[], bool], give_up: Callable[[str], object]) -> Iterator[None]:
+    """Give up where another process has ended and the block has not, after the time that it has to notice by itself."""
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(INTERVAL):
+            if has_ended():
+                if not is_over.wait(GRACE):
+                    give_up(ENDED)
+                return
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _starter_has_ended() -> bool:
+    """Whether the process is gone that started this one; False where that was torchrun, which looks after its own."""
+    return os.environ.get(STARTER, str(os.getppid())) != str(os.getppid())
+
+
 def _is_started(count: int) -> bool:
     """Whether this is one of so many processes already; raises ConfigError if it is one of another number."""
     started = os.environ.get("WORLD_SIZE")
     if started not in (None, str(count)):
-        raise ConfigError(f"--processes {count}, but torchrun has started {started}; leave --processes out")
+        raise ConfigError(f"{count} processes are asked for, but torchrun has started {started}; leave processes out")
     return started is not None
 
 
