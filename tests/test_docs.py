@@ -55,4 +55,4 @@ def test_the_settings_of_the_readmes_recipe_are_settings(tmp_path: Path) -> None
     recipe = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)
     assert recipe
     (tmp_path / "mine.toml").write_text(recipe[1], encoding="utf-8")
-    assert load_recipe(str(tmp_path / "mine.toml")).config.training.updates == 20000
+    assert load_recipe(str(tmp_path / "mine.toml")).config.training.updates == 1200

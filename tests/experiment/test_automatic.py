@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import transduce
+from transduce.cli.main import app, run
 from transduce.config import to_tree
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import Files, Recipe, from_words, load_recipe
@@ -37,18 +38,23 @@ def files(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     return "mine.en", "mine.de"
 
 
-def test_two_files_become_a_translator(files: tuple[str, str]) -> None:
-    told: list[str] = []
-    result = transduce.train(Files(files, TINY), tell=told.append)
-    assert result.run == Path("runs/mine")
-    assert result.test is not None
+def test_two_files_become_a_translator_by_one_command(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(lambda: app(["train", *files, *TINY])) == 0
+    printed, told = capsys.readouterr()
+    assert "the model is in runs/mine/model" in printed
+    assert "test BLEU" in printed
     assert len(transduce.load("runs/mine").translate(["The dog sleeps."])) == 1
-    starts = [line.partition(":")[0].strip() for line in told]
+    lines = told.splitlines()
+    starts = [line.partition(":")[0] for line in lines]
     for choice in ("languages", "data", "cleaning", "held out", "vocabulary", "model", "training", "validation"):
         assert choice in starts
-    assert "languages: from en to de" in told
-    assert "all settings are in runs/mine/experiment.toml, a recipe that you can change and train anew" in told
-    assert any(line.startswith("  left out: 1 whose pair came before") for line in told)
+    assert "languages: from en to de" in lines
+    assert "all settings are in runs/mine/experiment.toml, a recipe that you can change and train anew" in lines
+    assert any(line.startswith("  left out: 1 whose pair came before") for line in lines)
+    estimated = next(number for number, line in enumerate(lines) if " updates of about " in line)
+    assert estimated < next(number for number, line in enumerate(lines) if line.startswith("validation at update"))
 
 
 def test_a_list_of_paths_is_as_good(files: tuple[str, str]) -> None:

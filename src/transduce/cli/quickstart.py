@@ -56,4 +56,4 @@ def quickstart(
     print(f"  echo '{test[-1].source}' | transduce translate {out}")
     print(f"  transduce info {out}")
     print("  transduce train multi30k        (real captions, German to English)")
-    print("  transduce train --help          (your own two files)")
+    print("  transduce train mine.de mine.en (your own two files)")
