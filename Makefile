@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
-	bench-train bench-rnn bench-translate bench-decoding
+	bench-first-hour bench-train bench-rnn bench-translate bench-decoding
 
 setup: .venv/installed
 
@@ -44,6 +44,9 @@ bench-ablation: setup
 
 bench-phrases: setup
 	$(BIN)/python benchmarks/required_phrases.py runs/bench/multi30k-de-en
+
+bench-first-hour: setup
+	$(BIN)/python benchmarks/first_hour.py --out runs/bench/first-hour
 
 bench-attention: setup
 	$(BIN)/python benchmarks/attention_compared.py --out runs/bench/attention

@@ -128,9 +128,13 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
         """Begin a pass."""
         only_letters = normalizers.Replace(Regex(r"\P{L}"), "")
         without_others = _letters_not_of(self.scripts)
+        takes_ascii = "Latin" in self.scripts  # whose letters are all of ASCII's: most text is decided at once
 
         def keeps(pair: SentencePair) -> bool:
-            letters = only_letters.normalize_str(getattr(pair, self.side))
+            text = getattr(pair, self.side)
+            if takes_ascii and text.isascii():
+                return True
+            letters = only_letters.normalize_str(text)
             return len(without_others.normalize_str(letters)) >= self.least * len(letters)
 
         return keeps
