@@ -25,7 +25,10 @@ TINY = (
     "batching.target_tokens=128",
     "search.size=1",
 )
-MACHINE = Machine("cpu", 1e11)
+
+
+def processor() -> Machine:
+    return Machine("cpu", 1e11)
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def test_a_list_of_paths_is_as_good(files: tuple[str, str]) -> None:
 
 
 def test_the_recipe_beside_the_run_repeats_the_split_and_the_settings(files: tuple[str, str]) -> None:
-    recipe = recipe_for(Files(files, TINY), machine=MACHINE)
+    recipe = recipe_for(Files(files, TINY), machine=processor)
     transduce.train(recipe)
     again = load_recipe("runs/mine/experiment.toml")
     before, after = (open_splits(each.config.data, each.folder) for each in (recipe, again))
@@ -78,7 +81,7 @@ def test_the_recipe_beside_the_run_repeats_the_split_and_the_settings(files: tup
 
 
 def test_a_resumed_run_keeps_what_was_chosen_whatever_the_machine_does_now(files: tuple[str, str]) -> None:
-    begun = recipe_for(Files(files, TINY), machine=MACHINE)
+    begun = recipe_for(Files(files, TINY), machine=processor)
     transduce.train(begun)
     longer = Files(files, ("training.updates=15",))
     result = transduce.train(longer, resume=True)
@@ -105,7 +108,7 @@ def test_one_file_of_pairs_is_enough(files: tuple[str, str], name: str) -> None:
     sides = [Path(file).read_text(encoding="utf-8").splitlines() for file in files]
     text = "".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)).encode()
     Path(name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-    recipe = recipe_for(Files((name,)), machine=MACHINE)
+    recipe = recipe_for(Files((name,)), machine=processor)
     assert (recipe.name, recipe.config.data.source, recipe.config.data.target) == ("pairs.en-de", "en", "de")
     assert recipe.config.data.train == name
     assert list(open_splits(recipe.config.data, recipe.folder).validation)
@@ -138,10 +141,10 @@ def test_files_with_too_little_in_them_say_how_much_is_left(tmp_path: Path) -> N
     pairs = tmp_path / "few.tsv"
     pairs.write_text("".join(f"Satz {n}\tsentence {n}\n" for n in range(7)) + "gleich\tgleich\n")
     with pytest.raises(DataError, match=r"7 of 8 sentence pairs are left after cleaning, too few"):
-        recipe_for(Files((str(pairs),)), machine=MACHINE)
+        recipe_for(Files((str(pairs),)), machine=processor)
     pairs.write_text("")
     with pytest.raises(DataError, match="no sentence pairs"):
-        recipe_for(Files((str(pairs),)), machine=MACHINE)
+        recipe_for(Files((str(pairs),)), machine=processor)
 
 
 def test_measuring_the_machine_moves_no_random_generator() -> None:

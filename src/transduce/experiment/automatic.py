@@ -77,18 +77,16 @@ def from_words(words: Sequence[str]) -> Recipe | Files:
 def recipe_for(
     files: Files,
     run: Path | None = None,
-    device: torch.device | None = None,
     tell: Callable[[str], None] = lambda line: None,
-    machine: Machine | None = None,
+    machine: Callable[[], Machine] = lambda: measure_machine(torch.device("cpu")),
 ) -> Recipe:
     """Settings for two line-aligned files, or one .tsv or .jsonl of pairs, that fit the data and the machine.
 
     Args:
         files: with paths from the working folder.
         run: where a run that is to be gone on with may stand: its settings are then taken as they are.
-        device: where the model will train; the processor unless given.
         tell: is given a line for each choice.
-        machine: how fast that is; measured unless given.
+        machine: measures what will train; this processor unless given.
 
     Raises DataError for files that cannot be read or hold too little, ConfigError for settings that do not fit.
     """
@@ -105,8 +103,7 @@ def recipe_for(
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = parallel_files(files.paths, settings.columns)
     cleaning, kept, most_subwords = _look_at(corpus, settings, tell)
-    machine = machine or measure_machine(device or torch.device("cpu"))
-    chosen = choose(kept, most_subwords, machine, wanted)
+    chosen = choose(kept, most_subwords, machine(), wanted)
     for reason in chosen.reasons:
         tell(reason)
     tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}

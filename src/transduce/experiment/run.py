@@ -18,6 +18,7 @@ from transduce.errors import CheckpointError, ConfigError
 from transduce.evaluation.metrics import score_bleu
 from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
+from transduce.experiment.machine import measure_machine
 from transduce.experiment.preparation import Prepared, prepare
 from transduce.experiment.recipe import (
     SETTINGS_FILE,
@@ -113,21 +114,21 @@ def train(
     ):
         watching = observers if bar is None else [bar, *observers]
         tell = tell if processes.is_first else _say_nothing
-        chosen = _choose(meant, run, start, processes, place, tell) if isinstance(meant, Files) else meant
-        return _train(chosen, run, start, processes, watching, tell, place)
+        if isinstance(meant, Files):
+            files = meant
+            meant = processes.from_first(lambda: _choose(files, run, start, place, processes, tell))
+        return _train(meant, run, start, processes, watching, tell, place)
 
 
 def _choose(
-    files: Files, run: Path, start: Start, processes: Processes, device: torch.device, tell: Callable[[str], None]
+    files: Files, run: Path, start: Start, device: torch.device, processes: Processes, tell: Callable[[str], None]
 ) -> Recipe:
     """The settings for files, or those that a run on them which is gone on with was begun with."""
     if start == "new":
         _check_is_new(run)
-
-    def choose() -> Recipe:
-        return recipe_for(files, run if start == "resume" else None, device, tell)
-
-    recipe = processes.from_first(choose)
+    recipe = recipe_for(
+        files, run if start == "resume" else None, tell, lambda: measure_machine(device, processes.count)
+    )
     tell(f"all settings are in {run / SETTINGS_FILE}, a recipe that you can change and train anew")
     return recipe
 
