@@ -3,7 +3,7 @@
     python benchmarks/first_hour.py --out runs/bench/first-hour
 
 Three sets: 3,000 captions English to French among a fifth more lines of dirt, all captions German to English, and
-sentences of Tatoeba English to German. BLEU is on test_2016_flickr, or on the part of Tatoeba that was drawn to test on.
+sentences of Tatoeba English to German. BLEU is on test_2016_flickr, or on the part of Tatoeba drawn to test on.
 About half an hour for each of the six trainings on two cores. What is finished is not done again.
 """
 
@@ -74,9 +74,8 @@ def main() -> None:
 def measure(name: str, out: Path) -> tuple[Trained, Trained]:
     """Both trainings of a set."""
     files = SETS[name](out / "data" / name)
-    test = (
-        None if name == "tatoeba" else list(open_split("multi30k", "test_2016_flickr", *(f.suffix[1:] for f in files)))
-    )
+    source, target = (file.suffix[1:] for file in files)
+    test = None if name == "tatoeba" else list(open_split("multi30k", "test_2016_flickr", source, target))
     run = out / f"{name}-chosen"
     chosen = train(Files(tuple(map(str, files))), run, test)
     recipe = tuned_recipe(name, run)
