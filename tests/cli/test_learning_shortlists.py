@@ -80,7 +80,10 @@ def test_what_cannot_be_learned_or_used_is_one_line_and_exit_2(
         (("shortlist", run, "--source", source, "--target", source, "--pairs", source), "or none of them"),
         (("shortlist", run, "--out", tmp_path / "there"), "there exists; remove it or choose another file"),
         (("shortlist", run, "--out", tmp_path / "no" / "where"), "where: its folder does not exist"),
-        (("shortlist", elsewhere), "stands in no run, whose training data could be learned from; give --source"),
+        (
+            ("shortlist", elsewhere),
+            "stands in no run, whose training data could be learned from; give source and target, or pairs",
+        ),
         (("shortlist", tmp_path / "exported"), "give the model that was exported"),
         (("translate", run, source, "--shortlist"), "no such shortlist; learn one with: transduce shortlist"),
         (("evaluate", run, "--source", source, "--reference", source, "--shortlist"), "no such shortlist"),

@@ -98,7 +98,7 @@ def test_a_run_that_exists_is_told_of_before_anything_is_read(files: tuple[str, 
     Path("runs/mine").mkdir(parents=True)
     Path("runs/mine/experiment.toml").write_text("")
     told: list[str] = []
-    with pytest.raises(ConfigError, match="exists; add --resume"):
+    with pytest.raises(ConfigError, match="exists; go on with it"):
         transduce.train(Files(files), tell=told.append)
     assert told == []
 

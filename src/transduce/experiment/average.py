@@ -46,7 +46,7 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     """
     out = out or run / "average"
     if out.exists():
-        raise InputError(f"{out} exists; remove it or choose another folder with --out")
+        raise InputError(f"{out} exists; remove it or choose another folder (out)")
     chosen = _choose_checkpoints(run, last, best)
     settings = run / "experiment.toml"
     config = convert(read_toml(settings), ExperimentConfig, str(settings))

@@ -17,6 +17,7 @@ from transduce.data.batching import TrainingData
 from transduce.errors import CheckpointError, ConfigError
 from transduce.evaluation.metrics import score_bleu
 from transduce.experiment.automatic import Files, files_of, recipe_for
+from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.machine import measure_machine
 from transduce.experiment.preparation import Prepared, prepare
@@ -254,7 +255,7 @@ def _alone_in(run: Path) -> Iterator[None]:
             stack.enter_context(locked(run, wait=False))
         except BlockingIOError:
             raise ConfigError(
-                f"another process is training in {run}; wait until it has ended, or choose another folder with --out"
+                f"another process is training in {run}; wait until it has ended, or choose another folder (out)"
             ) from None
         try:
             yield
@@ -276,7 +277,7 @@ def _is_taken(run: Path) -> bool:
 
 def _check_is_new(run: Path) -> None:
     if _is_taken(run):
-        raise ConfigError(f"{run} exists; resume the run, overwrite it, or choose another folder")
+        raise ConfigError(f"{run} exists; go on with it (resume), write over it (overwrite), or choose another folder (out)")
 
 
 def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
@@ -309,7 +310,7 @@ def _remove(run: Path) -> None:
     """Remove what a run, or an average of it, has written, last what says that it is one; other files stay."""
     for name in ("model", "average", "checkpoints", "tensorboard"):
         shutil.rmtree(run / name, ignore_errors=True)
-    for name in ("best.json", "log.jsonl", "curves.png", SETTINGS_FILE):
+    for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, SETTINGS_FILE):
         (run / name).unlink(missing_ok=True)
 
 

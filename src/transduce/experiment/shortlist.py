@@ -96,7 +96,7 @@ def learn_shortlist(
     bundle = ModelBundle.load(model)
     out = out or find_bundle(model) / FILE
     if out.exists():
-        raise InputError(f"{out} exists; remove it or choose another file with --out")
+        raise InputError(f"{out} exists; remove it or choose another file (out)")
     if not out.parent.is_dir():
         raise InputError(f"{out}: its folder does not exist")
     tokenizers, validation = bundle.tokenizers, None
@@ -127,8 +127,7 @@ def _stores_of_run(
     recipe = recipe_of(model)
     if recipe is None:
         raise InputError(
-            f"{model} stands in no run, whose training data could be learned from; give --source and --target, or "
-            "--pairs"
+            f"{model} stands in no run, whose training data could be learned from; give source and target, or pairs"
         )
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))

@@ -67,7 +67,7 @@ def find_runs(folder: Path) -> list[RunSummary]:
     """The runs in a folder and below, by name; raises InputError where there is no such folder."""
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: no such folder; runs are kept in 'runs' unless `transduce train --out` says otherwise"
+            f"{folder}: no such folder; a run is kept in 'runs' unless another folder was named when it began"
         )
     return [summarize_run(path.parent) for path in sorted(folder.rglob("experiment.toml"))]
 

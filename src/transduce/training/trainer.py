@@ -379,7 +379,7 @@ class Trainer:
         if not all(math.isfinite(float(value)) for value in values):
             raise FloatingPointError(
                 f"the loss or its gradient is not finite at update {self.position.update}; lower "
-                "optimizer.learning_rate or lengthen its warm-up, then go on from the last checkpoint with --resume"
+                "optimizer.learning_rate or lengthen its warm-up, then resume the run from its last checkpoint"
             )
 
     def _new_tally(self) -> _Tally:
