@@ -9,26 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 
-from transduce.cli.main import main
+from transduce.cli.main import app, main
 
 Command = Callable[..., tuple[int, str, str]]
-VERBS = (
-    "quickstart",
-    "recipes",
-    "data",
-    "train",
-    "sweep",
-    "translate",
-    "score",
-    "evaluate",
-    "compare",
-    "info",
-    "export",
-    "average",
-    "runs",
-    "shortlist",
-)
+VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
 def in_a_process(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -138,6 +124,13 @@ def test_an_existing_output_is_not_written_over(
     status, _, errors = transduce("translate", tiny_run, corpus / "test.en", "-o", output)
     assert (status, output.read_text()) == (2, "mine")
     assert "exists" in errors
+
+
+def test_a_verb_that_writes_is_told_where_by_any_of_the_options_names() -> None:
+    named = {verb: [p.opts for p in VERBS[verb].params if {"--out", "--output", "-o"} & set(p.opts)] for verb in VERBS}
+    writing = {verb: names for verb, names in named.items() if names}
+    assert set(writing) >= {"quickstart", "train", "average", "translate", "score", "evaluate", "shortlist", "export"}
+    assert all(names == [["--output", "-o", "--out"]] for names in writing.values())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Json, ranged
+from transduce.cli.options import OUTPUT, Json, ranged
 from transduce.ranges import PositiveInt
 
 
@@ -15,7 +15,7 @@ def average(
         int | None, ranged(PositiveInt, "Average so many of the newest checkpoints; all unless given")
     ] = None,
     best: Annotated[int | None, ranged(PositiveInt, "Average so many of best validation")] = None,
-    out: Annotated[Path | None, typer.Option(help="The model's folder; RUN/average unless given.")] = None,
+    out: Annotated[Path | None, typer.Option(*OUTPUT, help="The model's folder; RUN/average unless given.")] = None,
     json: Json = False,
 ) -> None:
     """Average the weights of a run's checkpoints, which often beats each of them.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transduce.cli.options import (
+    OUTPUT,
     BeamSize,
     DatasetName,
     Device,
@@ -38,9 +39,7 @@ def evaluate(
     dataset: DatasetName = None,
     split: Split = None,
     direction: Direction = None,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Also write the model's translations here.")
-    ] = None,
+    output: Annotated[str | None, typer.Option(*OUTPUT, help="Also write the model's translations here.")] = None,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from transduce.cli.options import Json, Model, Threads
+from transduce.cli.options import OUTPUT, Json, Model, Threads
 
 
 def export(
     model: Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", show_default=False)],
+    output: Annotated[Path, typer.Option(*OUTPUT, help="The folder to write.", show_default=False)],
     to: Annotated[Literal["ctranslate2"], typer.Option(help="What will run it.")] = "ctranslate2",
     quantization: Annotated[
         Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"],

@@ -26,6 +26,8 @@ def _checked(number: Number) -> Callable[..., Any]:
     return check
 
 
+OUTPUT = ("--output", "-o", "--out")
+"""Names of the option that says where a verb writes, be it a file or a folder."""
 Device = Annotated[
     str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
 ]

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Json, Quiet, Threads
+from transduce.cli.options import OUTPUT, Json, Quiet, Threads
 
 SHOWN = 5
 
 
 def quickstart(
-    out: Annotated[Path, typer.Option(help="The run's folder.")] = Path("runs/quickstart"),
+    out: Annotated[Path, typer.Option(*OUTPUT, help="The run's folder.")] = Path("runs/quickstart"),
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Device, InferencePrecision, Json, Model, Quiet, Threads
+from transduce.cli.options import OUTPUT, Device, InferencePrecision, Json, Model, Quiet, Threads
 from transduce.errors import InputError
 
 
@@ -14,7 +14,7 @@ def score(
     source: Annotated[str | None, typer.Option(help="Text that was translated, one sentence a line.")] = None,
     target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")] = "-",
+    output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
     device: Device = "auto",
     threads: Threads = None,
     precision: InferencePrecision = "float32",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import Json, Model, Quiet, ranged
+from transduce.cli.options import OUTPUT, Json, Model, Quiet, ranged
 from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def shortlist(
         int, ranged(PositiveInt, "Learn from so many pairs at most, spread evenly over all there are")
     ] = 100_000,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; shortlist.safetensors in the model's folder unless given.")
+        Path | None,
+        typer.Option(*OUTPUT, help="The file to write; shortlist.safetensors in the model's folder unless given."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import Device, Json, Quiet, Threads, ranged
+from transduce.cli.options import OUTPUT, Device, Json, Quiet, Threads, ranged
 from transduce.ranges import Iterations
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ def sweep(
     ],
     seeds: Annotated[int, ranged(Iterations, "Seeds of each combination, from 1 on")] = 1,
     metric: Annotated[str, typer.Option(help="What is told of the test set.")] = "bleu",
-    out: Annotated[Path | None, typer.Option(help="The folder of all runs (default: runs/RECIPE-sweep).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(*OUTPUT, help="The folder of all runs (default: runs/RECIPE-sweep).")
+    ] = None,
     device: Device = "auto",
     threads: Threads = None,
     json: Json = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import Device, Json, Quiet, ranged
+from transduce.cli.options import OUTPUT, Device, Json, Quiet, ranged
 from transduce.ranges import Processes, Threads
 
 
@@ -23,7 +23,7 @@ def train(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="The run's folder (default: runs/NAME, or where RECIPE is a run's folder, that)."),
+        typer.Option(*OUTPUT, help="The run's folder (default: runs/NAME, or where RECIPE is a run's folder, that)."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")

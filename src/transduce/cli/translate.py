@@ -9,6 +9,7 @@ import typer
 
 from transduce import ranges
 from transduce.cli.options import (
+    OUTPUT,
     BeamSize,
     Device,
     Engine,
@@ -33,8 +34,7 @@ def translate(
     model: Model,
     input: Annotated[str, typer.Argument(help="A text file, .gz, .xz and .zst too; - is standard input.")] = "-",
     output: Annotated[
-        str,
-        typer.Option("--output", "-o", help="A new file, .gz, .xz and .zst compressed; - is standard output."),
+        str, typer.Option(*OUTPUT, help="A new file, .gz, .xz and .zst compressed; - is standard output.")
     ] = "-",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where the same command was interrupted, if it was.")

@@ -277,7 +277,9 @@ def _is_taken(run: Path) -> bool:
 
 def _check_is_new(run: Path) -> None:
     if _is_taken(run):
-        raise ConfigError(f"{run} exists; go on with it (resume), write over it (overwrite), or choose another folder (out)")
+        raise ConfigError(
+            f"{run} exists; go on with it (resume), write over it (overwrite), or choose another folder (out)"
+        )
 
 
 def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
