@@ -142,6 +142,8 @@ def test_files_with_too_little_in_them_say_how_much_is_left(tmp_path: Path) -> N
     pairs.write_text("".join(f"Satz {n}\tsentence {n}\n" for n in range(7)) + "gleich\tgleich\n")
     with pytest.raises(DataError, match=r"7 of 8 sentence pairs are left after cleaning, too few"):
         recipe_for(Files((str(pairs),)), machine=processor)
+    with pytest.raises(DataError, match=r"8 of 8 sentence pairs are left"):
+        recipe_for(Files((str(pairs),), ("data.cleaning=[]",)), machine=processor)
     pairs.write_text("")
     with pytest.raises(DataError, match="no sentence pairs"):
         recipe_for(Files((str(pairs),)), machine=processor)

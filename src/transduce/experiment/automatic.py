@@ -12,7 +12,7 @@ from transduce.errors import ConfigError, DataError
 from transduce.experiment.choices import choose, choose_cleaning
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, ExperimentConfig, Recipe, change, load_recipe, recipes
-from transduce.text.cleaning import selecting_filters
+from transduce.text.cleaning import Step, selecting_filters
 from transduce.text.corpus import ParallelCorpus
 from transduce.text.datasets import DataConfig
 from transduce.text.facts import CorpusFacts, describe_pairs, sample_pairs
@@ -102,7 +102,8 @@ def recipe_for(
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = parallel_files(files.paths, settings.columns)
-    cleaning, kept, most_subwords = _look_at(corpus, settings, tell)
+    asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
+    cleaning, kept, most_subwords = _look_at(corpus, asked, tell)
     chosen = choose(kept, most_subwords, machine(), wanted)
     for reason in chosen.reasons:
         tell(reason)
@@ -111,24 +112,23 @@ def recipe_for(
 
 
 def _look_at(
-    corpus: ParallelCorpus, settings: DataConfig, tell: Callable[[str], None]
+    corpus: ParallelCorpus, asked: Sequence[Step] | None, tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], CorpusFacts, int | None]:
-    """Settings that clean a corpus, what is left of it, and how many subwords a short one yields."""
+    """Settings that clean a corpus unless other steps are asked for, what is left of it, and how many subwords a short
+    one yields."""
     pairs, sample = sample_pairs(corpus)
     if not sample:
         raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")
     facts = describe_pairs(sample, pairs)
     tell(f"data: {pairs:,} pairs, {facts.source.words:,} and {facts.target.words:,} running words")
-    cleaning = choose_cleaning(sample, facts)
-    if settings.cleaning:
-        tables: dict[str, Any] = {}
-        steps = settings.cleaning
-    else:
+    tables: dict[str, Any] = {}
+    if asked is None:
+        cleaning = choose_cleaning(sample, facts)
         tables = cleaning.tables["data"]
-        steps = convert({"train": "", **tables}, DataConfig, "data").cleaning
+        asked = convert({"train": "", **tables}, DataConfig, "data").cleaning
         for reason in cleaning.reasons:
             tell(reason)
-    left = list(ParallelCorpus.of_pairs(corpus.name, sample).filtered(selecting_filters(steps)))
+    left = list(ParallelCorpus.of_pairs(corpus.name, sample).filtered(selecting_filters(asked)))
     if len(left) < LEAST_PAIRS:
         raise DataError(
             f"{corpus.name}: {len(left):,} of {pairs:,} sentence pairs are left after cleaning, too few to learn from; "

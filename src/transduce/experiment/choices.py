@@ -87,16 +87,12 @@ def _choose_parts(kept: CorpusFacts, wanted: Mapping[str, Any]) -> Choice:
     if "validation" in wanted:
         return Choice({"data": {}})
     share = default_share(kept.pairs)
-    held_out = round(share * kept.pairs)
-    if "test" in wanted:
-        return Choice(
-            {"data": {"validation_share": share}},
-            [f"held out: about {held_out:,} pairs to validate on, never trained on"],
-        )
-    return Choice(
-        {"data": {"validation_share": share, "test_share": share}},
-        [f"held out: about {held_out:,} pairs to validate on and as many to test on, never trained on"],
-    )
+    shares = {"validation_share": wanted.get("validation_share", share)}
+    if "test" not in wanted:
+        shares["test_share"] = wanted.get("test_share", share)
+    to_validate, *to_test = (f"{round(part * kept.pairs):,} pairs" for part in shares.values())
+    and_test = f" and {to_test[0]} to test on" if to_test else ""
+    return Choice({"data": shares}, [f"held out: about {to_validate} to validate on{and_test}, never trained on"])
 
 
 def _choose_tokenizer(
@@ -107,7 +103,7 @@ def _choose_tokenizer(
     if {"kind", "size", "file", "source", "target"} & wanted.keys():
         return Choice({"tokenizer": {**table, **wanted}})
     exponent = 0.45 if kept.words < KNOWN_WORDS else 0.15
-    most = 16_000 if machine.kind == "cpu" else 32_000
+    most = 10_000 if machine.kind == "cpu" else 32_000
     size = min(100 * round(80 * (kept.words / KNOWN_WORDS) ** exponent), most)
     if most_subwords is not None and size > 0.8 * most_subwords:
         return Choice(
