@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ctranslate2
 import msgspec
 import pytest
 import torch
+from tokenizers import Tokenizer as Backend
 
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, InputError
@@ -20,7 +22,7 @@ from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
-from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.verification import checksums
 
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 90}
@@ -67,6 +69,29 @@ def test_greedy_outputs_and_their_scores_are_the_models(config: ModelConfig, sav
     export = export_ctranslate2(save(config), tmp_path / "exported")
     assert export.parity.identical == export.parity.sentences == export_room.SAMPLES
     assert export.parity.largest_difference < 1e-3
+
+
+@pytest.mark.parametrize("source_end", ["<eos>", "</s>"])
+def test_plain_ctranslate2_needs_no_end_token_by_hand(
+    source_end: str, tiny_run: Path, save: Save, tmp_path: Path, corpus: Path
+) -> None:
+    bundle = ModelBundle.load(save(CONFIGS["rotary"]))
+    renamed = bundle.tokenizers.source.backend.to_str().replace('"<eos>"', f'"{source_end}"')
+    source = Tokenizer(Backend.from_str(renamed))
+    assert source.pieces([source.eos]) == [source_end]
+    bundle = replace(bundle, tokenizers=Tokenizers(source, bundle.tokenizers.target))
+    bundle.save(tmp_path / "model", [("The dog sleeps.", "Der Hund schläft.")])
+    export_ctranslate2(tmp_path / "model", tmp_path / "exported")
+    lines = (corpus / "test.en").read_text(encoding="utf-8").splitlines()
+    expected = Translator(bundle).translate(lines, Beam(size=1, allow_unknown=True, max_ratio=0, max_extra=20))
+    by_hand = [] if source_end == "<eos>" else [source_end]  # told by docs/export.md
+    pieces = [[*source.pieces(source.encode(line)), *by_hand] for line in lines]
+    results = ctranslate2.Translator(str(tmp_path / "exported")).translate_batch(
+        pieces, beam_size=1, max_decoding_length=19
+    )
+    target_ids = bundle.tokenizers.target.backend.token_to_id
+    found = [[target_ids(piece) for piece in result.hypotheses[0]] for result in results]
+    assert [bundle.tokenizers.target.decode(ids) for ids in found] == [one.text for one in expected]
 
 
 @pytest.mark.parametrize("quantization", ["int8", "int16", "float16", "bfloat16"])
@@ -137,7 +162,7 @@ def test_without_the_library_one_line_says_how_to_install_it(
     save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(InputError, match=r"pip install 'transduce\[export\]'"):
+    with pytest.raises(InputError, match=r"pip install ctranslate2, or pip install '\.\[export\]'"):
         export_ctranslate2(save(CONFIGS["rotary"]), tmp_path / "exported")
 
 
@@ -149,9 +174,10 @@ def test_a_damaged_export_is_named(save: Save, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"model\.bin is not as it was saved"):
         ExportedModel.load(folder)
     facts = msgspec.json.decode((folder / "export.json").read_bytes())
-    (folder / "export.json").write_bytes(msgspec.json.encode(facts | {"format": 99}))
-    with pytest.raises(CheckpointError, match="has format 99"):
-        ExportedModel.load(folder)
+    for other in (1, 99):
+        (folder / "export.json").write_bytes(msgspec.json.encode(facts | {"format": other}))
+        with pytest.raises(CheckpointError, match=f"has format {other}, .* export the model again"):
+            ExportedModel.load(folder)
     (folder / "export.json").write_text("{}", encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"export\.json is damaged"):
         ExportedModel.load(folder)

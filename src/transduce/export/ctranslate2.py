@@ -11,7 +11,12 @@ from transduce.bundle import EXPORT, ModelBundle, find_bundle
 from transduce.errors import CheckpointError, InputError
 from transduce.export.ctranslate2_weights import make_specification
 from transduce.files import new_folder
-from transduce.inference.ctranslate2_engine import CTranslate2Engine, require_ctranslate2, vocabulary_of
+from transduce.inference.ctranslate2_engine import (
+    CTranslate2Engine,
+    adds_source_end,
+    require_ctranslate2,
+    vocabulary_of,
+)
 from transduce.inference.engines import Engine, PyTorchEngine
 from transduce.inference.exported import FORMAT, Export, Parity, Quantization
 from transduce.inference.requests import Piece, Wishes
@@ -105,6 +110,7 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
     names = specification.config
     names.unk_token, names.bos_token, names.eos_token = target.pieces([target.unknown, target.bos, target.eos])
     names.decoder_start_token = names.bos_token
+    names.add_source_eos = adds_source_end(bundle.tokenizers)
     names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_attention.norm.eps  # type: ignore[union-attr,index]
     specification.validate()
     specification.optimize(quantization=quantization)

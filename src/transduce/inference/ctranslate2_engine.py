@@ -31,7 +31,8 @@ def require_ctranslate2() -> Any:
         import ctranslate2
     except ImportError:
         raise InputError(
-            "this needs CTranslate2, which is not installed; install it with: pip install 'transduce[export]'"
+            "this needs CTranslate2, which is not installed; install it with: pip install ctranslate2, or pip install "
+            "'.[export]' in the folder of Transduce"
         ) from None
     return ctranslate2
 
@@ -39,6 +40,12 @@ def require_ctranslate2() -> Any:
 def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
     """The pieces of a tokenizer by id, which CTranslate2 reads and writes instead of ids."""
     return tokenizer.pieces(range(len(tokenizer)))
+
+
+def adds_source_end(tokenizers: Tokenizers) -> bool:
+    """Whether an exported folder lets CTranslate2 end sources: it can by a token of the same name on both sides."""
+    source, target = tokenizers.source, tokenizers.target
+    return source.pieces([source.eos]) == target.pieces([target.eos])
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,7 @@ class CTranslate2Engine:
         self.unknown = tokenizers.target.unknown
         self.source_pieces = vocabulary_of(tokenizers.source)
         self.target_pieces = vocabulary_of(tokenizers.target)
+        self.source_end = [] if adds_source_end(tokenizers) else [self.source_pieces[tokenizers.source.eos]]
         self.target_ids = {piece: token for token, piece in enumerate(self.target_pieces)}
         try:
             self.translator = library.Translator(
@@ -100,10 +108,9 @@ class CTranslate2Engine:
     def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
         """See Engine; of searches it knows the plain beam, and pieces may ask for nothing."""
         beam = _plain_beam(pieces, search)
-        sources = [
-            [self.source_pieces[token] for token in (*piece.source, self.special.source_eos)] for piece in pieces
-        ]
-        limits = limits_for(beam, torch.tensor([len(source) for source in sources]), self.longest)
+        sources = [[*(self.source_pieces[token] for token in piece.source), *self.source_end] for piece in pieces]
+        lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
+        limits = limits_for(beam, lengths, self.longest)
         longest = limits.longest.tolist()
         found = self._search(sources, beam, limits.shortest.tolist(), longest)
         scored = self._score(sources, found)

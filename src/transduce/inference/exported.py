@@ -24,7 +24,7 @@ from transduce.errors import CheckpointError
 from transduce.text.tokenizer import Tokenizers
 from transduce.verification import check_unchanged, read_json
 
-FORMAT = 1
+FORMAT = 2  # in 1, whoever ran the folder had to add the end token to each source
 
 Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
 
@@ -104,10 +104,10 @@ def _read_export(folder: Path) -> Export:
     path = folder / EXPORT
     found = read_json(path, dict[str, Any])
     try:
-        if found["format"] > FORMAT:
+        if found["format"] != FORMAT:
             raise CheckpointError(
-                f"{path} has format {found['format']}, but this Transduce reads up to {FORMAT}; install a newer "
-                "Transduce, or export again"
+                f"{path} has format {found['format']}, but this Transduce reads {FORMAT}; export the model again, or "
+                "install the Transduce that wrote it"
             )
         return msgspec.convert(found, Export)
     except (msgspec.ValidationError, KeyError, TypeError) as error:

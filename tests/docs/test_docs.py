@@ -1,0 +1,39 @@
+"""Documentation says what the program does."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pages import PAGES, ROOT, inline_commands
+
+from transduce.cli.main import app, run
+
+
+def test_the_settings_page_is_the_code() -> None:
+    made = subprocess.run([sys.executable, ROOT / "docs/make_settings.py"], capture_output=True, text=True, check=True)
+    assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == made.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_of_a_command_in_a_sentence_exists(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for command in inline_commands(page):
+        words = command.split()
+        verbs = words[1:3] if words[1] == "data" else words[1:2]
+        run(lambda verbs=verbs: app([*verbs, "--help"]))  # type: ignore[misc]
+        text = capsys.readouterr().out
+        assert text, command
+        for word in words[2:]:
+            if word.startswith("-"):
+                assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text), command
