@@ -60,7 +60,7 @@ def evaluate(
 
     Outputs that are there already, by whatever made them, are scored as they are: give their file instead of a model.
 
-    Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split 2013`
+    Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split newstest2013`
     """
     import msgspec
 

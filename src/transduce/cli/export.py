@@ -14,7 +14,9 @@ def export(
     to: Annotated[Literal["ctranslate2"], typer.Option(help="What will run it.")] = "ctranslate2",
     quantization: Annotated[
         Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"],
-        typer.Option(help="How weights are stored: int8 is a quarter as large, and faster on a processor."),
+        typer.Option(
+            help="How weights are stored: int8 is a quarter as large; how fast it is depends on the processor."
+        ),
     ] = "float32",
     sentences: Annotated[
         str | None, typer.Option(help="Text to compare both models on, a sentence a line; samples of its own if none.")

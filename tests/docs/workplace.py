@@ -1,0 +1,299 @@
+"""A folder in which documented examples run: small files and runs under the names that the pages use."""
+
+import argparse
+import gzip
+import io
+import re
+import runpy
+import shlex
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+import typer
+from pages import ROOT, Example
+
+from transduce.cli.main import app, run
+from transduce.experiment import Recipe, load_recipe
+from transduce.experiment import run as running
+from transduce.experiment.recipe import find_recipe
+from transduce.inference import ctranslate2_engine, decoding
+from transduce.search.limits import limits_for
+from transduce.text import dataset_files, datasets
+from transduce.text.grammar import derive_pairs, split_pairs
+from transduce.text.registry import DATASETS
+
+SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
+SMALL_DIM = 16
+MOST_TOKENS = 9  # of an output: such models do not know where one ends
+
+NOT_RUN = {
+    r"^git clone": "needs the network",
+    r"^pip install": "needs the network",
+    r"^transduce data get": "needs the network",
+    r"--metric comet": "needs the network",
+    r"^make (?!\w+$)|^make": "makes what other examples show; its targets are looked up",
+    r"^torchrun": "needs several machines",
+    r"--processes": "starts processes, as tests/training/test_distributed.py does",
+    r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
+    r"^transduce quickstart": "trains for minutes",
+    r"^python benchmarks/": "takes minutes; its options are read",
+}
+"""Commands that are only read: what they match, and why."""
+
+
+class _Read(Exception):  # noqa: N818 - no failure
+    """The options of a script were read."""
+
+
+@dataclass
+class Workplace:
+    """Runs examples in a folder, each after those before it."""
+
+    folder: Path
+    stand_in: Path
+    """A run to copy where an example needs one."""
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+    """What the page's Python code has defined."""
+
+    def do(self, example: Example) -> None:
+        """Run an example; whatever fails is an error of the test."""
+        if example.kind == "python":
+            self._python(example)
+        elif example.kind == "toml":
+            self._recipe(example.text)
+        elif example.kind == "tsv":
+            (self.folder / "terms.tsv").write_text(example.text, encoding="utf-8")
+            self._command("transduce translate runs/captions input.de --glossary terms.tsv")
+        elif example.kind != "command":
+            return
+        elif any(re.search(pattern, example.text) for pattern in NOT_RUN):
+            check(example.text)
+        else:
+            self._command(example.text)
+
+    def _python(self, example: Example) -> None:
+        self._provide(re.findall(r"(?<!out=)\"(runs/[^\"]+)\"", example.text))
+        self._clear(re.findall(r"out=\"([^\"]+)\"", example.text))
+        exec(compile(example.text, example.where, "exec"), self.names)
+
+    def _recipe(self, text: str) -> None:
+        """Train by a recipe, or by a part of one in place of what another says there; other TOML is only read."""
+        tree = tomllib.loads(text)
+        if not tree.keys() <= set(running.ExperimentConfig.__struct_fields__):
+            return
+        base: dict[str, Any] = {
+            "data": {"train": ["train.de", "train.en"], "validation": ["dev.de", "dev.en"], "source": "de"},
+            "model": {"kind": "transformer"},
+            "training": {"updates": 10},
+        }
+        if {"data", "model", "training"} <= tree.keys():
+            base = {}
+        for table, values in tree.items():
+            is_new = table == "model" or not isinstance(values, dict)
+            base[table] = values if is_new else base.get(table, {}) | values
+        (self.folder / "mine.toml").write_text(tomli_w.dumps(base), encoding="utf-8")
+        self._command("transduce train mine.toml")
+
+    def _command(self, command: str) -> None:
+        check(command)
+        text = b""
+        for words in _pipeline(command):
+            if words[0] == "echo":
+                text = " ".join(words[1:]).encode() + b"\n"
+            elif words[0] == "cat":
+                text = (self.folder / words[1]).read_bytes()
+            else:
+                assert words[0] == "transduce", f"how to run {words[0]}?"
+                text = self._transduce(words[1:], text)
+
+    def _transduce(self, words: list[str], text: bytes) -> bytes:
+        outputs = [word for option, word in pairwise(words) if option in ("--out", "-o")]
+        self._provide([word for word in words if word.startswith("runs/") and word not in outputs])
+        if "--resume" in words:
+            self._provide([words[1] if words[1].startswith("runs/") else f"runs/{words[1]}"])
+        elif words[0] == "train" and not outputs:
+            outputs = [f"runs/{Path(words[1]).stem}"]
+        self._clear(outputs)
+        streams = sys.stdin, sys.stdout, sys.stderr
+        sys.stdin, sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(told)) for told in (text, b"", b""))
+        try:
+            status = run(lambda: app(words))
+            found, errors = sys.stdout, sys.stderr
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = streams
+        found.flush()
+        errors.flush()
+        assert status == 0, errors.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        return found.buffer.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+    def _provide(self, runs: list[str]) -> None:
+        """Put the stand-in where a run is not there yet."""
+        for name in runs:
+            run_name = name.removesuffix("/average").removesuffix("/model")
+            if not (self.folder / run_name).exists():
+                shutil.copytree(self.stand_in, self.folder / run_name)
+
+    def _clear(self, outputs: list[str]) -> None:
+        """Remove what another example has written, where a page shows several ways to make one thing."""
+        for name in outputs:
+            path = self.folder / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+
+
+def check(command: str) -> None:
+    """Read a command: its options and their values must be such as there are, and so must a recipe's settings."""
+    for words in _pipeline(command):
+        if words[0] == "make":
+            makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+            assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in words[1:]), command
+        if words[0] == "python":
+            _read_script(words[1:])
+        if words[0] in ("transduce", "torchrun"):
+            _read_options(words[words.index("transduce") + 1 :])
+
+
+def _read_options(words: list[str]) -> None:
+    """Let a verb read its options, and a recipe the settings to change."""
+    group = typer.main.get_command(app)
+    with group.make_context("transduce", words[:1]) as context:
+        verb = group.get_command(context, words[0])  # type: ignore[attr-defined]
+        with verb.make_context(words[0], words[1:], parent=context) as found:
+            if words[0] == "train" and not found.params["recipe"].endswith(".toml"):
+                load_recipe(found.params["recipe"], found.params["overrides"] or [])
+
+
+def _read_script(words: list[str]) -> None:
+    """Let a script read its options, and stop it there."""
+    assert (ROOT / words[0]).is_file(), words[0]
+    if "argparse" not in (ROOT / words[0]).read_text(encoding="utf-8"):
+        return
+    whole = argparse.ArgumentParser.parse_args
+
+    def read(parser: argparse.ArgumentParser) -> None:
+        whole(parser)
+        raise _Read
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", words)
+        patch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+        patch.setattr(argparse.ArgumentParser, "parse_args", read)
+        with pytest.raises(_Read):
+            runpy.run_path(str(ROOT / words[0]), run_name="__main__")
+
+
+def _pipeline(command: str) -> list[list[str]]:
+    """The words of each command of a pipeline, or of several commands."""
+    words = shlex.shlex(command, posix=True, punctuation_chars="|&")
+    words.whitespace_split = True
+    words.commenters = ""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word in ("|", "&&"):
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [_without_device(words) for words in found]
+
+
+def _without_device(words: list[str]) -> list[str]:
+    place = words.index("--device") if "--device" in words else len(words)
+    return words[:place] + words[place + 2 :]
+
+
+def shrink(recipe: Recipe) -> Recipe:
+    """The same experiment, over in a second: its sizes are small, and it ends when it has all checkpoints it keeps."""
+    config = recipe.config
+    updates = max(config.checkpoint.keep_last, 2)
+    changes: dict[str, Any] = {"training.updates": updates, "checkpoint.every_updates": 1}
+    changes["validation.every_updates"] = updates
+    for name in ("dim", "inner_dim", "encoder_dim", "decoder_dim", "key_dim", "value_dim"):
+        size = getattr(config.model, name, None)
+        if size is not None and config.model.dim > SMALL_DIM:  # else it is small already, as a run's own settings are
+            changes[f"model.{name}"] = max(size // 16, 4)
+    for name in ("encoder_layers", "decoder_layers"):
+        changes[f"model.{name}"] = 1
+    if hasattr(config.model, "heads"):
+        changes |= {"model.heads": 2, "model.dim": SMALL_DIM}
+    if config.tokenizer.kind in ("bpe", "wordpiece", "unigram"):
+        changes["tokenizer.size"] = 320
+    if config.batching.sentences is None:
+        changes["batching.target_tokens"] = 256
+    if config.data.dataset in ("copy", "reverse"):
+        changes |= {f"data.sequences.{part}": 40 for part in ("train", "validation", "test")}
+    return find_recipe(recipe, changes)
+
+
+def make_small(patch: pytest.MonkeyPatch, data: Path) -> None:
+    """Let all trainings be small, and data sets be those of a folder."""
+    train = running._train
+    parts = dict(zip(("train", "validation", "test"), split_pairs(derive_pairs(400, seed=5), 7, 11), strict=True))
+    patch.setattr(running, "_train", lambda recipe, *others: train(shrink(recipe), *others))
+    patch.setattr(running, "plot_training_curves", lambda *_: None)  # takes longer than the training
+    for module in (decoding, ctranslate2_engine):
+        patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MOST_TOKENS))
+    patch.setattr(datasets, "_grammar_parts", lambda: parts)
+    patch.setattr(dataset_files, "CHECKSUMS", {})
+    patch.setenv("TRANSDUCE_DATA", str(data))
+
+
+def write_files(folder: Path) -> None:
+    """Write the files that examples read."""
+    pairs = derive_pairs(sum(SIZES.values()), seed=7)
+    ends = iter(split_pairs(pairs, SIZES["dev"], SIZES["test"]))
+    for name, part in zip(SIZES, ends, strict=True):
+        english, german = [pair.source for pair in part], [pair.target for pair in part]
+        for language, lines in (("en", english), ("de", german)):
+            text = "".join(f"{line}\n" for line in lines)
+            (folder / f"{name}.{language}").write_text(text, encoding="utf-8")
+            (folder / f"{name}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+        tsv = "".join(f"{source}\t{target}\n" for source, target in zip(german, english, strict=True))
+        (folder / f"{name}.tsv").write_text(tsv, encoding="utf-8")
+    for stem in ("input", "captions"):
+        shutil.copy(folder / "test.de", folder / f"{stem}.de")
+    for stem in ("output", "outputs", "baseline"):
+        shutil.copy(folder / "test.en", folder / f"{stem}.en")
+    shutil.copy(folder / "test.en.gz", folder / "other.en.gz")
+    shutil.copy(folder / "test.tsv", folder / "pairs.tsv")
+    shutil.copy(folder / "train.tsv", folder / "captions.tsv")
+    for language in ("de", "en"):
+        shutil.copy(folder / f"train.{language}", folder / f"news.{language}")
+    (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")
+    (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")
+
+
+def write_data(folder: Path, texts: Path) -> None:
+    """Write small data sets of the layouts of those that examples name, made of the files in another folder."""
+
+    def lines_of(name: str, language: str) -> list[str]:
+        lines = (texts / f"train.{'en' if language == 'en' else 'de'}").read_text(encoding="utf-8").splitlines()
+        return lines[: SIZES["test"]] if re.match("val|test|newstest", name) else 2 * lines
+
+    for dataset in (DATASETS["multi30k"], DATASETS["newstest"], DATASETS["wmt14-en-de"]):
+        (folder / dataset.name).mkdir(parents=True)
+        for pattern in {file for files in dataset.splits.values() for file in files}:
+            for language in dataset.languages:
+                name = pattern.format(language=language)
+                lines = lines_of(name, language)
+                if name.endswith(".sgm"):
+                    lines = [f'<seg id="{number}"> {line} </seg>' for number, line in enumerate(lines, 1)]
+                text = "".join(f"{line}\n" for line in lines).encode()
+                (folder / dataset.name / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    tatoeba = [f"I am {number}.\tJ'ai {number} ans.\n" for number in ("one", "two", "three", "four", "five", "six")]
+    tatoeba += [line.replace("I am", "He is").replace("J'ai", "Il a") for line in tatoeba]
+    (folder / "tatoeba-eng-fra").mkdir()
+    (folder / "tatoeba-eng-fra" / "eng-fra.txt.gz").write_bytes(gzip.compress("".join(tatoeba * 4).encode()))
+
+
+def train_stand_in(folder: Path) -> Path:
+    """Train the run that others are copies of."""
+    recipe = load_recipe("multi30k")
+    return running.train(replace(recipe, folder=folder), folder / "stand-in").run
