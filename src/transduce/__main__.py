@@ -14,7 +14,8 @@ def start() -> None:
         print("transduce: interrupted", file=sys.stderr)
         sys.exit(130)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM):  # all that is left is to end
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from transduce.cli.failures import Terminated, run
+from transduce.cli.failures import run
 from transduce.cli.main import app
+from transduce.cli.stopping import Terminated
 from transduce.errors import InputError
 
 Command = Callable[..., tuple[int, str, str]]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from transduce.cli import progress, streams
-from transduce.cli.failures import Terminated
+from transduce.cli.stopping import Terminated
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 

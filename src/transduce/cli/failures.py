@@ -10,6 +10,7 @@ from typing import TextIO
 
 import typer
 
+from transduce.cli.stopping import Stop, Terminated
 from transduce.errors import TransduceError
 
 FAILED, MISTAKE, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
@@ -18,21 +19,17 @@ LONGEST = 300  # characters shown of a library's own message
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or in newer versions typer's own copy of it
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM asks the command to stop, as Ctrl-C does."""
-
-
-def run(command: Callable[[], object]) -> int:
+def run(command: Callable[[], object], stop: Stop | None = None) -> int:
     """The exit status: 0 done, 1 failed, 2 the user's mistake, 130 interrupted, 143 terminated, 141 nobody reads on."""
-    status = _attempt(command)
+    status = _attempt(command, stop)
     if status:
         with contextlib.suppress(Exception):
             _flush()
         return status
-    return _attempt(_flush)
+    return _attempt(_flush, stop)
 
 
-def _attempt(command: Callable[[], object]) -> int:
+def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
     try:
         command()
     except SystemExit as done:
@@ -42,7 +39,8 @@ def _attempt(command: Callable[[], object]) -> int:
     except BaseException as error:  # a panic in a library's Rust is no Exception
         if isinstance(error, BrokenPipeError) and any([_is_unread(sys.stdout), _is_unread(sys.stderr)]):
             return UNREAD
-        line, status = describe(error)
+        was_stopped = stop is not None and stop.number is not None
+        line, status = describe(stop.error() if stop and was_stopped else error)  # a library may make another of it
         line = " ".join("; ".join([line, *getattr(error, "__notes__", [])]).split())
         if line:
             with contextlib.suppress(OSError, ValueError):  # standard error may have gone too

@@ -1,11 +1,9 @@
 """The command `transduce`: its verbs."""
 
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -17,13 +15,14 @@ from transduce.cli.compare import compare
 from transduce.cli.data import data
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
-from transduce.cli.failures import Terminated, run
+from transduce.cli.failures import run
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
 from transduce.cli.score import score
 from transduce.cli.shortlist import shortlist
+from transduce.cli.stopping import stoppable
 from transduce.cli.sweep import sweep
 from transduce.cli.train import train
 from transduce.cli.translate import translate
@@ -99,11 +98,9 @@ def main() -> None:
     _stand_in_for_closed_streams()
     _share_cores()
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
-    before = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        sys.exit(run(app))
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with stoppable() as stop:
+        status = run(app, stop)
+    sys.exit(status)
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
@@ -127,10 +124,6 @@ def _stand_in_for_closed_streams() -> None:
                 os.close(nothing)
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise Terminated
 
 
 def _share_cores() -> None:

@@ -1,0 +1,82 @@
+"""Ctrl-C and SIGTERM as exceptions in what is at work, but not in imports, which they might tear apart."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ONCE = 1.0  # seconds in which several signals are one: who starts the command may pass on a Ctrl-C that it has already
+AGAIN = 0.05  # seconds until it is seen whether an import has ended
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM asks the command to stop, as Ctrl-C does."""
+
+
+class Stop:
+    """Whether the command was asked to stop, and by which signal."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._asked_at = 0.0
+        self._is_raised = False
+
+    def error(self) -> KeyboardInterrupt:
+        """What is raised."""
+        return Terminated() if self.number == signal.SIGTERM else KeyboardInterrupt()
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Raise the error in what is at work, once; a signal that comes more than a second later ends the process.
+
+        Modules may catch what is raised while they are imported, and then be there by half. So an import is let finish
+        first; but a verb's own imports come before its work, when there is nothing to lose in ending at once.
+        """
+        if number != signal.SIGALRM:
+            if self.number is None:
+                self.number, self._asked_at = number, time.monotonic()
+            elif time.monotonic() - self._asked_at < ONCE:
+                return
+            else:
+                _end(number)
+        if self.number is None or self._is_raised:
+            return
+        importer = _importer(frame)
+        if importer is None:
+            self._is_raised = True
+            raise self.error()
+        if importer.startswith("transduce.cli."):
+            _end(self.number)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Handle Ctrl-C and SIGTERM, unless who started the command wants it to go on, as a shell does of its jobs."""
+    stop = Stop()
+    before = {signal.SIGALRM: signal.signal(signal.SIGALRM, stop.handle)}
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) == default:
+            before[number] = signal.signal(number, stop.handle)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _importer(frame: FrameType | None) -> str | None:
+    """The module that has begun the outermost import at work, if one is."""
+    found = None
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            found = frame.f_back
+        frame = frame.f_back
+    return None if found is None else str(found.f_globals.get("__name__", ""))
+
+
+def _end(number: int) -> None:
+    """End the process with no care but for a line that says so."""
+    os.write(2, b"transduce: terminated\n" if number == signal.SIGTERM else b"transduce: interrupted\n")
+    os._exit(128 + number)
