@@ -76,7 +76,7 @@ def test_a_run_goes_on_or_is_overwritten_by_its_folder(transduce: Command, recip
     assert transduce("train", recipe_file, *quick, "--out", run)[0] == 0
     status, output, errors = transduce("train", run, "training.updates=3", "--resume", "--quiet", "--json")
     assert (status, json.loads(output)["updates"]) == (0, 3), errors
-    assert "overwrite it" in transduce("train", recipe_file, *quick, "--out", run)[2]
+    assert "write over it" in transduce("train", recipe_file, *quick, "--out", run)[2]
     status, output, errors = transduce("train", recipe_file, *quick, "--out", run, "--overwrite")
     assert (status, json.loads(output)["updates"]) == (0, 2), errors
 
@@ -207,7 +207,6 @@ def test_evaluation_files_must_align(transduce: Command, tiny_run: Path, corpus:
     )
     assert status == 2
     assert "17 lines" in errors
-    assert transduce("evaluate", tiny_run)[0] == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
