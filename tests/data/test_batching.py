@@ -2,16 +2,17 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.config import convert
 from transduce.data.batch import SpecialIds
-from transduce.data.batching import BatchingConfig, TrainingData, least_padding, plan_batches
+from transduce.data.batching import BOTH_SIDES, BatchingConfig, TrainingData, plan_batches
+from transduce.data.parts import needs
 from transduce.data.store import Side, TokenStore
 from transduce.errors import ConfigError, DataError
 
@@ -33,6 +34,14 @@ def training_data(sizes=(53, 7, 30), weights=(1.0, 1.0, 1.0), seed=1, **config):
     firsts = np.cumsum([0, *sizes]).tolist()
     stores = [store(first, size, random) for first, size in zip(firsts, sizes, strict=False)]
     return TrainingData(stores, weights, SPECIAL, BatchingConfig(**config), seed)
+
+
+def of_lengths(lengths, target_tokens=None, weights=(1.0,), **config):
+    """Pairs of so many source and target tokens, the end token counted."""
+    offsets = [np.cumsum([0, *(length - 1 for length in side)]) for side in zip(*lengths, strict=True)]
+    sides = [Side(np.zeros(side[-1], np.uint16), side) for side in offsets]
+    stores = [TokenStore(*sides, {})]
+    return TrainingData(stores, weights, SPECIAL, BatchingConfig(target_tokens=target_tokens, **config), 1)
 
 
 def plain(plan):
@@ -77,13 +86,19 @@ lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), max_size=6
 
 
 @given(lengths, st.integers(1, 90))
-def test_no_batch_has_more_target_tokens_than_its_budget_with_padding_unless_it_is_a_single_pair(pairs, budget):
+def test_no_batch_has_more_tokens_than_its_budget_with_padding_unless_it_is_a_single_pair(pairs, budget):
     source, target = np.array(pairs, np.int64).reshape(-1, 2).T
     batches = plan_batches(source, target, BatchingConfig(target_tokens=budget))
-    assert all(len(batch) * target[batch].max() <= budget or len(batch) == 1 for batch in batches)
+    assert all(is_within(source[batch], target[batch], budget) or len(batch) == 1 for batch in batches)
     assert sorted(i for batch in batches for i in batch.tolist()) == list(range(len(pairs)))
     for one, following in pairwise(batches):  # none could have taken one more
-        assert (len(one) + 1) * target[following[0]] > budget
+        more = [*one, following[0]]
+        assert not is_within(source[more], target[more], budget)
+
+
+def is_within(source, target, budget):
+    tokens = len(target) * (source.max() + target.max())
+    return len(target) * target.max() <= budget and tokens <= BOTH_SIDES * budget
 
 
 @given(lengths, st.integers(1, 13))
@@ -132,27 +147,82 @@ def test_planned_batches_keep_the_budget_once_they_are_padded():
 @pytest.mark.parametrize("config", [{"target_tokens": 120, "groups": 3}, {"sentences": 13, "groups": 5}])
 def test_a_batch_of_several_groups_keeps_every_pair_once(config):
     data = training_data(**config)
-    plan = data.plan(3)
-    assert Counter(np.concatenate(plan).tolist()) == Counter(range(90))
-    for batch in plan:
-        parts = data.split(batch, 3)
-        assert 1 <= len(parts) <= 3
-        assert np.concatenate(parts).tolist() == batch.tolist()
+    for epoch in (0, 3):
+        plan = data.plan(epoch)
+        assert Counter(np.concatenate(plan).tolist()) == Counter(range(90))
+        for batch in plan:
+            parts = data.split(batch, 3)
+            assert np.concatenate(parts).tolist() == batch.tolist()
+            assert 1 <= len(parts) <= 3 or epoch > 0  # which may be cut further, so as to need no more than the first
 
 
-def padded(source, target, runs):
-    return sum((stop - start) * (source[start:stop].max() + target[start:stop].max()) for start, stop in runs)
+def test_accumulate_divides_what_a_batch_needs_though_its_targets_are_of_one_length():
+    data = of_lengths([(9, 9)] * 400, target_tokens=400)
+    for batch in data.plan(0):
+        assert max(map(len, data.split(batch, 8))) <= -(-len(batch) // 8)
 
 
-@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 7)), min_size=1, max_size=9), st.integers(1, 4))
-def test_parts_of_a_batch_need_the_least_padding_of_all_that_keep_a_target_length_together(pairs, parts):
-    target, source = np.array(sorted((target, source) for source, target in pairs)).T
-    runs = least_padding(source, target, parts)
-    edges = [i for i in range(1, len(target)) if target[i] != target[i - 1]]
-    cuts = [cut for count in range(parts) for cut in combinations(edges, count)]
-    every = [list(pairwise([0, *cut, len(target)])) for cut in cuts]
-    assert runs in every
-    assert padded(source, target, runs) == min(padded(source, target, other) for other in every)
+def test_target_tokens_bounds_long_sources_too():
+    data = of_lengths([(200 if i % 50 == 0 else 10, 10) for i in range(1000)], target_tokens=400)
+    assert max(map(data.padded_tokens, data.plan(0))) <= BOTH_SIDES * 400
+
+
+def test_groups_that_exceed_their_part_leave_a_batch_with_fewer_of_them():
+    data = of_lengths([(90, 90), (3, 3)] * 40, target_tokens=200, groups=20)
+    for batch in data.plan(1):
+        lengths = data.stores[0].target.lengths[batch] + 1
+        assert lengths[lengths > 10].sum() <= 200  # each is a group of its own, of more than ten tokens
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_no_part_mixes_lengths_until_it_needs_six_times_its_target_tokens(parts):
+    data = of_lengths([(500, 20) if i == 7 else (i % 11 + 1, i % 13 + 1) for i in range(400)], 240, groups=6)
+    for epoch in range(3):
+        for batch in data.plan(epoch):
+            tokens = [data.padded_tokens(part) for part in data.split(batch, parts)]
+            assert max(tokens) <= max(6 * 240 // parts, 520)
+
+
+def test_sentences_bound_the_number_of_pairs_alone():
+    data = of_lengths([(90, 90), (3, 3)] * 40, sentences=20)
+    assert {len(batch) for batch in data.plan(0)} == {20}
+
+
+@settings(max_examples=10)
+@given(
+    st.sampled_from([{"target_tokens": 60}, {"target_tokens": 60, "groups": 5}, {"sentences": 11, "groups": 3}]),
+    st.sampled_from([(1.0, 1.0, 1.0), (1.0, 1.5, 0.3), (0.1, 2.0, 1.0)]),
+    st.integers(0, 9),
+)
+def test_no_part_of_any_epoch_needs_more_than_the_largest_that_are_known_from_the_start(config, weights, seed):
+    data = training_data(weights=weights, seed=seed, **config)
+    for parts in (1, 4):
+        largest = data.largest(parts)
+        split = [data.split(batch, parts) for epoch in range(3) for batch in data.plan(epoch)]
+        found = [needs_of(data, part) for of_batch in split for part in of_batch]
+        assert all((np.array(need) <= largest.needs).all() for need in found)
+        assert np.array([needs_of(data, part) for part in largest.parts]).max(0).tolist() == list(largest.needs)
+        assert largest.has_several or max(map(len, split)) == 1
+
+
+def needs_of(data, pairs):
+    source, target = (np.concatenate([getattr(s, side).lengths for s in data.stores]) for side in ("source", "target"))
+    return needs(len(pairs), source[pairs].max() + 1, target[pairs].max() + 1)
+
+
+def test_a_long_pair_is_among_what_needs_most_beside_what_has_most_tokens():
+    data = of_lengths([(150, 150)] + [(10, 10)] * 90, target_tokens=400)
+    assert sorted(map(len, data.largest(1).parts)) == [1, 40]
+
+
+def test_of_equal_parts_one_is_told_of():
+    assert len(of_lengths([(5, 5)] * 40, target_tokens=30).largest(1).parts) == 1
+
+
+def test_a_long_pair_is_known_from_the_start_though_its_corpus_is_seldom_seen():
+    pairs = [(300, 300)] + [(2, 2)] * 99
+    data = of_lengths(pairs, weights=(0.02,), target_tokens=40)
+    assert data.largest(1).needs[:3] == (300, 300, 600)
 
 
 def test_weights_that_leave_an_epoch_without_pairs_are_an_error():

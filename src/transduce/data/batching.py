@@ -1,26 +1,38 @@
 """Which sentence pairs make up each batch of an epoch: a function of the seed and the epoch alone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.data.parts import cut, halve, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
 from transduce.errors import DataError
 from transduce.ranges import PositiveInt
+
+BOTH_SIDES = 4
+"""Times target_tokens: the most source and target tokens together of a batch, padding of each group counted."""
+
+WITH_MIXED_LENGTHS = 6
+"""Times target_tokens: the most source and target tokens of a batch that is worked through as one rectangle."""
 
 
 class BatchingConfig(Settings, frozen=True):
     """How large a batch is: by target tokens, or by sentences."""
 
     target_tokens: PositiveInt | None = None
-    """Most target tokens of a batch, padding of each group counted; 4,096 unless sentences are given."""
+    """Most target tokens of a batch, padding of each group counted; 4,096 unless sentences are given. With the source's
+    they are at most four times as many: so long sources make smaller batches too. A pair beyond that is a batch of its
+    own. Where groups of other lengths are padded together, a batch is cut into more parts than training.accumulate
+    says before it takes six times as many."""
     sentences: PositiveInt | None = None
-    """Sentence pairs of a batch."""
+    """Sentence pairs of a batch, whatever their lengths: it bounds their number, not their tokens."""
     groups: PositiveInt = 1
     """Groups that a batch is made of, each of similar lengths: several teach more in an update than one, and
     training.accumulate works through them one by one with little padding. As many as sentences make it random."""
@@ -30,15 +42,38 @@ class BatchingConfig(Settings, frozen=True):
             raise ValueError("give either target_tokens or sentences")
 
     @property
+    def budget(self) -> int:
+        """Target tokens of a batch that is not measured by sentences."""
+        return self.target_tokens or 4096
+
+    @property
     def of_a_group(self) -> "BatchingConfig":
         """The size of one group."""
         if self.sentences is not None:
             return BatchingConfig(sentences=max(self.sentences // self.groups, 1))
-        return BatchingConfig(target_tokens=max((self.target_tokens or 4096) // self.groups, 1))
+        return BatchingConfig(target_tokens=max(self.budget // self.groups, 1))
+
+    def fits(self, rows: Any, source: Any, target: Any) -> Any:
+        """Whether so many pairs, padded to these lengths, may be together; of numbers or of arrays of them."""
+        if self.sentences is not None:
+            return rows <= self.sentences
+        return (rows * target <= self.budget) & (rows * (source + target) <= BOTH_SIDES * self.budget)
 
 
 Plan = list[NDArray[np.int64]]
 """The pairs of each batch, in the order of training."""
+
+
+@dataclass(frozen=True)
+class Largest:
+    """What needs most memory of all that is worked through at once."""
+
+    parts: Plan
+    """Each needs most by another measure."""
+    needs: tuple[int, ...]
+    """The most that any needs, by each measure: see `needs`."""
+    has_several: bool
+    """Whether several may be of one batch."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +85,39 @@ class TrainingData:
     special: SpecialIds
     config: BatchingConfig
     seed: int
+    _largest: dict[int, Largest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def plan(self, epoch: int) -> Plan:
         """Batches of pairs of similar length, in random order; the same for the same seed and epoch."""
+        if epoch == 0:
+            return self._first_plan
         random = np.random.default_rng([self.seed, epoch])
-        pairs = random.permutation(self._draw(random))
-        if not len(pairs):
-            raise DataError("data.train: with these weights an epoch has no pairs; raise a corpus's weight")
-        source, target = self._lengths(pairs)
-        groups = plan_batches(source, target, self.config.of_a_group)
-        shuffled = random.permutation(len(groups))
-        batches = []
-        for start in range(0, len(groups), self.config.groups):
-            batch = np.concatenate([groups[i] for i in shuffled[start : start + self.config.groups]])
-            batches.append(pairs[batch[np.lexsort((source[batch], target[batch]))]])
-        return batches
+        return self._batches(random.permutation(self._draw(random)), random)
 
     def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
-        """A batch of a plan, cut into at most so many parts where that saves the most padding."""
-        return [pairs[start:stop] for start, stop in least_padding(*self._lengths(pairs), parts)]
+        """A batch of a plan, cut into parts, at most so many unless memory asks for more: see `cut`, with the tokens of
+        `target_tokens` as the most. No part needs more than those of `largest` do."""
+        fits = within(self.largest(parts).needs)
+        cut_parts = self._cut(pairs, parts)
+        return [part[start:stop] for part in cut_parts for start, stop in halve(*self._lengths(part), fits)]
+
+    def largest(self, parts: int) -> Largest:
+        """The parts that need most memory of all that any epoch's batches are cut into.
+
+        They are sought once: in the first epoch, and where that has not all pairs, in a plan that has.
+        """
+        if parts not in self._largest:
+            plans, is_alike = [self.plan(0)], self.config.groups == 1
+            if any(weight % 1 for weight in self.weights):
+                is_alike = False
+                random = np.random.default_rng(self.seed)
+                whole = replace(self, weights=[math.ceil(weight) for weight in self.weights])
+                plans.append(self._batches(random.permutation(whole._draw(random)), random))
+            met = [self._cut(batch, parts) for plan in plans for batch in plan]
+            together = [part for of_batch in met for part in of_batch]
+            has_several = not is_alike or len(together) > len(met)  # lengths meet others in each epoch, or never
+            self._largest[parts] = largest_of(together, [self._needs(part) for part in together], has_several)
+        return self._largest[parts]
 
     def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
         """Source and target tokens of some pairs of a plan as one batch, padding counted."""
@@ -84,6 +133,49 @@ class TrainingData:
             [self.stores[store].target[i] for store, i in places],
             self.special,
         )
+
+    @cached_property
+    def _first_plan(self) -> Plan:
+        random = np.random.default_rng([self.seed, 0])
+        return self._batches(random.permutation(self._draw(random)), random)
+
+    def _batches(self, pairs: NDArray[np.int64], random: np.random.Generator) -> Plan:
+        if not len(pairs):
+            raise DataError("data.train: with these weights an epoch has no pairs; raise a corpus's weight")
+        source, target = self._lengths(pairs)
+        groups = plan_batches(source, target, self.config.of_a_group)
+        shuffled = random.permutation(len(groups))
+        batches = []
+        for together in self._together([groups[i] for i in shuffled], source, target):
+            batch = np.concatenate(together)
+            batches.append(pairs[batch[np.lexsort((source[batch], target[batch]))]])
+        return batches
+
+    def _together(self, groups: Plan, source: NDArray[np.int64], target: NDArray[np.int64]) -> Iterator[Plan]:
+        """The groups of each batch: fewer where some are a pair that takes more than a group's part."""
+        together: Plan = []
+        tokens = target_tokens = 0
+        for group in groups:
+            of_target = len(group) * int(target[group].max())
+            of_both = of_target + len(group) * int(source[group].max())
+            fits = self.config.sentences is not None or (
+                target_tokens + of_target <= self.config.budget and tokens + of_both <= BOTH_SIDES * self.config.budget
+            )
+            if together and (len(together) == self.config.groups or not fits):
+                yield together
+                together, tokens, target_tokens = [], 0, 0
+            together.append(group)
+            tokens, target_tokens = tokens + of_both, target_tokens + of_target
+        yield together
+
+    def _cut(self, pairs: NDArray[np.int64], parts: int) -> Plan:
+        by_sentences = self.config.sentences is not None
+        most = np.inf if by_sentences else WITH_MIXED_LENGTHS * self.config.budget // parts
+        return [pairs[start:stop] for start, stop in cut(*self._lengths(pairs), parts, most)]
+
+    def _needs(self, pairs: NDArray[np.int64]) -> tuple[int, ...]:
+        source, target = self._lengths(pairs)
+        return needs(len(pairs), int(source.max()), int(target.max()))
 
     def _draw(self, random: np.random.Generator) -> NDArray[np.int64]:
         drawn = []
@@ -117,36 +209,16 @@ class TrainingData:
 def plan_batches(source: NDArray[np.int64], target: NDArray[np.int64], config: BatchingConfig) -> Plan:
     """Cut pairs of these lengths, sorted by target then source, into batches of positions; equal lengths keep order."""
     order = np.lexsort((source, target))
-    if config.sentences is not None:
-        return [order[start : start + config.sentences] for start in range(0, len(order), config.sentences)]
-    budget = config.target_tokens or 4096
-    batches, start = [], 0
-    for stop, length in enumerate(target[order].tolist()):
-        if (stop + 1 - start) * length > budget and stop > start:  # sorted: this is the longest of the batch
-            batches.append(order[start:stop])
-            start = stop
-    return [*batches, order[start:]] if len(order) else []
+    return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], config.fits)]
 
 
-def least_padding(source: NDArray[np.int64], target: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Runs (start, stop) of pairs sorted by target length, at most so many, that need the fewest padded tokens."""
-    if parts == 1:
-        return [(0, len(target))]
-    edges = [0, *(np.flatnonzero(np.diff(target)) + 1).tolist(), len(target)]  # only cut where the length changes
-    cost = np.full((parts + 1, len(edges)), np.inf)  # [parts used, edge reached]
-    cost[:, 0] = 0
-    origin = np.zeros((parts + 1, len(edges)), dtype=np.int64)
-    for stop in range(1, len(edges)):
-        longest_source = np.maximum.accumulate(source[: edges[stop]][::-1])[::-1]  # from each pair to the last
-        starts = np.array(edges[:stop])
-        padded = (edges[stop] - starts) * (target[edges[stop] - 1] + longest_source[starts])
-        for used in range(1, parts + 1):
-            total = cost[used - 1, :stop] + padded
-            origin[used, stop] = total.argmin()
-            cost[used, stop] = total.min()
-    runs, stop, used = [], len(edges) - 1, parts
-    while stop:
-        start = int(origin[used, stop])
-        runs.append((edges[start], edges[stop]))
-        stop, used = start, used - 1
-    return runs[::-1]
+def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
+    """Of parts and what each needs; none that needs nothing more than another is told of."""
+    found = np.array(of_each)  # [parts, measures]
+    most = {of_each[np.lexsort((found.sum(1), measure))[-1]] for measure in found.T}
+    alone = [one for one in most if not any(one != other and _covers(other, one) for other in most)]
+    return Largest([parts[of_each.index(one)] for one in sorted(alone)], tuple(found.max(0).tolist()), has_several)
+
+
+def _covers(needs: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    return all(need >= other for need, other in zip(needs, others, strict=True))

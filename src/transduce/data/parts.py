@@ -1,0 +1,127 @@
+"""How a batch is cut into parts, which are worked through one after another so that none needs much memory."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Lengths = NDArray[np.int64]
+Runs = list[tuple[int, int]]
+"""Pairs that are sorted by target length: from each start to before its stop."""
+
+Fits = Callable[[Any, Any, Any], Any]
+"""Whether so many pairs, padded to a source and a target length, may be together; of numbers or of arrays of them."""
+
+
+def needs(rows: Any, source: Any, target: Any) -> tuple[Any, ...]:
+    """What the memory for so many pairs, padded to these lengths, grows with: tokens, and what attention compares."""
+    tokens = source + target
+    of_a_pair = (source, target, tokens, source * source, source * target, target * target)
+    return tuple(rows * each for each in of_a_pair)
+
+
+def within(most: Sequence[int]) -> Fits:
+    """What needs no more than this by any measure of `needs`."""
+
+    def fits(rows: Any, source: Any, target: Any) -> Any:
+        fit = True
+        for need, known in zip(needs(rows, source, target), most, strict=True):
+            fit = fit & (need <= known)
+        return fit
+
+    return fits
+
+
+def cut(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
+    """Cut pairs sorted by target length into at most so many runs, where that saves the most padding.
+
+    As one rectangle of padded tokens, the batch would need its pairs times its longest source and target. A part's
+    share of that is one of `parts`, in whole pairs. No part needs more than twice its share, nor than its share and a
+    quarter of the batch; where the least padding would, cuts are also made between targets of one length, and no part
+    needs more than its share. Nor does any need more than `most` padded tokens, if need be with more parts. Only a part
+    that is a single pair may need more.
+    """
+    longest = int(source.max() + target.max())
+    share = -(-len(target) // parts) * longest
+    even_enough = min(2 * share, share + len(target) * longest / 4, most)
+    runs = least_padding(source, target, parts)
+    if all(_fits(source, target, run, even_enough) for run in runs):
+        return runs
+    return least_padding(source, target, parts, min(share, most))
+
+
+def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
+    """The runs of pairs sorted by target length, at most so many, that need the fewest padded tokens.
+
+    Cuts are made where the target length changes, and elsewhere only for the sake of `most`, the padded tokens of any
+    run but a single pair; for it there may be more runs.
+    """
+    whole = (0, len(target))
+    if parts == 1 and _fits(source, target, whole, most):
+        return [whole]
+    places = {*whole, *(np.flatnonzero(np.diff(target)) + 1).tolist()}
+    if most < np.inf:
+        places.update(stop for _, stop in runs_that_fit(source, target, lambda n, s, t: n * (s + t) <= most))
+    edges = np.array(sorted(places))
+    padded = _padded_tokens(source, target, edges)
+    rows = edges[None, 1:] - edges[:-1, None]
+    padded[(padded > most) & (rows > 1)] = np.inf
+    costs = np.where(edges, np.inf, 0)  # of all before each edge
+    origins: list[NDArray[np.int64]] = []
+    while len(origins) < parts or np.isinf(costs[-1]):
+        totals = costs[:-1, None] + padded  # [edge before the last run, edge after it]
+        origins.append(totals.argmin(0))
+        before, costs = costs, np.concatenate([[0], totals.min(0)])
+        if (costs == before).all():  # nor will further runs save any
+            origins += [origins[-1]] * (parts - len(origins))
+    runs, stop = [], len(edges) - 1
+    while stop:
+        start = int(origins.pop()[stop - 1])
+        runs.append((int(edges[start]), int(edges[stop])))
+        stop = start
+    return runs[::-1]
+
+
+def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
+    """Runs of pairs sorted by target length, each as long as its pairs, longest source and longest target still fit; a
+    pair that does not by itself is a run of its own."""
+    runs: Runs = []
+    start, ahead = 0, 64
+    while start < len(target):
+        seen = slice(start, start + ahead)
+        longest = np.maximum.accumulate(source[seen])
+        fit = fits(np.arange(1, len(longest) + 1), longest, target[seen])
+        fit[0] = True
+        if fit.all() and seen.stop < len(target):  # the run may go on beyond what was looked at
+            ahead *= 4
+            continue
+        stop = start + (len(fit) if fit.all() else int(fit.argmin()))
+        runs.append((start, stop))
+        start, ahead = stop, 2 * (stop - start)
+    return runs
+
+
+def halve(source: Lengths, target: Lengths, fits: Fits) -> Runs:
+    """Pairs sorted by target length as one run if that fits, else halves, quarters and so on; a pair is not cut."""
+
+    def halves(start: int, stop: int) -> Runs:
+        if stop - start == 1 or fits(stop - start, int(source[start:stop].max()), int(target[stop - 1])):
+            return [(start, stop)]
+        middle = (start + stop) // 2
+        return [*halves(start, middle), *halves(middle, stop)]
+
+    return halves(0, len(target))
+
+
+def _padded_tokens(source: Lengths, target: Lengths, edges: Lengths) -> NDArray[np.float64]:
+    """Of each run between two of the edges, [edge before, edge after]; infinite where that comes first."""
+    starts, stops = edges[:-1], edges[1:]
+    is_run = starts[:, None] < stops
+    longest = np.maximum.accumulate(np.where(is_run, np.maximum.reduceat(source, starts), 0), 1)
+    return np.where(is_run, (stops - starts[:, None]) * (target[stops - 1] + longest), np.inf)
+
+
+def _fits(source: Lengths, target: Lengths, run: tuple[int, int], most: float) -> bool:
+    start, stop = run
+    return stop - start == 1 or (stop - start) * int(source[start:stop].max() + target[stop - 1]) <= most
