@@ -9,6 +9,7 @@ from jaxtyping import TypeCheckError
 from transduce.data.batch import Batch, SpecialIds, make_batch
 from transduce.models.interface import Decoder, EncoderDecoder, Memory, score_tokens
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
+from transduce.nn import losses
 
 SPECIAL = SpecialIds(0, 2, 0, 1, 2)
 
@@ -54,6 +55,17 @@ def test_scores_are_log_softmax_at_the_target_read_one_token_at_a_time(
 def test_scores_are_float32_whatever_the_models_precision() -> None:
     batch = make_batch([[3, 4, 5]], [[6, 7]], SPECIAL)
     assert scores(make_model().to(torch.bfloat16), batch).dtype == torch.float32
+
+
+@torch.no_grad()
+def test_logits_of_a_batch_never_exist_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losses, "PROJECTED_AT_ONCE", 7)
+    model, projected = make_model(), []
+    model.decoder.output.register_forward_hook(lambda _, inputs, __: projected.append(len(inputs[0])))
+    batch = make_batch([[3, 4, 5]] * 4, [[6], [7, 8, 9], [6] * 10, []], SPECIAL)
+    scores(model, batch)
+    assert sum(projected) == 2 + 4 + 11 + 1, "padding is not projected"
+    assert max(projected) <= 7
 
 
 def test_a_transformer_is_an_encoder_decoder() -> None:

@@ -1,12 +1,13 @@
 """What search, objectives and tools may expect of a model; nothing else about a family is known outside its file."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transduce.models.projecting import ProjectingDecoder
+from transduce.nn.losses import log_probabilities
 from transduce.nn.state import DecoderState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
@@ -69,8 +70,9 @@ def score_tokens(
     target_out: Tokens,
     target_is_real: Mask,
 ) -> Float[Tensor, "rows time"]:
-    """Log-probability (natural) of each given target token, in float32; zero where the target is padding."""
+    """Log-probability (natural) of each given target token, in float32 and without gradients; zero where the target is
+    padding. As in training, logits never exist all at once."""
     state = model.start(model.encode(source, source_is_real))
-    logits, _ = model.decoder(target_in, state)
-    chosen = logits.float().log_softmax(-1).gather(-1, target_out[..., None])[..., 0]
-    return torch.where(target_is_real, chosen, 0.0)
+    decoder = cast(ProjectingDecoder[State], model.decoder)
+    hidden, _ = decoder.read(target_in, state)
+    return log_probabilities(hidden, decoder.output, target_out, target_is_real)

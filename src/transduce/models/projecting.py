@@ -2,16 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Generic
+from typing import Generic, TypeVar
 
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from transduce.models.interface import State
 from transduce.nn.few_rows import FewRowsLinear
 from transduce.nn.linear import outputs_of
 from transduce.nn.quantization import Int8Linear
+from transduce.nn.state import DecoderState
 from transduce.shapes import Hidden, Logits, Tokens
+
+State = TypeVar("State", bound=DecoderState)
 
 
 class ProjectingDecoder(nn.Module, ABC, Generic[State]):

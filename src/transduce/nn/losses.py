@@ -1,5 +1,6 @@
 """Cross-entropy of an output layer, with label smoothing; the logits of a batch never exist all at once."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,25 @@ def cross_entropy(
     return CrossEntropy(smoothed, log_probabilities)
 
 
+@torch.no_grad()
+def log_probabilities(
+    hidden: Float[Tensor, "*positions dim"],
+    output: Callable[[Tensor], Tensor],
+    target: Int[Tensor, "*positions"],
+    is_real: Bool[Tensor, "*positions"],
+) -> Float[Tensor, "*positions"]:
+    """log p(target) in float32, where p is the softmax of `output(hidden)`; 0 at padding, which is not projected."""
+    found = torch.zeros(target.shape, dtype=torch.float32, device=target.device)
+    of_real = [found.new_zeros(0)]
+    hidden, target = hidden[is_real], target[is_real]
+    for rows, chosen in zip(hidden.split(PROJECTED_AT_ONCE), target.split(PROJECTED_AT_ONCE), strict=True):
+        logits = output(rows)  # [tokens, vocabulary]
+        for part, of_part in _normalized_at_once(logits, chosen):
+            of_real.append(_normalize(part, of_part, 0.0, False)[1])
+    found[is_real] = torch.cat(of_real)
+    return found
+
+
 class _CrossEntropy(torch.autograd.Function):
     """All gradients are made beside the loss, from a chunk of logits that its own gradient then replaces."""
 
@@ -65,9 +85,8 @@ class _CrossEntropy(torch.autograd.Function):
         for start in range(0, len(hidden), PROJECTED_AT_ONCE):
             rows = slice(start, start + PROJECTED_AT_ONCE)
             logits = functional.linear(hidden[rows], weight, bias)  # [tokens, vocabulary]
-            at_once = NORMALIZED_AT_ONCE if logits.device.type == "cpu" else PROJECTED_AT_ONCE
-            for part, chosen in zip(logits.split(at_once), target[rows].split(at_once), strict=True):
-                losses, found = _normalize(part, chosen[:, None], smoothing, is_learning)
+            for part, chosen in _normalized_at_once(logits, target[rows]):
+                losses, found = _normalize(part, chosen, smoothing, is_learning)
                 smoothed.append(losses.sum())
                 log_probabilities.append(found)
             if is_learning:
@@ -108,6 +127,12 @@ class _Gradients:
 
 def _plus(total: Tensor | None, part: Tensor) -> Tensor:
     return part if total is None else total.float().add_(part)
+
+
+def _normalized_at_once(logits: Tensor, target: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Some logits at a time, and their targets, [tokens, 1]."""
+    at_once = NORMALIZED_AT_ONCE if logits.device.type == "cpu" else PROJECTED_AT_ONCE
+    return zip(logits.split(at_once), target[:, None].split(at_once), strict=True)
 
 
 def _normalize(
