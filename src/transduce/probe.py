@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from transduce.config import Settings
 from transduce.data.batch import Batch, SpecialIds, make_batch
 from transduce.errors import CheckpointError
-from transduce.models.interface import EncoderDecoder, score_tokens
+from transduce.models.interface import EncoderDecoder
+from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
 from transduce.text.tokenizer import Tokenizers
 from transduce.verification import COPY_AGAIN, read_json

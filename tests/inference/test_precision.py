@@ -8,7 +8,7 @@ from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.errors import ConfigError, InputError
 from transduce.inference.precision import InferencePrecision, at_precision
-from transduce.models.interface import score_tokens
+from transduce.models.scoring import score_tokens
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
 from transduce.data.batch import Batch, SpecialIds, make_batch
-from transduce.models.interface import Decoder, EncoderDecoder, Memory, score_tokens
+from transduce.models.interface import Decoder, EncoderDecoder, Memory
+from transduce.models.scoring import score_tokens
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.nn import losses
 

@@ -5,7 +5,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from transduce.data.batch import SpecialIds, make_batch
-from transduce.models.interface import score_tokens
+from transduce.models.scoring import score_tokens
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.objectives.translation import Translation
 

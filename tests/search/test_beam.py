@@ -25,7 +25,7 @@ from toys import (
     tiny_transformer,
 )
 
-from transduce.models.interface import score_tokens
+from transduce.models.scoring import score_tokens
 from transduce.search.beam import Beam, beam_search
 from transduce.search.limits import limits_for
 from transduce.search.rules import Forbid

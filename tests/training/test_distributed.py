@@ -1,6 +1,7 @@
 """Several processes train the model that one would."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -11,8 +12,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+import torch
 
 import transduce
+from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.distributed import Processes
@@ -182,6 +185,42 @@ sys.exit(status)
     output, _ = finish(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     threads = output.splitlines()[-1]
     assert threads and "gloo" not in threads
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_memory_that_runs_out_in_an_exchange_is_not_another_process_that_has_ended(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("torch.distributed.all_reduce", fail)
+    with pytest.raises(ConfigError, match=r"memory ran out while processes .* use fewer of them"):
+        Processes(0, 2).add_up(torch.zeros(3))
+
+
+def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recipe_file: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def begin(rank: int, mebibytes: int) -> subprocess.Popen[str]:
+        limit = mebibytes * 2**20
+        places = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "RANK": str(rank), "LOCAL_RANK": str(rank)}
+        large = ["model.inner_dim=80000", "batching.target_tokens=100000", "training.updates=1"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "transduce", "train", str(recipe_file), *large, "--out", str(tmp_path / "run")],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **places, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+        )
+
+    processes = [begin(rank, mebibytes) for rank, mebibytes in ((0, 8000), (1, 1000))]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 2, errors
+        assert "is beyond the memory of cpu" in errors.splitlines()[-1]
 
 
 @pytest.mark.parametrize("change", ["training.updates=none", "data.train=['none.en', 'none.de']"])

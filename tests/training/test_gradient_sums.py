@@ -29,6 +29,7 @@ def work(rank: int, folder: Path, can_share: bool, has_room: bool, queue: Any) -
     def refuse(*_: int) -> None:
         raise OSError("no room")
 
+    gradient_sums.AT_ONCE = 8  # numbers, so that tensors are cut, and several exchanges follow each other
     if not has_room:
         gradient_sums.os.posix_fallocate = refuse  # type: ignore[attr-defined]
     distributed.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=COUNT)

@@ -1,9 +1,12 @@
-"""The largest batch is tried before the first update, and leaves no trace."""
+"""What needs most memory is tried before the first update, and leaves no trace."""
 
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,75 +17,222 @@ from torch import nn
 from transduce.data.batch import Batch
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
+from transduce.training.distributed import Processes
+from transduce.training.muon import Muon
 from transduce.training.precision import WorkingCopy
-from transduce.training.rehearsal import rehearse
+from transduce.training.rehearsal import Rehearsal, Trial
+
+LACKING = [
+    MemoryError(),
+    torch.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried"),
+    RuntimeError("std::bad_alloc"),
+    OSError(12, "Cannot allocate memory"),
+]
 
 
-class Pairs:
-    """Batches whose size is the number of the pair."""
+@dataclass
+class Parts:
+    """Of batches; also the data that they are of."""
+
+    parts: list[NDArray[np.int64]]
+    has_several: bool = False
+
+    def largest(self, parts: int) -> "Parts":
+        return self
 
     def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
         return int(pairs.sum())
 
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        ids, real = torch.from_numpy(pairs)[None], torch.ones(1, len(pairs), dtype=torch.bool)
+        ids = torch.from_numpy(pairs)[:, None]
+        real = torch.ones(len(pairs), 1, dtype=torch.bool)
         return Batch(ids, real, ids, ids, real)
 
 
 class Watch:
-    """An objective that remembers what it was given, draws dropout, and may have too little memory."""
+    """An objective that remembers what it was given and what there was beside it, draws dropout, and may fail."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.seen: list[int] = []
+        self.seen: list[list[int]] = []
+        self.gradients: list[bool] = []
+        self.kept: list[int] = []
         self.error = error
+        self.optimizers: Sequence[torch.optim.Optimizer] = ()
 
     def __call__(self, model: nn.Module, batch: Batch, carried: object) -> Loss:
-        self.seen.append(int(batch.source.sum()))
+        self.seen.append(batch.source[:, 0].tolist())
+        self.gradients.append(all(parameter.grad is not None for parameter in model.parameters()))
+        tensors = [
+            value for optimizer in self.optimizers for state in optimizer.state.values() for value in state.values()
+        ]
+        self.kept.append(sum(tensor.numel() for tensor in tensors if tensor.ndim))
         if self.error:
             raise self.error
         total = torch.dropout(model(torch.ones(2)), 0.5, True).sum()
         return Loss(total, total, torch.tensor(1))
 
 
-def whole(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """A batch as one part."""
-    return [pairs]
+def rehearse(
+    model: nn.Module,
+    objective: Any,
+    parts: Parts,
+    optimizers: Sequence[torch.optim.Optimizer] = (),
+    processes: Processes | None = None,
+    of_first: Sequence[Trial] = (),
+) -> None:
+    objective.optimizers = optimizers
+    working = WorkingCopy(model, torch.float32)
+    Rehearsal(working, objective, optimizers, processes or Processes()).run(parts, 1, of_first)
 
 
-PLAN = [np.array([n]) for n in (3, 11, 7, 2, 5)]
+PARTS = [np.array([3, 5]), np.array([11])]
 
 
-def test_only_the_largest_is_tried_and_no_gradient_or_random_state_stays() -> None:
+def test_each_part_that_needs_most_is_tried_and_no_gradient_or_random_state_stays() -> None:
     model, objective = nn.Linear(2, 3), Watch()
     before = torch.get_rng_state()
-    rehearse(WorkingCopy(model, torch.float32), objective, Pairs(), PLAN, whole)
-    assert objective.seen == [11]
+    rehearse(model, objective, Parts(PARTS))
+    assert objective.seen == [[3, 5], [11]]
     assert torch.equal(torch.get_rng_state(), before)
-    assert model.weight.grad is None
+    assert all(parameter.grad is None for parameter in model.parameters())
 
 
-@pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory")])
+@pytest.mark.parametrize("has_several", [False, True])
+def test_gradients_are_there_as_they_will_be(has_several: bool) -> None:
+    objective = Watch()
+    rehearse(nn.Linear(2, 3), objective, Parts(PARTS, has_several))
+    assert objective.gradients == [has_several] * 2
+
+
+def optimizers_of(model: nn.Linear) -> list[torch.optim.Optimizer]:
+    adam = torch.optim.AdamW([model.bias], lr=0.5, weight_decay=0.5, fused=True)
+    return [adam, Muon([model.weight], 0.5, 0.5, torch.float32)]
+
+
+def test_what_optimisers_will_keep_is_there_meanwhile_and_then_forgotten() -> None:
+    model, objective = nn.Linear(2, 3), Watch()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    optimizers = optimizers_of(model)
+    rehearse(model, objective, Parts(PARTS), optimizers)
+    assert objective.kept == [2 * 3 + 6] * 2  # two moments of three biases, one of six weights
+    assert not any(optimizer.state for optimizer in optimizers)
+    assert [group["lr"] for optimizer in optimizers for group in optimizer.param_groups] == [0.5, 0.5]
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -> None:
+    model, objective = nn.Linear(2, 3), Watch()
+    optimizers = optimizers_of(model)
+    model(torch.ones(2)).sum().backward()
+    for optimizer in optimizers:
+        optimizer.step()
+    kept = [{name: value.clone() for name, value in state.items()} for o in optimizers for state in o.state.values()]
+    rehearse(model, objective, Parts(PARTS), optimizers)
+    assert objective.kept == [2 * 3 + 6] * 2
+    after = [state for optimizer in optimizers for state in optimizer.state.values()]
+    torch.testing.assert_close(after, kept, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("error", LACKING)
 def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> None:
-    with pytest.raises(ConfigError, match=r"1 pairs of 11 .* lower batching\.target_tokens .* training\.accumulate"):
-        rehearse(WorkingCopy(nn.Linear(2, 3), torch.float32), Watch(error), Pairs(), PLAN, whole)
+    message = (
+        r"the largest part of a batch, 2 pairs of 4 tokens .* raise training\.accumulate, or lower batching\.target"
+    )
+    with pytest.raises(ConfigError, match=message):
+        rehearse(nn.Linear(2, 3), Watch(error), Parts(PARTS))
+
+
+def test_a_pair_beyond_the_memory_is_one_to_leave_out() -> None:
+    long = Parts([np.array([[0]])])
+    ids, real = torch.zeros(1, 1500, dtype=torch.int64), torch.ones(1, 1500, dtype=torch.bool)
+    pair = Batch(ids, real, ids[:, :700], ids[:, :700], real[:, :700])
+    long.batch = lambda pairs: pair  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match=r"1,500 source and 700 target tokens .* by data\.max_tokens, 1,498 or fewer"):
+        rehearse(nn.Linear(2, 3), Watch(MemoryError()), long)
+
+
+def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
+    class Large(torch.optim.SGD):
+        def step(self, closure: object = None) -> None:  # type: ignore[override]
+            raise MemoryError
+
+    model = nn.Linear(2, 3)
+    with pytest.raises(ConfigError, match=r"a model of 9 parameters, .* choose a smaller one in \[model\]"):
+        rehearse(model, Watch(), Parts(PARTS), [Large(model.parameters())])
+
+
+def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients() -> None:
+    model, objective = nn.Linear(2, 3), Watch()
+    optimizers = optimizers_of(model)
+    seen = []
+
+    def take() -> None:
+        seen.append((model.weight.grad, sum(len(optimizer.state) for optimizer in optimizers)))
+        raise MemoryError
+
+    with pytest.raises(ConfigError, match="validating is beyond the memory of cpu; do less"):
+        rehearse(model, objective, Parts(PARTS), optimizers, of_first=[Trial("validating", "do less", take)])
+    assert seen == [(None, 2)]
+    assert not any(optimizer.state for optimizer in optimizers)
 
 
 def test_other_errors_stay_what_they_are() -> None:
     with pytest.raises(RuntimeError, match="a shape"):
-        rehearse(WorkingCopy(nn.Linear(2, 3), torch.float32), Watch(RuntimeError("a shape")), Pairs(), PLAN, whole)
+        rehearse(nn.Linear(2, 3), Watch(RuntimeError("a shape")), Parts(PARTS))
 
 
-def test_a_batch_beyond_the_machine_is_said_in_one_line_before_training(recipe_file: Path, tmp_path: Path) -> None:
-    limit = 3 * 2**29
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "transduce", "train", str(recipe_file), "--out", str(tmp_path / "run")),
-            *("model.inner_dim=80000", "batching.target_tokens=100000", "--threads", "1"),
-        ],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
-    )
+@dataclass(frozen=True)
+class Second(Processes):
+    """One of two processes, of which the other tells something."""
+
+    rank: int = 1
+    count: int = 2
+    other_tells: str | None = None
+    told: tuple[object, ...] = ()
+
+    def gather(self, value: Any) -> list[Any]:
+        return [self.other_tells, value]
+
+    def add_up_gradients(self, parameters: object) -> None: ...
+
+
+def test_all_processes_end_alike_where_one_lacks_memory() -> None:
+    with pytest.raises(ConfigError, match="too much for the other"):
+        rehearse(nn.Linear(2, 3), Watch(), Parts(PARTS), processes=Second(other_tells="too much for the other"))
+
+
+def test_a_process_tries_the_largest_share_that_it_may_get_and_leaves_validation_to_the_first() -> None:
+    objective, tried = Watch(), []
+    trial = Trial("", "", lambda: tried.append(True))
+    rehearse(nn.Linear(2, 3), objective, Parts([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
+    assert objective.seen == [[1, 3]]
+    assert not tried
+    rehearse(nn.Linear(2, 3), objective, Parts(PARTS), processes=replace(Second(), rank=0), of_first=[trial])
+    assert tried
+
+
+def test_a_batch_beyond_the_machine_is_said_in_one_line_before_training_and_what_that_says_helps(
+    recipe_file: Path, tmp_path: Path
+) -> None:
+    def train(run: str, *changes: str) -> subprocess.CompletedProcess[str]:
+        limit = 3 * 2**29
+        large = ("model.inner_dim=80000", "batching.target_tokens=100000", "training.updates=1")
+        return subprocess.run(
+            [
+                *(sys.executable, "-m", "transduce", "train", str(recipe_file), "--out", str(tmp_path / run)),
+                *(*large, *changes, "--threads", "1"),
+            ],
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+        )
+
+    done = train("whole")
     assert done.returncode == 2, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("transduce: the largest batch")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("transduce: the largest part of a batch") and "raise training.accumulate" in last
     assert "Traceback" not in done.stderr
+    done = train("in-parts", "training.accumulate=40")
+    assert done.returncode == 0, done.stderr

@@ -26,7 +26,8 @@ from transduce.evaluation.metrics import (
     score_bleu_variants,
 )
 from transduce.inference.translator import Translation, Translator
-from transduce.models.interface import EncoderDecoder, score_tokens
+from transduce.models.interface import EncoderDecoder
+from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 

@@ -203,19 +203,22 @@ def _build_trainer(
     def teacher_forcing() -> float:
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
 
+    weights = [entry.weight for entry in splits.train]
+    data = TrainingData(prepared.stores, weights, bundle.special, config.batching, config.seed)
+    of_a_process = [need // processes.count for need in data.largest(config.training.accumulate).needs]
+    validator = build_validator(config, splits, bundle, prepared.validation, of_a_process)
     trainer = Trainer(
         model,
         Translation(config.training.label_smoothing, teacher_forcing),
-        TrainingData(
-            prepared.stores, [entry.weight for entry in splits.train], bundle.special, config.batching, config.seed
-        ),
-        build_validator(config, splits, bundle, prepared.validation),
+        data,
+        validator,
         Checkpoints(run, config.checkpoint, write_bundle),
         [],
         config.training,
         config.optimizer,
         config.validation,
         processes,
+        validator.trials,
     )
     return trainer
 

@@ -1,8 +1,9 @@
 """What a run's validation measures, and which of its sentences a bundle is probed with."""
 
 import heapq
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -11,50 +12,129 @@ from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch, make_batch
-from transduce.data.batching import BatchingConfig, plan_batches
+from transduce.data.batching import BatchingConfig, Plan, largest_of
+from transduce.data.parts import Fits, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
 from transduce.evaluation.evaluate import measure_loss
 from transduce.evaluation.metrics import exact_match, score_bleu
 from transduce.experiment.recipe import ExperimentConfig
-from transduce.inference.translator import Translator
+from transduce.inference.batches import batches_of
+from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
 from transduce.text.corpus import ParallelCorpus
 from transduce.text.datasets import Splits
+from transduce.training.rehearsal import SMALLER_PARTS, Trial
 
-VALIDATION_TOKENS = 4096
+GREEDY = Beam(size=1)
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
+UNKNOWN_NEEDS = BatchingConfig().fits  # where it is not known what training needs
 
 
 def build_validator(
-    config: ExperimentConfig, splits: Splits, bundle: ModelBundle, store: TokenStore
-) -> Callable[[nn.Module], dict[str, float]]:
-    """A function from a model to its scores on the validation data: loss, perplexity, and what else was asked for."""
-    plan = plan_batches(
-        store.source.lengths + 1, store.target.lengths + 1, BatchingConfig(target_tokens=VALIDATION_TOKENS)
+    config: ExperimentConfig,
+    splits: Splits,
+    bundle: ModelBundle,
+    store: TokenStore,
+    needs: Sequence[int] | None = None,
+) -> "Validator":
+    """A function from a model to its scores on the validation data, which needs no more at once by the measures of
+    `data.parts.needs` than it is told."""
+    asked = config.validation
+    return Validator(
+        bundle,
+        store,
+        splits.validation,
+        UNKNOWN_NEEDS if needs is None else within(needs),
+        TOKENS_AT_ONCE if needs is None else min(TOKENS_AT_ONCE, needs[0]),
+        asked.bleu or asked.best_by == "bleu",
+        asked.exact_match or asked.best_by == "exact_match" or config.data.is_generated,
+        (config.tokenizer.target or config.tokenizer).folds_case,
     )
 
-    asked = config.validation
-    wants_bleu = asked.bleu or asked.best_by == "bleu"
-    wants_exact_match = asked.exact_match or asked.best_by == "exact_match" or config.data.is_generated
 
-    def batch(pairs: NDArray[np.int64]) -> Batch:
-        return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], bundle.special)
+@dataclass(frozen=True)
+class Validator:
+    """Loss and perplexity of a model on the validation data, and what else was asked for."""
 
-    def validate(model: nn.Module) -> dict[str, float]:
-        scores = measure_loss(model, (batch(pairs) for pairs in plan))
-        if wants_bleu or wants_exact_match:
-            pairs = list(splits.validation)
-            translations = Translator(replace(bundle, model=model)).translate([p.source for p in pairs], Beam(size=1))
-            outputs, references = [t.text for t in translations], [p.target for p in pairs]
-            folds_case = (config.tokenizer.target or config.tokenizer).folds_case
-            if wants_bleu:
-                scores["bleu"] = score_bleu(outputs, references, folds_case).score
-            if wants_exact_match:
-                scores["exact_match"] = exact_match(outputs, references, folds_case)
+    bundle: ModelBundle
+    store: TokenStore
+    pairs: ParallelCorpus
+    fits: Fits
+    tokens_at_once: int
+    """Source tokens that are translated together, padding counted."""
+    wants_bleu: bool
+    wants_exact_match: bool
+    folds_case: bool
+
+    def __call__(self, model: nn.Module) -> dict[str, float]:
+        """Scores by name."""
+        scores = measure_loss(model, map(self._batch, self._plan))
+        if self._translates:
+            pairs = list(self.pairs)
+            translations = self._translator(model).translate([pair.source for pair in pairs], GREEDY)
+            outputs, references = [t.text for t in translations], [pair.target for pair in pairs]
+            if self.wants_bleu:
+                scores["bleu"] = score_bleu(outputs, references, self.folds_case).score
+            if self.wants_exact_match:
+                scores["exact_match"] = exact_match(outputs, references, self.folds_case)
         return scores
 
-    return validate
+    def trials(self, model: nn.Module) -> list[Trial]:
+        """What needs most memory."""
+        trials = [self._loss_trial(model, pairs) for pairs in self._largest]
+        if self._translates:
+            what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.bleu"
+            trials.append(Trial(what, remedy, lambda: self._translate_largest(model.eval())))
+        return trials
+
+    @property
+    def _translates(self) -> bool:
+        return self.wants_bleu or self.wants_exact_match
+
+    @cached_property
+    def _plan(self) -> Plan:
+        source, target = self._lengths
+        order = np.lexsort((source, target))
+        return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], self.fits)]
+
+    @property
+    def _lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.store.source.lengths + 1, self.store.target.lengths + 1
+
+    @cached_property
+    def _largest(self) -> Plan:
+        source, target = self._lengths
+        of_each = [needs(len(pairs), int(source[pairs].max()), int(target[pairs].max())) for pairs in self._plan]
+        return largest_of(self._plan, of_each).parts
+
+    def _batch(self, pairs: NDArray[np.int64]) -> Batch:
+        store = self.store
+        return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], self.bundle.special)
+
+    def _loss_trial(self, model: nn.Module, pairs: NDArray[np.int64]) -> Trial:
+        (source, target), rows = (int(lengths[pairs].max()) for lengths in self._lengths), len(pairs)
+        if rows == 1:
+            what = f"a validation pair of {source:,} source and {target:,} target tokens"
+            remedy = "shorten it, or leave it out of the validation data"
+        else:
+            what = f"a validation batch, {rows:,} pairs of {rows * (source + target):,} tokens with padding,"
+            remedy = SMALLER_PARTS
+        return Trial(what, remedy, lambda: measure_loss(model.eval(), [self._batch(pairs)]))
+
+    def _translator(self, model: nn.Module) -> Translator:
+        return Translator(replace(self.bundle, model=model), tokens_at_once=self.tokens_at_once)
+
+    def _translate_largest(self, model: nn.Module) -> None:
+        """The shortest lines, of which most are translated together, and the longest, as many as at the same time."""
+        translator, texts = self._translator(model), [pair.source for pair in self.pairs]
+        lengths = [
+            min(len(ids), translator.longest_source) + 1 for ids in self.bundle.tokenizers.source.encode_batch(texts)
+        ]
+        batches = list(batches_of(lengths, self.tokens_at_once))
+        workers = translator.engine.workers(GREEDY)
+        chosen = {i for batch in (*batches[:workers], *batches[-workers:]) for i in batch}
+        translator.translate([texts[i] for i in chosen], GREEDY)
 
 
 def probe_texts(splits: Splits) -> list[tuple[str, str]]:

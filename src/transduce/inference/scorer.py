@@ -12,7 +12,8 @@ from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.errors import InputError
 from transduce.inference.batches import batches_of
-from transduce.models.interface import EncoderDecoder, score_tokens
+from transduce.models.interface import EncoderDecoder
+from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
 from transduce.text.corpus import Pair, as_pair
 

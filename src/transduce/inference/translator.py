@@ -78,9 +78,15 @@ class Translator:
     """
 
     def __init__(
-        self, bundle: Model, *others: Model, shortlist: Shortlist | None = None, compile: bool = False
+        self,
+        bundle: Model,
+        *others: Model,
+        shortlist: Shortlist | None = None,
+        compile: bool = False,
+        tokens_at_once: int = TOKENS_AT_ONCE,
     ) -> None:
         self.bundle = bundle
+        self.tokens_at_once = tokens_at_once
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
         self.engine = engine_for(bundle, *others, shortlist=shortlist, compile=compile)
@@ -182,7 +188,7 @@ class Translator:
         for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
             chosen = [i for i, piece in enumerate(pieces) if bool(piece.required) == is_constrained]
             lengths = [len(pieces[i].source) + 1 for i in chosen]
-            batches += [[chosen[i] for i in batch] for batch in batches_of(lengths, TOKENS_AT_ONCE // search.rows)]
+            batches += [[chosen[i] for i in batch] for batch in batches_of(lengths, self.tokens_at_once // search.rows)]
         batches.reverse()  # the longest first, so that none is left alone at the end
         results: dict[int, list[Hypothesis]] = {}
         found = at_the_same_time(

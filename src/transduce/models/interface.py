@@ -1,13 +1,8 @@
 """What search, objectives and tools may expect of a model; nothing else about a family is known outside its file."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
-
-from transduce.models.projecting import ProjectingDecoder
-from transduce.nn.losses import log_probabilities
 from transduce.nn.state import DecoderState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
@@ -60,19 +55,3 @@ class EncoderDecoder(Protocol[State]):
     def start(self, memory: Memory) -> State:
         """The decoder's state before the first target token, one row a sentence."""
         ...
-
-
-def score_tokens(
-    model: EncoderDecoder[State],
-    source: Int[Tensor, "rows source_time"],
-    source_is_real: Bool[Tensor, "rows source_time"],
-    target_in: Tokens,
-    target_out: Tokens,
-    target_is_real: Mask,
-) -> Float[Tensor, "rows time"]:
-    """Log-probability (natural) of each given target token, in float32 and without gradients; zero where the target is
-    padding. As in training, logits never exist all at once."""
-    state = model.start(model.encode(source, source_is_real))
-    decoder = cast(ProjectingDecoder[State], model.decoder)
-    hidden, _ = decoder.read(target_in, state)
-    return log_probabilities(hidden, decoder.output, target_out, target_is_real)

@@ -17,10 +17,14 @@ from torch import Tensor, distributed, nn
 from transduce.devices import find_device
 from transduce.training.gradient_sums import GradientSums
 from transduce.training.launch import ENDED
+from transduce.training.memory import naming_shortage
 
 T = TypeVar("T")
 EXCHANGE = timedelta(minutes=30)  # in which all come to an exchange of numbers, as each has about as much to do
 PATIENCE = timedelta(hours=2)  # in which the others wait while the first process reads data or validates
+BEYOND_MEMORY = (
+    "memory ran out while processes told each other what they know; use fewer of them on a machine, or a smaller model"
+)
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,7 @@ def local_device(name: str, processes: int = 1) -> torch.device:
 @contextmanager
 def _naming_failure() -> Iterator[None]:
     try:
-        yield
+        with naming_shortage(lambda: BEYOND_MEMORY):
+            yield
     except RuntimeError as error:
         raise ConnectionError(f"{ENDED} ({str(error).splitlines()[0]})") from None

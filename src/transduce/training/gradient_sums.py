@@ -2,13 +2,15 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, distributed
 
 MEMORY = Path("/dev/shm")  # Linux keeps files there in memory
+AT_ONCE = 2**21
+"""Numbers that are exchanged at a time: 8 MiB a process, however many gradients there are."""
 
 
 class GradientSums:
@@ -21,25 +23,31 @@ class GradientSums:
         """For one of so many processes; `can_share` says that all are on this machine and tensors in its memory."""
         self._rank, self._count = rank, count
         self._can_share = can_share
-        self._slots: Tensor | None = None  # [processes, numbers]
+        self._slots: Tensor | None = None  # [2, processes, numbers]
+        self._turn = 0
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Replace float32 tensors by their sums."""
-        sizes = [tensor.numel() for tensor in tensors]
+        """Replace contiguous float32 tensors by their sums."""
         if self._can_share and self._slots is None:
-            self._slots = _map_slots(self._rank, self._count, sum(sizes))
+            size = min(sum(tensor.numel() for tensor in tensors), AT_ONCE)
+            self._slots = _map_slots(self._rank, self._count, size)
             self._can_share = self._slots is not None
-        flat = [tensor.flatten() for tensor in tensors]
+        for pieces in _pieces(tensors):
+            self._add_up(pieces)
+
+    def _add_up(self, pieces: list[Tensor]) -> None:
         if self._slots is None:
-            total = torch.cat(flat)
+            total = torch.cat(pieces)
             distributed.all_reduce(total)
         else:
-            torch.cat(flat, out=self._slots[self._rank])
-            total = self._add_up_slots(self._slots)
-        for tensor, part in zip(tensors, total.split(sizes), strict=True):
-            tensor.copy_(part.view_as(tensor))
-        if self._slots is not None:
-            distributed.barrier()  # all have read the sums before the next gradients take their place
+            # Slots of which others may still read the last sums are left alone: when they are written again, all
+            # have passed a barrier of the other ones.
+            slots = self._slots[self._turn][:, : sum(len(piece) for piece in pieces)]
+            self._turn = 1 - self._turn
+            torch.cat(pieces, out=slots[self._rank])
+            total = self._add_up_slots(slots)
+        for piece, part in zip(pieces, total.split([len(piece) for piece in pieces]), strict=True):
+            piece.copy_(part)
 
     def _add_up_slots(self, slots: Tensor) -> Tensor:
         """Each process adds up a part of the numbers, all in the order of ranks; the sums are in the first slot."""
@@ -51,15 +59,32 @@ class GradientSums:
         return slots[0]
 
 
+def _pieces(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    """The numbers of all tensors in pieces, of which as many stand together as are exchanged at a time."""
+    pieces: list[Tensor] = []
+    room = AT_ONCE
+    for tensor in tensors:
+        rest = tensor.view(-1)
+        while len(rest):
+            pieces.append(rest[:room])
+            rest = rest[room:]
+            room -= len(pieces[-1])
+            if not room:
+                yield pieces
+                pieces, room = [], AT_ONCE
+    if pieces:
+        yield pieces
+
+
 def _map_slots(rank: int, count: int, size: int) -> Tensor | None:
-    """Room for so many numbers of each process that all of them see; None where the machine has too little of it."""
+    """Room for twice so many numbers of each process that all see; None where the machine has too little of it."""
     name: list[str | None] = [None]
     if rank == 0 and MEMORY.is_dir():
-        name = [_make_file(4 * count * size)]
+        name = [_make_file(4 * 2 * count * size)]
     distributed.broadcast_object_list(name)
     if name[0] is None:
         return None
-    slots = torch.from_file(name[0], shared=True, size=count * size, dtype=torch.float32).view(count, size)
+    slots = torch.from_file(name[0], shared=True, size=2 * count * size, dtype=torch.float32).view(2, count, size)
     distributed.barrier()
     if rank == 0:
         Path(name[0]).unlink()  # the memory lives as long as a process uses it

@@ -1,7 +1,7 @@
-"""The largest batch, tried before the first update: memory that will not do is said now, not after hours."""
+"""What a run will need memory for, tried before the first update: what will not do is said now, not after hours."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -10,57 +10,132 @@ from numpy.typing import NDArray
 from transduce.data.batch import Batch
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Objective
+from transduce.training.batches import TrainingData
+from transduce.training.distributed import Processes
+from transduce.training.memory import is_shortage
 from transduce.training.precision import WorkingCopy
 
-
-class Batches(Protocol):
-    """What is known of training data; see data/batching.py."""
-
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
-        """Source and target tokens of some pairs as one batch, padding counted."""
-        ...
-
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        """The padded ids of some pairs."""
-        ...
+Pairs = NDArray[np.int64]
+SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
 
-def rehearse(
-    working: WorkingCopy,
-    objective: Objective,
-    data: Batches,
-    plan: list[NDArray[np.int64]],
-    parts: Callable[[NDArray[np.int64]], list[NDArray[np.int64]]],
-) -> None:
-    """Take the largest of the parts that an epoch's batches are worked through in forward and backward, and forget it.
+@dataclass(frozen=True)
+class Trial:
+    """Something that needs memory."""
 
-    No random generator moves. Raises ConfigError where memory does not suffice.
-    """
-    fullest = sorted(plan, key=data.padded_tokens)[-3:]
-    own = [part for pairs in fullest for part in parts(pairs)]
-    if not own:  # batches smaller than the number of processes
-        return
-    largest = max(own, key=data.padded_tokens)
-    device = next(working.masters.parameters()).device
+    what: str
+    """What is beyond the memory if this fails."""
+    remedy: str
+    """What to do then."""
+    take: Callable[[], object]
+    """Need the memory."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Does what updates and validations will, and leaves no trace in weights, random generators and optimisers."""
+
+    working: WorkingCopy
+    objective: Objective
+    optimizers: Sequence[torch.optim.Optimizer]
+    processes: Processes
+
+    def run(self, data: TrainingData, accumulate: int, of_first: Sequence[Trial] = ()) -> None:
+        """Work through the parts of batches that need most, exchange gradients, and do what the first process alone
+        will do between updates.
+
+        Raises ConfigError, in all processes, where memory does not suffice in one of them.
+        """
+        device = next(self.working.masters.parameters()).device
+        largest = data.largest(accumulate)
+        batches = [data.batch(part).to(device) for part in self._shares(largest.parts, data.padded_tokens)]
+        trials = [self._model(), *(self._part(batch, largest.has_several) for batch in batches)]
+        if self.processes.count > 1:
+            trials.append(self._exchange())
+        begun = [optimizer for optimizer in self.optimizers if optimizer.state]
+        try:
+            with torch.random.fork_rng([device] if device.type == "cuda" else []):
+                self._try(trials, device)
+                self._forget_gradients()
+                self._try([one if self.processes.is_first else replace(one, take=_wait) for one in of_first], device)
+        finally:
+            self._forget_gradients()
+            for optimizer in self.optimizers:
+                if optimizer not in begun:
+                    optimizer.state.clear()
+            if device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    def _shares(self, parts: list[Pairs], size: Callable[[Pairs], int]) -> list[Pairs]:
+        """The largest that a process gets of each part; which process that is changes."""
+        turns = range(self.processes.count)
+        shares = [[self.processes.share(part, turn) for turn in turns] for part in parts]
+        return [max(filter(len, of_part), key=size) for of_part in shares if any(map(len, of_part))]
+
+    def _try(self, trials: Sequence[Trial], device: torch.device) -> None:
+        for trial in trials:
+            for shortage in self.processes.gather(_attempt(trial, device)):
+                if shortage is not None:
+                    raise ConfigError(shortage)
+
+    def _model(self) -> Trial:
+        parameters = sum(parameter.numel() for parameter in self.working.masters.parameters())
+        return Trial(
+            f"a model of {parameters:,} parameters, with its gradients and what the optimiser keeps,",
+            "choose a smaller one in [model], or a smaller vocabulary in [tokenizer]",
+            self._step_nowhere,
+        )
+
+    def _step_nowhere(self) -> None:
+        """Optimisers that have not begun make what they keep, in a step by gradients and at a rate of zero."""
+        for parameter in self.working.masters.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        for optimizer in self.optimizers:
+            if not optimizer.state:
+                rates = [group["lr"] for group in optimizer.param_groups]
+                for group in optimizer.param_groups:
+                    group["lr"] = 0.0
+                optimizer.step()
+                for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                    group["lr"] = rate
+
+    def _part(self, batch: Batch, has_several: bool) -> Trial:
+        def take() -> None:
+            if not has_several:  # there are no gradients yet when one is worked through
+                self._forget_gradients()
+            self.objective(self.working.model.train(), batch, None).total.backward()
+            self.working.collect_gradients()
+
+        (rows, source), target = batch.source.shape, batch.target_in.shape[1]
+        if rows == 1:
+            what = f"a pair of {source:,} source and {target:,} target tokens"
+            return Trial(what, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer", take)
+        what = f"the largest part of a batch, {rows:,} pairs of {rows * (source + target):,} tokens with padding,"
+        return Trial(what, SMALLER_PARTS, take)
+
+    def _exchange(self) -> Trial:
+        return Trial(
+            "what processes need to exchange gradients",
+            "use fewer processes on a machine, or a smaller model",
+            lambda: self.processes.add_up_gradients(self.working.masters.parameters()),
+        )
+
+    def _forget_gradients(self) -> None:
+        for model in (self.working.masters, self.working.model):
+            model.zero_grad()
+
+
+def _attempt(trial: Trial, device: torch.device) -> str | None:
+    """What to say if memory does not suffice."""
     try:
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):
-            _try(working, objective, data.batch(largest).to(device))
-    except (RuntimeError, MemoryError) as error:
-        if not _is_about_memory(error):
+        trial.take()
+    except Exception as error:
+        if not is_shortage(error):
             raise
-        raise ConfigError(
-            f"the largest batch, {len(largest):,} pairs of {data.padded_tokens(largest):,} source and target tokens "
-            f"with padding, is beyond the memory of {device}; lower batching.target_tokens (or sentences), raise "
-            "training.accumulate, or leave long pairs out with data.max_tokens"
-        ) from None
+    else:
+        return None
+    return f"{trial.what} is beyond the memory of {device}; {trial.remedy}"
 
 
-def _try(working: WorkingCopy, objective: Objective, batch: Batch) -> None:
-    held = [p.new_empty(3, p.numel()) for p in working.masters.parameters()]  # gradients and Adam's two moments
-    objective(working.model.train(), batch, None).total.backward()
-    working.model.zero_grad()
-    del held
-
-
-def _is_about_memory(error: Exception) -> bool:
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "allocate memory" in str(error)
+def _wait() -> None:
+    pass

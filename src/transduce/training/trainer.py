@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -20,19 +20,26 @@ from transduce.config import Settings
 from transduce.objectives.objective import Objective
 from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
 from transduce.training.averaging import MovingAverage
+from transduce.training.batches import TrainingData
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
+from transduce.training.memory import naming_shortage
 from transduce.training.observers import Observer, Report, StartObserver
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
-from transduce.training.rehearsal import Batches, rehearse
+from transduce.training.rehearsal import Rehearsal, Trial
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.teacher_forcing import TeacherForcing
 
 Validate = Callable[[nn.Module], dict[str, float]]
 """Scores of a model on the validation data: `loss`, in nats per real target token, and what else was asked for."""
+
+Trials = Callable[[nn.Module], Sequence[Trial]]
+"""What validating a model needs memory for; the same ones in every process."""
+
+ALL_WAS_TRIED = "all was tried before the first update, so is it others who took it? Resume when there is more"
 
 
 class TrainingConfig(Settings, frozen=True):
@@ -51,7 +58,7 @@ class TrainingConfig(Settings, frozen=True):
     precision: Precision = "auto"
     """Of forward and backward: float32, bfloat16 beside float32 master weights, or what the machine does best."""
     accumulate: PositiveInt = 1
-    """Parts that each batch is worked through in, to save memory."""
+    """Parts that each batch is worked through in, to save memory: no part needs more than twice its share."""
     moving_average: ShareWithin | None = None
     """Decay of an exponential moving average of the weights, such as 0.999; it is then what is validated and kept."""
     report_every: PositiveInt = 50
@@ -90,18 +97,6 @@ class ValidationConfig(Settings, frozen=True):
             raise ValueError("give either every_updates or every_epochs")
 
 
-class TrainingData(Batches, Protocol):
-    """Plans the batches of an epoch and makes them; see data/batching.py."""
-
-    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
-        """A batch's pairs in at most so many parts."""
-        ...
-
-    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """The pairs of each batch; the same for the same epoch."""
-        ...
-
-
 @dataclass
 class _Tally:
     """This process's sums since the last report, kept as tensors so that nothing waits for them."""
@@ -127,6 +122,7 @@ class Trainer:
         optimizer: OptimizerConfig,
         validation: ValidationConfig,
         processes: Processes,
+        trials: Trials = lambda model: (),
     ) -> None:
         self.model = model
         self.objective = objective
@@ -138,6 +134,7 @@ class Trainer:
         self.rates = optimizer
         self.validation = validation
         self.processes = processes
+        self.trials = trials
         self.device = next(model.parameters()).device
         self.precision = choose_precision(training.precision, self.device)
         self.optimizers = build_optimizers(optimizer, model, self.precision)
@@ -196,11 +193,25 @@ class Trainer:
 
     def run(self) -> None:
         """Train to the end; raises Interrupted after Ctrl-C or SIGTERM, FloatingPointError for a loss that is not
-        finite, ConfigError for batches beyond the memory. The checkpoints are the result."""
+        finite, ConfigError where memory does not suffice. The checkpoints are the result."""
         if self.why_done:
             return
-        rehearse(self.working, self.objective, self.data, self._plan, self._own_parts)
+        self._rehearse()
         self._tell_length()
+        with naming_shortage(lambda: f"memory ran out at update {self.position.update + 1:,}; {ALL_WAS_TRIED}"):
+            self._train()
+
+    def _rehearse(self) -> None:
+        """Try the memory for what is to come, as at the update that reads most tokens of the model's own."""
+        position, forcing = self.position, self.config.teacher_forcing
+        ends = position.update, self.updates - 1
+        update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
+        self.position = _with(position, update=update)
+        learning = Rehearsal(self.working, self.objective, self.optimizers, self.processes)
+        learning.run(self.data, self.config.accumulate, self.trials(self.kept))
+        self.position = position
+
+    def _train(self) -> None:
         began = time.monotonic() - self.position.seconds
         saved_at = time.monotonic()
         self._tally.started = time.monotonic()

@@ -1,0 +1,46 @@
+"""What training knows of its data."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.data.batch import Batch
+
+
+class Largest(Protocol):
+    """What needs most memory of all that is worked through at once; see data/batching.py."""
+
+    @property
+    def parts(self) -> list[NDArray[np.int64]]:
+        """The pairs of a few parts."""
+        ...
+
+    @property
+    def has_several(self) -> bool:
+        """Whether a batch may be cut into several."""
+        ...
+
+
+class TrainingData(Protocol):
+    """Plans the batches of an epoch and makes them; see data/batching.py."""
+
+    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        """The pairs of each batch; the same for the same epoch."""
+        ...
+
+    def split(self, pairs: NDArray[np.int64], parts: int) -> list[NDArray[np.int64]]:
+        """A batch's pairs in so many parts, or more where memory asks for it."""
+        ...
+
+    def largest(self, parts: int) -> Largest:
+        """Of all that batches are split into."""
+        ...
+
+    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
+        """Source and target tokens of some pairs as one batch, padding counted."""
+        ...
+
+    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+        """The padded ids of some pairs."""
+        ...
