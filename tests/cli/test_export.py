@@ -41,7 +41,7 @@ def test_what_an_exported_model_is_not_for_is_one_line(
         (("score", folder, "--source", source, "--target", source), "give the model that was exported"),
         (("translate", folder, source, "--engine", "pytorch"), "give the model that was exported"),
         (("translate", tiny_run, source, "--engine", "ctranslate2"), "transduce export"),
-        (("translate", folder, source, "--precision", "bfloat16"), "--quantization"),
+        (("translate", folder, source, "--precision", "bfloat16"), "precision was chosen when it was exported"),
         (("translate", folder, source, "--sample"), "cannot do sampling"),
     ):
         status, output, errors = transduce(*arguments)
