@@ -1,6 +1,8 @@
 """Every command and every block of code in README and docs runs, or is at least read."""
 
 import importlib.util
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,8 @@ import pytest
 import torch
 from pages import PAGES, ROOT, examples
 from workplace import Workplace, make_small, train_stand_in, write_data, write_files
+
+from transduce.export.ctranslate2 import export_ctranslate2
 
 HAS_CTRANSLATE2 = importlib.util.find_spec("ctranslate2") is not None
 
@@ -46,3 +50,11 @@ def test_every_example_of_a_page_works(
             failed.append(f"{example.where}: {example.text.strip()}\n    {type(error).__name__}: {error}")
         torch.set_num_threads(threads)
     assert not failed, "\n".join(failed)
+
+
+@pytest.mark.skipif(not HAS_CTRANSLATE2, reason="needs CTranslate2")
+def test_an_exported_model_runs_where_there_is_no_transduce_and_no_pytorch(prepared: Path, tmp_path: Path) -> None:
+    export_ctranslate2(prepared / "stand-in", tmp_path / "captions-fast")
+    (code,) = (found.text for found in examples(ROOT / "docs/export.md") if "import ctranslate2" in found.text)
+    check = "import sys\nassert not {'torch', 'transduce'} & sys.modules.keys()\n"
+    subprocess.run([sys.executable, "-c", code + check], cwd=tmp_path, check=True, capture_output=True)

@@ -20,7 +20,7 @@ import typer
 from pages import ROOT, Example
 
 from transduce.cli.main import app, run
-from transduce.experiment import Recipe, load_recipe
+from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
 from transduce.experiment.recipe import find_recipe
 from transduce.inference import ctranslate2_engine, decoding
@@ -30,6 +30,7 @@ from transduce.text.grammar import derive_pairs, split_pairs
 from transduce.text.registry import DATASETS
 
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
+MINE = 300  # pairs of the files that a user is taken to have
 SMALL_DIM = 16
 MOST_TOKENS = 9  # of an output: such models do not know where one ends
 
@@ -81,6 +82,9 @@ class Workplace:
     def _python(self, example: Example) -> None:
         self._provide(re.findall(r"(?<!out=)\"(runs/[^\"]+)\"", example.text))
         self._clear(re.findall(r"out=\"([^\"]+)\"", example.text))
+        if "resume=True" not in example.text:
+            trained = re.findall(r"transduce\.train\(\[?\"([\w-]+)", example.text)
+            self._clear([f"runs/{name}" for name in trained])
         exec(compile(example.text, example.where, "exec"), self.names)
 
     def _recipe(self, text: str) -> None:
@@ -102,9 +106,13 @@ class Workplace:
         self._command("transduce train mine.toml")
 
     def _command(self, command: str) -> None:
-        check(command)
         text = b""
         for words in _pipeline(command):
+            for sign, name in [(sign, name) for sign, name in pairwise(words) if sign in ("<", ">")]:
+                place = words.index(sign)
+                words[place : place + 2] = []
+                if sign == "<":
+                    text = (self.folder / name).read_bytes()
             if words[0] == "echo":
                 text = " ".join(words[1:]).encode() + b"\n"
             elif words[0] == "cat":
@@ -116,11 +124,12 @@ class Workplace:
     def _transduce(self, words: list[str], text: bytes) -> bytes:
         outputs = [word for option, word in pairwise(words) if option in ("--out", "-o")]
         self._provide([word for word in words if word.startswith("runs/") and word not in outputs])
-        if "--resume" in words:
-            self._provide([words[1] if words[1].startswith("runs/") else f"runs/{words[1]}"])
-        elif words[0] == "train" and not outputs:
-            outputs = [f"runs/{Path(words[1]).stem}"]
-        self._clear(outputs)
+        if words[0] == "train" and not outputs:
+            outputs = [str(from_words(_read_options(words)["recipe"]).default_run)]
+        if words[0] == "train" and "--resume" in words:
+            self._provide(outputs)
+        else:
+            self._clear(outputs)
         streams = sys.stdin, sys.stdout, sys.stderr
         sys.stdin, sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(told)) for told in (text, b"", b""))
         try:
@@ -158,17 +167,19 @@ def check(command: str) -> None:
         if words[0] == "python":
             _read_script(words[1:])
         if words[0] in ("transduce", "torchrun"):
-            _read_options(words[words.index("transduce") + 1 :])
+            verb, *_ = words = words[words.index("transduce") + 1 :]
+            options = _read_options(words)
+            if verb == "train":
+                from_words(options["recipe"])
 
 
-def _read_options(words: list[str]) -> None:
-    """Let a verb read its options, and a recipe the settings to change."""
+def _read_options(words: list[str]) -> dict[str, Any]:
+    """Let a verb read its options."""
     group = typer.main.get_command(app)
     with group.make_context("transduce", words[:1]) as context:
         verb = group.get_command(context, words[0])  # type: ignore[attr-defined]
         with verb.make_context(words[0], words[1:], parent=context) as found:
-            if words[0] == "train" and not found.params["recipe"].endswith(".toml"):
-                load_recipe(found.params["recipe"], found.params["overrides"] or [])
+            return dict(found.params)
 
 
 def _read_script(words: list[str]) -> None:
@@ -192,7 +203,7 @@ def _read_script(words: list[str]) -> None:
 
 def _pipeline(command: str) -> list[list[str]]:
     """The words of each command of a pipeline, or of several commands."""
-    words = shlex.shlex(command, posix=True, punctuation_chars="|&")
+    words = shlex.shlex(command, posix=True, punctuation_chars="|&<>")
     words.whitespace_split = True
     words.commenters = ""
     found: list[list[str]] = [[]]
@@ -257,6 +268,12 @@ def write_files(folder: Path) -> None:
             (folder / f"{name}.{language}.gz").write_bytes(gzip.compress(text.encode()))
         tsv = "".join(f"{source}\t{target}\n" for source, target in zip(german, english, strict=True))
         (folder / f"{name}.tsv").write_text(tsv, encoding="utf-8")
+    for number, pair in enumerate(derive_pairs(MINE, seed=11)):
+        for language, line in (("en", pair.source), ("de", pair.target)):
+            with (folder / f"mine.{language}").open("a" if number else "w", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+    shutil.copy(folder / "train.tsv", folder / "pairs.en-fr.tsv")
+    shutil.copy(folder / "test.de.gz", folder / "input.de.gz")
     for stem in ("input", "captions"):
         shutil.copy(folder / "test.de", folder / f"{stem}.de")
     for stem in ("output", "outputs", "baseline"):

@@ -1,7 +1,7 @@
 """What the folders of runs tell of themselves."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -114,19 +114,22 @@ def _from_here(files: Any, run: Path) -> Any:
     if isinstance(files, str):
         return os.path.relpath(run / files)
     if isinstance(files, dict):
-        return files | {"files": _from_here(files["files"], run)}
-    return [_from_here(file, run) for file in files]
+        return files | {"files": _from_here(files.get("files"), run)}
+    return [_from_here(file, run) for file in files] if isinstance(files, list) else files
 
 
 def _data(settings: dict[str, Any]) -> str:
     """The data set, or the training files without their folders."""
-    if "data.dataset" in settings:
-        return str(settings["data.dataset"])
-    train = settings.get("data.train", [])
-    entries = [train] if isinstance(train, str) else train
-    files = [entry["files"] if isinstance(entry, dict) else entry for entry in entries]
-    names = [name for file in files for name in ([file] if isinstance(file, str) else file)]
-    return " ".join(Path(name).name for name in names)
+    return str(settings.get("data.dataset") or " ".join(_names(settings.get("data.train"))))
+
+
+def _names(files: Any) -> Iterator[str]:
+    if isinstance(files, str):
+        yield Path(files).name
+    elif isinstance(files, dict):
+        yield from _names(files.get("files"))
+    elif isinstance(files, list):
+        yield from (name for file in files for name in _names(file))
 
 
 def _test_scores(model: Path) -> dict[str, Any] | None:
