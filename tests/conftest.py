@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,9 @@ install_import_hook(
 )
 
 torch.set_num_threads(1)
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's job in the background, as which the tests may run
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["TRANSDUCE_DEVICE"] = "cpu"  # what is bit for bit the same is so there; GPUs have tests of their own
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test asserts a time

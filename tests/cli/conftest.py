@@ -1,6 +1,5 @@
 """The command line, run in the tests' own process or in one of its own."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,9 +30,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     def call(*arguments: object, **options: Any) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "transduce", *(str(argument) for argument in arguments)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        # Tests that run in the background of a shell ignore Ctrl-C, and what they start would too.
-        own = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-        process = subprocess.Popen(command, text=True, **(own | pipes | options))
+        process = subprocess.Popen(command, text=True, **(pipes | options))
         started.append(process)
         return process
 
