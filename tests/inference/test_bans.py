@@ -1,5 +1,6 @@
 """Bans hold however a phrase is spelled: what goes through is what the text says, not which tokens say it."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -20,14 +21,19 @@ def wishes(request: pytest.FixtureRequest) -> Wishes:
 
 
 def spellings(tokenizer: Tokenizer, written: list[int], text: str) -> Iterator[list[int]]:
-    """All ways to go on with the tokens so that all together say the text, each token at least a letter of it."""
+    """The ways to go on with the tokens so that all together say the text, each token at least a letter of it.
+
+    Of tokens that say the same, the last three, which are not all bytes: every control character is a space.
+    """
     said = tokenizer.decode(written)
     if said == text:
         yield written
         return
-    for token in range(len(tokenizer)):
+    tried: Counter[str] = Counter()
+    for token in reversed(range(len(tokenizer))):
         longer = tokenizer.decode([*written, token])
-        if text.startswith(longer) and len(longer) > len(said):
+        tried[longer] += 1
+        if text.startswith(longer) and len(longer) > len(said) and tried[longer] <= 3:
             yield from spellings(tokenizer, [*written, token], text)
 
 
