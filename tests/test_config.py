@@ -121,7 +121,7 @@ def test_a_rule_between_settings_names_its_table():
         ("training.updates=1000000000000", "training.updates: must be at most 1,000,000,000, found 1000000000000"),
         ("optimizer.betas=[0.9, 1.5]", "optimizer.betas[1]: must be at least 0 and below 1, found 1.5"),
         ("optimizer.schedule={kind='linear', warmup=-3}", "optimizer.schedule.warmup: must be at least 0, found -3"),
-        ("model.dim=100000000", "model.dim: must be from 1 to 65,536, found 100000000"),
+        ("model.dim=100000000", "model.dim: must be from 1 to 131,072, found 100000000"),
         ("data.columns=[1, 0]", "data.columns[1]: must be at least 1, found 0"),
         (f"seed={10**60}", "seed: must be at least 0, found 100000000000000000000000000000... (61 characters)"),
         (f"search.max_ratio={10**400}", "(401 characters)"),

@@ -277,7 +277,7 @@ def test_a_run_that_failed_before_it_learned_anything_begins_anew_with_mended_se
         raise ConfigError("batches beyond the memory")
 
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match="beyond the memory"):
-        patch.setattr("transduce.training.trainer.rehearse", beyond_memory)
+        patch.setattr("transduce.training.trainer.Trainer._rehearse", beyond_memory)
         transduce.train(load_recipe(str(recipe_file), ["model.inner_dim=50"]), tmp_path / "run")
     assert (tmp_path / "run" / "experiment.toml").exists()
     mended = load_recipe(str(recipe_file), ["model.inner_dim=20", "training.updates=2"])

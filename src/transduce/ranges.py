@@ -17,7 +17,7 @@ LAST_SEED = 2**63 - 1
 
 PositiveInt = Annotated[int, Meta(ge=1, le=MOST)]
 NonNegativeInt = Annotated[int, Meta(ge=0, le=MOST)]
-Width = Annotated[int, Meta(ge=1, le=65_536)]
+Width = Annotated[int, Meta(ge=1, le=131_072)]
 Layers = Annotated[int, Meta(ge=1, le=1000)]
 Seed = Annotated[int, Meta(ge=0, le=LAST_SEED)]
 PositiveFloat = Annotated[float, Meta(gt=0, le=LARGEST)]

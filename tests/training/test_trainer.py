@@ -84,7 +84,8 @@ def test_memory_is_tried_as_at_the_update_that_reads_most_tokens_of_the_models_o
     falls = ["training.teacher_forcing={first=1.0, last=0.25}", "training.updates=4"]
     transduce.train(load_recipe(str(recipe_file), falls), tmp_path / "run")
     tried, made = rates[:-4], rates[-4:]
-    assert set(tried) == {0.25}
+    assert tried[0] == 0.25
+    assert set(tried) <= {0.25, 0.8125}  # the latter to tell how long the run will take
     assert made == pytest.approx([0.8125, 0.625, 0.4375, 0.25])
 
 
