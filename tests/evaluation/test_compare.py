@@ -2,8 +2,6 @@
 
 import json
 import random
-import re
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -117,13 +115,6 @@ def test_as_json_it_has_the_promised_shape(comparison: Comparison) -> None:
     assert set(found["by_word_frequency"][0]) == {"at_least", "at_most", "words", "recall"}
     assert set(found["numbers"]) == {"in_source", "reference", "systems"}
     assert set(found["most_different"][0]) == {"line", "source", "reference", "outputs", "chrf"}
-
-
-def test_the_documentations_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(example, {})
-    assert capsys.readouterr().out.splitlines()[-1] == "1.0 1"
 
 
 def test_frequency_needs_training_text() -> None:

@@ -97,6 +97,7 @@ def test_a_resumed_run_keeps_what_was_chosen_whatever_the_machine_does_now(files
 def test_a_run_that_exists_is_told_of_before_anything_is_read(files: tuple[str, str]) -> None:
     Path("runs/mine").mkdir(parents=True)
     Path("runs/mine/experiment.toml").write_text("")
+    Path("runs/mine/log.jsonl").write_text("{}\n")
     told: list[str] = []
     with pytest.raises(ConfigError, match="exists; go on with it"):
         transduce.train(Files(files), tell=told.append)
