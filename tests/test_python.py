@@ -103,7 +103,7 @@ def test_a_run_is_overwritten_if_asked_for_once_the_new_one_begins(recipe_file: 
     run = tmp_path / "run"
     transduce.train(recipe_file, run, overrides=QUICK)
     (run / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="overwrite it"):
+    with pytest.raises(ConfigError, match="write over it"):
         transduce.train(recipe_file, run, overrides=QUICK)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     with pytest.raises(transduce.TransduceError, match="nowhere"):

@@ -1,5 +1,6 @@
 """The command line, run in the tests' own process or in one of its own."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -30,6 +31,8 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     def call(*arguments: object, **options: Any) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "transduce", *(str(argument) for argument in arguments)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        # A line is not there for a reader before the command counts it.
+        options.setdefault("env", os.environ | {"PYTHONUNBUFFERED": ""})
         process = subprocess.Popen(command, text=True, **(pipes | options))
         started.append(process)
         return process

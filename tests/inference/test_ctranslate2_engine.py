@@ -40,7 +40,7 @@ def theirs(exported: Path) -> Translator:
     "search",
     [
         Beam(size=1, **SHORT),
-        Beam(size=3, n_best=3, allow_unknown=True, **SHORT),
+        Beam(size=3, n_best=2, allow_unknown=True, **SHORT),
         Beam(size=4, length_penalty=0, allow_unknown=True, **SHORT),
         Beam(size=4, length_penalty=1.3, normalization="power", n_best=2, allow_unknown=True, **SHORT),
         Beam(size=1, max_ratio=0, max_extra=2),

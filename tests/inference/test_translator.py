@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import transduce
 from transduce.bundle import BundleConfig, ModelBundle
-from transduce.inference import translator as translator_module
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator, split_text
 from transduce.models.families import build_model
@@ -149,7 +148,7 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     requests[7] = Request(lines[7], required=("Hund",))
     short = Beam(max_extra=5)
     expected = [translator.translate([request], short)[0] for request in requests]
-    monkeypatch.setattr(translator_module, "TOKENS_AT_ONCE", 100)
+    monkeypatch.setattr(translator, "tokens_at_once", 100)
     searched_here = 0
     search = translator.engine.search
 
@@ -198,7 +197,7 @@ def test_an_output_is_one_line_whatever_bytes_the_model_writes() -> None:
 def test_whoever_waits_is_told_how_much_of_a_chunk_is_done(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translator_module, "TOKENS_AT_ONCE", 8)
+    monkeypatch.setattr(translator, "tokens_at_once", 8)
     texts = ["The dog sleeps.", "", "A cat.", "The old man buys a red car."]
     shares: list[float] = []
     greedy = Beam(size=1, max_ratio=0, max_extra=3)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transduce import ranges
-from transduce.errors import InputError
+from transduce.cli.failures import UsageError
 from transduce.ranges import Number, number_of
 
 
@@ -18,9 +18,9 @@ def ranged(range_: Any, help: str) -> Any:
 
 
 def _checked(number: Number) -> Callable[..., Any]:
-    def check(option: typer.CallbackParam, value: Any) -> Any:
+    def check(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
         if value is not None and (problem := number.problem(value)):
-            raise InputError(f"{option.opts[0]} {problem}, but is {value}")
+            raise UsageError(f"{option.opts[0]} {problem}, but is {value}", context)
         return value
 
     return check

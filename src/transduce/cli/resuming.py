@@ -113,8 +113,9 @@ class _Stream:
 
     def add(self, text: str, report: Report) -> None:
         """See Growing."""
+        done = copy.deepcopy(report)
         self._stream.write(text)
-        self.report = copy.deepcopy(report)
+        self.report = done
         self._stream.flush()
 
 

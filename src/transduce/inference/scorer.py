@@ -7,11 +7,14 @@ from itertools import islice
 from typing import cast
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from transduce.bundle import ModelBundle
-from transduce.data.batch import make_batch
+from transduce.data.batch import Batch, make_batch
 from transduce.errors import InputError
 from transduce.inference.batches import batches_of
+from transduce.inference.ensemble import Ensemble
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
@@ -77,17 +80,21 @@ class Scorer:
         for chosen in batches_of(lengths, TOKENS_AT_ONCE):
             batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
             batch = batch.to(self.bundle.device)
-            scores = score_tokens(
-                self.model,
-                batch.source,
-                batch.source_is_real,
-                batch.target_in,
-                batch.target_out,
-                batch.target_is_real,
-            )
+            scores = torch.stack([self._log_probabilities(model, batch) for model in self._models])
+            scores = scores.logsumexp(0) - math.log(len(scores))  # of the mean of the models' probabilities
             for i, row in zip(chosen, scores.tolist(), strict=True):
                 results[i] = self._pair_score(targets[i], row[: len(targets[i]) + 1])
         return [results[i] for i in range(len(sources))]
+
+    @property
+    def _models(self) -> Sequence[EncoderDecoder[DecoderState]]:
+        return self.model.models if isinstance(self.model, Ensemble) else [self.model]
+
+    @staticmethod
+    def _log_probabilities(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor, "rows time"]:
+        return score_tokens(
+            model, batch.source, batch.source_is_real, batch.target_in, batch.target_out, batch.target_is_real
+        )
 
     def _pair_score(self, target: list[int], scores: list[float]) -> PairScore:
         pieces = self.bundle.tokenizers.target.pieces([*target, self.bundle.special.target_eos])
