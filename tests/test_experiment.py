@@ -20,6 +20,7 @@ from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
 from transduce.files import locked
+from transduce.search.beam import Beam
 from transduce.text.datasets import DataConfig, open_splits
 
 
@@ -292,11 +293,40 @@ def test_patience_ends_a_run(recipe_file: Path, tmp_path: Path) -> None:
     assert result.updates < 100
 
 
-def test_bleu_is_validated_when_asked(recipe_file: Path, tmp_path: Path) -> None:
+def test_the_model_kept_is_the_one_of_lowest_score_where_lower_is_better(recipe_file: Path, tmp_path: Path) -> None:
+    changes = ["validation.best_by=ter", "training.updates=40", "optimizer.learning_rate=0.05"]
+    result = transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "run")
+    scores = [line["validation"]["ter"] for line in run_log(tmp_path / "run") if "validation" in line]
+    assert len(set(scores)) > 1
+    assert result.validation["ter"] == min(scores)
+
+
+def test_each_validation_logs_what_becomes_of_the_same_few_sentences(tiny_run: Path, corpus: Path) -> None:
+    logged = [line["samples"] for line in run_log(tiny_run) if "samples" in line]
+    assert len(logged) == len([line for line in run_log(tiny_run) if "validation" in line])
+    shown = [[(sample["source"], sample["reference"]) for sample in samples] for samples in logged]
+    sides = [(corpus / f"dev.{language}").read_text(encoding="utf-8").splitlines() for language in ("en", "de")]
+    assert shown == [list(zip(*sides, strict=True))[:3]] * len(logged)
+    last = transduce.load(tiny_run / "checkpoints" / f"{run_log(tiny_run)[-1]['update']:06d}" / "bundle")
+    outputs = [found.text for found in last.translate([source for source, _ in shown[0]], Beam(size=1))]
+    assert [sample["output"] for sample in logged[-1]] == outputs
+
+
+@pytest.mark.parametrize("change", ["validation.metrics=['blue']", "validation.best_by=blue"])
+def test_a_metric_that_there_is_not_is_told_before_the_run_begins(
+    recipe_file: Path, tmp_path: Path, change: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"{change.partition('=')[0]}: no metric 'blue'; there are bleu, chrf"):
+        transduce.train(load_recipe(str(recipe_file), [change]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_any_metric_is_validated_when_asked(recipe_file: Path, tmp_path: Path) -> None:
     result = transduce.train(
-        load_recipe(str(recipe_file), ["validation.bleu=true", "training.updates=2"]), tmp_path / "run"
+        load_recipe(str(recipe_file), ["validation.metrics=['bleu', 'chrf']", "training.updates=2"]), tmp_path / "run"
     )
     assert 0 <= result.validation["bleu"] <= 100
+    assert 0 <= result.validation["chrf"] <= 100
 
 
 def test_a_sentence_beyond_the_learned_positions_is_named(recipe_file: Path, tmp_path: Path) -> None:

@@ -50,8 +50,10 @@ def test_translating_validation_data_is_tried_before_the_first_update_where_it_i
 ) -> None:
     monkeypatch.setattr(validation.Translator, "translate", lacks_memory)
     reports = Reports()
-    recipe = load_recipe(str(recipe_file), ["validation.bleu=true", "training.report_every=1"])
-    with pytest.raises(ConfigError, match=r"translating the validation data is beyond .* do without validation\.bleu"):
+    recipe = load_recipe(str(recipe_file), ["validation.metrics=['bleu']", "training.report_every=1"])
+    with pytest.raises(
+        ConfigError, match=r"translating the validation data is beyond .* do without validation\.metrics"
+    ):
         transduce.train(recipe, tmp_path / "run", observers=[reports])
     assert reports.updates == []
 
@@ -97,7 +99,7 @@ def test_nothing_of_the_trial_stays_in_weights_and_random_generators(recipe_file
         states.append(torch.get_rng_state())
         train(self)
 
-    recipe = load_recipe(str(recipe_file), ["training.updates=3", "validation.bleu=true", "optimizer.kind=muon"])
+    recipe = load_recipe(str(recipe_file), ["training.updates=3", "validation.metrics=['bleu']", "optimizer.kind=muon"])
     for is_tried in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Trainer, "_train", remember)

@@ -57,7 +57,7 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     splits = open_splits(config.data, run)
     check_inputs(run, [corpus_input(VALIDATION, splits.validation)])
     store = open_store(splits.validation, bundle.tokenizers, None, cache_folder())
-    scores = build_validator(config, splits, bundle, store)(bundle.model)
+    scores = dict(build_validator(config, splits, bundle, store)(bundle.model).scores)
     names = [path.name for path in chosen]
     bundle.with_history(average_of=names, validation=scores).save(out, probe_texts(splits))
     return Average(out, names, scores)

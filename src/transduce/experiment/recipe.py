@@ -18,7 +18,8 @@ from transduce.text.datasets import DataConfig
 from transduce.text.tokenizer import TokenizerConfig
 from transduce.training.checkpoint import CheckpointConfig
 from transduce.training.optimizer import OptimizerConfig
-from transduce.training.trainer import TrainingConfig, ValidationConfig
+from transduce.training.trainer import TrainingConfig
+from transduce.training.validation import ValidationConfig
 
 SETTINGS_FILE = "experiment.toml"  # of a run's folder
 PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}

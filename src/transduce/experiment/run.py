@@ -30,7 +30,7 @@ from transduce.experiment.recipe import (
     may_change,
     record,
 )
-from transduce.experiment.validation import build_validator, probe_texts
+from transduce.experiment.validation import build_validator, metrics_of, probe_texts
 from transduce.files import locked, write_text
 from transduce.inference.translator import Translator
 from transduce.objectives.translation import Translation
@@ -144,6 +144,7 @@ def _train(
     device: torch.device,
 ) -> RunResult:
     config = recipe.config
+    metrics_of(config)  # a name that is none is told before anything is prepared
     recorded = record(recipe, run)
     if processes.is_first:
         _check_folder(run, recorded, start, tell)

@@ -1,7 +1,7 @@
 """What a run's validation measures, and which of its sentences a bundle is probed with."""
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,8 +15,9 @@ from transduce.data.batch import Batch, make_batch
 from transduce.data.batching import BatchingConfig, Plan, largest_of
 from transduce.data.parts import Fits, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
+from transduce.errors import ConfigError, InputError
 from transduce.evaluation.evaluate import measure_loss
-from transduce.evaluation.metrics import exact_match, score_bleu
+from transduce.evaluation.metrics import Metric, Scoring, Texts, find_metric
 from transduce.experiment.recipe import ExperimentConfig
 from transduce.inference.batches import batches_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
@@ -25,6 +26,7 @@ from transduce.search.beam import Beam
 from transduce.text.corpus import ParallelCorpus
 from transduce.text.datasets import Splits
 from transduce.training.rehearsal import SMALLER_PARTS, Trial
+from transduce.training.validation import Sample, Validation
 
 GREEDY = Beam(size=1)
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
@@ -38,19 +40,34 @@ def build_validator(
     store: TokenStore,
     needs: Sequence[int] | None = None,
 ) -> "Validator":
-    """A function from a model to its scores on the validation data, which needs no more at once by the measures of
-    `data.parts.needs` than it is told."""
-    asked = config.validation
+    """What validates a run's model, and needs no more at once by the measures of `data.parts.needs` than it is told."""
     return Validator(
         bundle,
         store,
         splits.validation,
         UNKNOWN_NEEDS if needs is None else within(needs),
         TOKENS_AT_ONCE if needs is None else min(TOKENS_AT_ONCE, needs[0]),
-        asked.bleu or asked.best_by == "bleu",
-        asked.exact_match or asked.best_by == "exact_match" or config.data.is_generated,
+        metrics_of(config),
+        config.validation.best_by,
+        probe_texts(splits, config.validation.samples),
         (config.tokenizer.target or config.tokenizer).folds_case,
     )
+
+
+def metrics_of(config: ExperimentConfig) -> dict[str, Metric]:
+    """The metrics that validation reports beside the loss; raises ConfigError for one that there is not."""
+    asked = config.validation
+    wanted = [*(("metrics", name) for name in asked.metrics), ("best_by", asked.best_by)]
+    if config.data.is_generated:
+        wanted.append(("metrics", "exact_match"))
+    found = {}
+    for setting, name in wanted:
+        try:
+            if name != "loss":
+                found[name] = find_metric(name)
+        except InputError as error:
+            raise ConfigError(f"validation.{setting}: {error}") from None
+    return found
 
 
 @dataclass(frozen=True)
@@ -63,34 +80,37 @@ class Validator:
     fits: Fits
     tokens_at_once: int
     """Source tokens that are translated together, padding counted."""
-    wants_bleu: bool
-    wants_exact_match: bool
+    metrics: Mapping[str, Metric]
+    """For which all pairs are translated."""
+    best_by: str
+    """The score of the best model."""
+    sampled: Sequence[tuple[str, str]]
+    """Pairs whose translations are shown each time."""
     folds_case: bool
+    """Whether metrics score case-insensitively."""
 
-    def __call__(self, model: nn.Module) -> dict[str, float]:
-        """Scores by name."""
+    def __call__(self, model: nn.Module) -> Validation:
+        """See Validate."""
         scores = measure_loss(model, map(self._batch, self._plan))
-        if self._translates:
-            pairs = list(self.pairs)
-            translations = self._translator(model).translate([pair.source for pair in pairs], GREEDY)
-            outputs, references = [t.text for t in translations], [pair.target for pair in pairs]
-            if self.wants_bleu:
-                scores["bleu"] = score_bleu(outputs, references, self.folds_case).score
-            if self.wants_exact_match:
-                scores["exact_match"] = exact_match(outputs, references, self.folds_case)
-        return scores
+        translator = self._translator(model)
+        if self.metrics:
+            sources, references = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
+            texts = Texts([found.text for found in translator.translate(sources, GREEDY)], references, sources)
+            how = Scoring(lowercase=self.folds_case)
+            scores |= {name: metric.count(texts, how).score for name, metric in self.metrics.items()}
+        score = scores[self.best_by]
+        rises = self.best_by != "loss" and self.metrics[self.best_by].higher_is_better
+        outputs = translator.translate([source for source, _ in self.sampled], GREEDY)
+        samples = [Sample(*pair, found.text) for pair, found in zip(self.sampled, outputs, strict=True)]
+        return Validation(scores, -score if rises else score, samples)
 
     def trials(self, model: nn.Module) -> list[Trial]:
         """What needs most memory."""
         trials = [self._loss_trial(model, pairs) for pairs in self._largest]
-        if self._translates:
-            what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.bleu"
+        if self.metrics:
+            what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.metrics"
             trials.append(Trial(what, remedy, lambda: self._translate_largest(model.eval())))
         return trials
-
-    @property
-    def _translates(self) -> bool:
-        return self.wants_bleu or self.wants_exact_match
 
     @cached_property
     def _plan(self) -> Plan:
@@ -137,12 +157,12 @@ class Validator:
         translator.translate([texts[i] for i in chosen], GREEDY)
 
 
-def probe_texts(splits: Splits) -> list[tuple[str, str]]:
+def probe_texts(splits: Splits, count: int = PROBES) -> list[tuple[str, str]]:
     """A few short validation pairs; where there is none, the beginnings of the shortest."""
     short = (pair for pair in _texts(splits.validation) if _longer_side(pair) <= PROBE_CHARACTERS)
-    return list(islice(short, PROBES)) or [
+    return list(islice(short, count)) or [
         (_beginning(source), _beginning(target))
-        for source, target in heapq.nsmallest(PROBES, _texts(splits.validation), key=_longer_side)
+        for source, target in heapq.nsmallest(count, _texts(splits.validation), key=_longer_side)
     ]
 
 

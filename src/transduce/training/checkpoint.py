@@ -61,7 +61,7 @@ class Position(Settings, frozen=True):
     seconds: float = 0.0
     """Time spent, over all resumes."""
     best_cost: float | None = None
-    """Lowest cost of a validation so far: see ValidationConfig."""
+    """Lowest cost of a validation so far."""
     worse: int = 0
     """Validations since then."""
     reductions: int = 0

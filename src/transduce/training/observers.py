@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.text import Text
 
 from transduce.training.estimate import Estimate
+from transduce.training.validation import Sample
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,15 @@ class StartObserver(Protocol):
         ...
 
 
+@runtime_checkable
+class SampleObserver(Protocol):
+    """An observer that also hears, after each validation, what the model makes of a few sentences."""
+
+    def sampled(self, update: int, samples: Sequence[Sample]) -> None:
+        """The same sentences each time."""
+        ...
+
+
 class JsonLog:
     """One JSON object a line in a file, appended."""
 
@@ -87,6 +97,11 @@ class JsonLog:
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """A line with the scores."""
         self._write({"update": update, "validation": scores, "best": is_best})
+
+    def sampled(self, update: int, samples: Sequence[Sample]) -> None:
+        """A line with the samples."""
+        if samples:
+            self._write({"update": update, "samples": msgspec.to_builtins(samples)})
 
     def close(self) -> None:
         """Close the file."""

@@ -4,10 +4,10 @@ import copy
 import math
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -25,16 +25,14 @@ from transduce.training.checkpoint import Checkpoints, Position, damaged, load_o
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.memory import naming_shortage
-from transduce.training.observers import Observer, Report, StartObserver
+from transduce.training.observers import Observer, Report, SampleObserver, StartObserver
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
 from transduce.training.rehearsal import Rehearsal, Trial
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.teacher_forcing import TeacherForcing
-
-Validate = Callable[[nn.Module], dict[str, float]]
-"""Scores of a model on the validation data: `loss`, in nats per real target token, and what else was asked for."""
+from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[Trial]]
 """What validating a model needs memory for; the same ones in every process."""
@@ -69,32 +67,6 @@ class TrainingConfig(Settings, frozen=True):
     def _check_together(self) -> None:
         if (self.updates is None) == (self.epochs is None):
             raise ValueError("give either updates or epochs")
-
-
-class ValidationConfig(Settings, frozen=True):
-    """When the model is validated, and when that ends the run."""
-
-    every_updates: PositiveInt | None = None
-    """Updates between validations; 500, or an epoch in a run measured by epochs, unless given."""
-    every_epochs: PositiveInt | None = None
-    """Passes over the training data between validations."""
-    bleu: bool = False
-    """Translate the validation source, greedily, and report BLEU too."""
-    exact_match: bool = False
-    """Translate likewise and report the share of outputs that equal their reference, 0 to 1; for generated data sets,
-    of which each source has one right output, it always is."""
-    best_by: Literal["loss", "bleu", "exact_match"] = "loss"
-    """Which score, the lowest loss or the highest of the others, makes a model the best. It is reported in any case."""
-    patience: PositiveInt | None = None
-    """Validations without a better one after which the run ends."""
-
-    def cost(self, scores: Mapping[str, float]) -> float:
-        """The least for the best model."""
-        return scores["loss"] if self.best_by == "loss" else -scores[self.best_by]
-
-    def _check_together(self) -> None:
-        if self.every_updates is not None and self.every_epochs is not None:
-            raise ValueError("give either every_updates or every_epochs")
 
 
 @dataclass
@@ -326,20 +298,14 @@ class Trainer:
         self._tally = self._new_tally()
 
     def _validation_is_due(self, is_last: bool) -> bool:
-        if is_last:
-            return True
-        if self.validation.every_epochs is not None:
-            return self.position.batch == 0 and self.position.epoch % self.validation.every_epochs == 0
-        every_updates = self.validation.every_updates
-        if every_updates is None and self.config.epochs is not None:
-            return self.position.batch == 0
-        return self.position.update % (every_updates or 500) == 0
+        position, by_epochs = self.position, self.config.epochs is not None
+        return is_last or self.validation.is_due(position.update, position.epoch, position.batch == 0, by_epochs)
 
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
-        scores = self.processes.from_first(lambda: self.validate(self.kept.eval()))
+        validation = self.processes.from_first(lambda: self.validate(self.kept.eval()))
+        scores, cost = dict(validation.scores), validation.cost
         self._check_finite(*scores.values())
-        cost = self.validation.cost(scores)
         is_best = self.position.best_cost is None or cost < self.position.best_cost
         if is_best:
             self.position = _with(self.position, best_cost=cost, worse=0, scores=scores)
@@ -350,6 +316,8 @@ class Trainer:
                 self.position = _with(self.position, reductions=self.position.reductions + 1)
         for observer in self.observers:
             observer.validated(self.position.update, scores, is_best)
+            if isinstance(observer, SampleObserver):
+                observer.sampled(self.position.update, validation.samples)
         return cost
 
     def _save(self, cost: float | None) -> None:

@@ -1,0 +1,65 @@
+"""When a run validates its model, and what a validation finds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from transduce.config import Settings
+from transduce.ranges import NonNegativeInt, PositiveInt
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the model makes of one validation sentence."""
+
+    source: str
+    reference: str
+    output: str
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a validation has found."""
+
+    scores: Mapping[str, float]
+    """`loss`, in nats per real target token, and what else was asked for."""
+    cost: float
+    """The lowest is the best model's."""
+    samples: Sequence[Sample] = ()
+    """Of the same few sentences each time."""
+
+
+Validate = Callable[[nn.Module], Validation]
+"""Validates a model."""
+
+
+class ValidationConfig(Settings, frozen=True):
+    """When the model is validated, how, and when that ends the run."""
+
+    every_updates: PositiveInt | None = None
+    """Updates between validations; 500, or an epoch in a run measured by epochs, unless given."""
+    every_epochs: PositiveInt | None = None
+    """Passes over the training data between validations."""
+    metrics: tuple[str, ...] = ()
+    """Metrics to report beside the loss, by name (bleu, chrf, ter, exact_match, comet, or one of an installed package):
+    all of the validation source is translated for them, greedily. For generated data sets, of which each source has one
+    right output, exact_match always is."""
+    best_by: str = "loss"
+    """The score that makes a model the best: the loss, or a metric, which is then reported in any case."""
+    samples: NonNegativeInt = 3
+    """Validation sentences whose translations each validation writes to the log."""
+    patience: PositiveInt | None = None
+    """Validations without a better one after which the run ends."""
+
+    def is_due(self, updates: int, epochs: int, ends_epoch: bool, by_epochs: bool) -> bool:
+        """Whether to validate after so many updates and whole epochs, in a run measured by epochs or by updates."""
+        if self.every_epochs is not None:
+            return ends_epoch and epochs % self.every_epochs == 0
+        if self.every_updates is None and by_epochs:
+            return ends_epoch
+        return updates % (self.every_updates or 500) == 0
+
+    def _check_together(self) -> None:
+        if self.every_updates is not None and self.every_epochs is not None:
+            raise ValueError("give either every_updates or every_epochs")
