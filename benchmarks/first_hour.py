@@ -138,7 +138,8 @@ def seconds_per_update(recipe: Recipe, run: Path) -> float:
     training = msgspec.structs.replace(short.config.training, report_every=TIMED // 2)
     config = msgspec.structs.replace(short.config, search=search, training=training)
     if run.exists():
-        return float(msgspec.json.decode((run / "log.jsonl").read_bytes().splitlines()[-2])["seconds_per_update"])
+        lines = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+        return next(float(line["seconds_per_update"]) for line in reversed(lines) if "seconds_per_update" in line)
     transduce.train(Recipe(short.name, config, short.folder), run, observers=[Speed()])
     return speeds[-1]
 
