@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
-	bench-first-hour bench-train bench-rnn bench-translate bench-decoding
+	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory
 
 setup: .venv/installed
 
@@ -63,3 +63,8 @@ bench-translate: setup
 
 bench-decoding: setup
 	$(BIN)/python benchmarks/decoding_speed.py runs/bench/multi30k-de-en --precisions float32 bfloat16 int8
+
+# Without a model, about half an hour on two quiet cores.
+bench-memory: setup
+	$(BIN)/python benchmarks/training_memory.py
+	$(BIN)/python benchmarks/memory.py
