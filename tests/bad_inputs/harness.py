@@ -1,0 +1,375 @@
+"""Runs rows: a process that has imported everything forks for each, several at a time.
+
+`python -m bad_inputs.harness FOLDER WORKERS < names` leaves FOLDER/outcomes/NUMBER.json for the row on each line.
+"""
+
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+import resource
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from bad_inputs.outcome import Outcome
+from bad_inputs.row import Row, Stream
+from bad_inputs.tables import ROWS
+
+NUMBER = struct.Struct("I")
+MOST_TEXT = 20_000  # characters that are kept of what a command says
+MOST_MEMORY = 6 * 2**30
+GRACE = 0.01  # seconds between looks at a running command
+MODULES = "modules"
+UNTIDY = ("building-", ".new", ".part", ".partial")  # what may not stay in the cache
+
+
+class Harness:
+    """The rows' outcomes, which another process works out ahead."""
+
+    def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
+        self._folder = folder
+        self._numbers = {row.name: number for number, row in enumerate(rows)}
+        self._names = "".join(f"{row.name}\n" for row in rows)
+
+    def __enter__(self) -> "Harness":
+        tests, source = Path(__file__).parents[1], Path(importlib.import_module("transduce").__file__ or "").parents[1]
+        self._said = (self._folder / "said").open("w+b")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bad_inputs.harness", str(self._folder), str(os.cpu_count() or 1)],
+            env=clean_environment(os.environ) | {"PYTHONPATH": os.pathsep.join(map(str, (tests, source)))},
+            stdin=subprocess.PIPE,
+            stdout=self._said,
+            stderr=self._said,
+        )
+        assert self._process.stdin
+        with self._process.stdin as names:
+            names.write(self._names.encode())
+        return self
+
+    def __getitem__(self, name: str) -> Outcome:
+        path = outcome_path(self._folder, self._numbers[name])
+        while not path.exists():
+            if self._process.poll() is not None and not path.exists():
+                self._said.seek(0)
+                raise RuntimeError(f"the harness has ended: {self._said.read().decode(errors='replace')}")
+            time.sleep(GRACE)
+        return Outcome.load(path)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._said.close()
+
+
+class BecomeCommand(BaseException):  # noqa: N818 - no failure: leaves the loops of the process that was forked
+    """Raised in a new process, which is to run a row."""
+
+    def __init__(self, row: Row, place: Path) -> None:
+        self.row = row
+        self.place = place
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What commands see of the world: no data, no GPU, no network, one thread."""
+    kept = {name: environment[name] for name in ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH") if name in environment}
+    nowhere = "http://127.0.0.1:9"
+    proxies = {"http_proxy": nowhere, "https_proxy": nowhere, "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
+    return kept | proxies | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def outcome_path(folder: Path, number: int) -> Path:
+    """Where the outcome of a row will be."""
+    return folder / "outcomes" / f"{number}.json"
+
+
+def main(folder: Path, workers: int) -> None:
+    """Prepare the folder that rows begin with, and run those that standard input names."""
+    by_name = {row.name: row for row in ROWS}
+    rows = [by_name[line.rstrip("\n")] for line in sys.stdin]
+    (folder / "outcomes").mkdir()
+    _import_all()
+    _prepare(folder / "world")
+    _import_again(folder / "world" / MODULES)
+    _warm_up(folder / "world")
+    taken, given = os.pipe()
+    os.write(given, b"".join(NUMBER.pack(number) for number in range(len(rows))))
+    os.close(given)
+    gc.freeze()  # so that no collection writes to the memory that processes share
+    others = {_fork_worker(folder, rows, taken) for _ in range(workers)}
+    parent = os.getppid()
+    signal.signal(signal.SIGTERM, lambda *_: _end(others))
+    while others:
+        time.sleep(10 * GRACE)
+        others -= {other for other in others if os.waitpid(other, os.WNOHANG)[0]}
+        if os.getppid() != parent:  # which was killed
+            _end(others)
+
+
+def _end(workers: Iterable[int]) -> None:
+    for worker in workers:
+        os.kill(worker, signal.SIGTERM)
+    os._exit(1)
+
+
+def _import_all() -> None:
+    import torch
+
+    import transduce
+
+    for module in pkgutil.walk_packages(transduce.__path__, "transduce."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in ("rich.progress", "rich.table", "torch.utils.tensorboard", "sacrebleu", "numpy.random"):
+        importlib.import_module(name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("ctranslate2")
+    torch.set_num_threads(1)
+    sys.modules["transduce.text.download"].PAUSE = 0  # type: ignore[attr-defined]
+    os.fsync = lambda descriptor: None  # nobody pulls the plug
+
+
+def _import_again(names: Path) -> None:
+    """What a training imports on its way, so that those of the rows need not."""
+    for name in names.read_text().split():
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    names.unlink()
+
+
+def _warm_up(world: Path) -> None:
+    """What is made when it is first needed, such as the converters of settings, is made once for all rows."""
+    from transduce.cli.main import app, run
+
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):  # noqa: PTH123
+        for command in (["recipes"], ["data", "list"], ["train", str(world / "tiny.toml"), "training.updates=many"]):
+            sys.argv = ["transduce", *command]
+            run(app)
+
+
+def _prepare(world: Path) -> None:
+    """In a process of its own: one that has trained must not fork."""
+    world.mkdir()
+    process = os.fork()
+    if process == 0:
+        from bad_inputs.world import prepare
+
+        os.chdir(world)
+        os.environ["TRANSDUCE_CACHE"] = str(world / "cache")
+        before = set(sys.modules)
+        try:
+            prepare(world)
+            (world / MODULES).write_text("\n".join(name for name in sys.modules if name not in before))
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(process, 0)[1]:
+        raise SystemExit("the folder that rows begin with cannot be prepared")
+
+
+def _fork_worker(folder: Path, rows: Sequence[Row], taken: int) -> int:
+    process = os.fork()
+    if process:
+        return process
+    while number := os.read(taken, NUMBER.size):
+        (index,) = NUMBER.unpack(number)
+        place = folder / f"row-{index}"
+        try:
+            outcome = _run(rows[index], folder / "world", place)
+        except Exception:
+            outcome = Outcome(rows[index].name, None, "", traceback.format_exc(), 0.0)
+        outcome.save(outcome_path(folder, index))
+        shutil.rmtree(place, ignore_errors=True)
+    os._exit(0)
+
+
+def _run(row: Row, world: Path, place: Path) -> Outcome:
+    """Fork a process for a row, and see to it that it ends."""
+    place.mkdir()
+    work = place / "work"
+    shutil.copytree(world, work, symlinks=True)
+    began = time.monotonic()
+    if not (process := os.fork()):
+        raise BecomeCommand(row, place)
+    signal.signal(signal.SIGTERM, lambda *_: _give_up(process))
+    status, timed_out, is_interrupted = None, False, row.interrupt is None
+    while status is None:
+        time.sleep(GRACE)
+        ended, code = os.waitpid(process, os.WNOHANG)
+        if ended:
+            status = os.waitstatus_to_exitcode(code)
+        elif time.monotonic() - began > row.seconds:
+            timed_out = True
+            os.kill(process, signal.SIGKILL)
+        elif not is_interrupted and row.interrupt and _is_there(row.interrupt.when, place):
+            is_interrupted = True
+            os.kill(process, row.interrupt.signal)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process, signal.SIGKILL)
+    seconds = time.monotonic() - began
+    if (place / "broken").exists():
+        return Outcome(row.name, None, "", (place / "broken").read_text(), seconds)
+    before, after = _read_listing(place / "before"), _list(work)
+    return Outcome(
+        row.name,
+        status,
+        _read(place / "stdout"),
+        _read(place / "stderr"),
+        round(seconds, 2),
+        timed_out,
+        sorted(after.keys() - before.keys()),
+        sorted(name for name, state in before.items() if after.get(name) != state),
+    )
+
+
+def _give_up(process: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+    os._exit(1)
+
+
+def _is_there(pattern: str, place: Path) -> bool:
+    if pattern == "stdout":
+        return (place / "stdout").exists() and (place / "stdout").stat().st_size > 0
+    return any((place / "work").glob(pattern))
+
+
+def _read(path: Path) -> str:
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+        return stream.read(4 * MOST_TEXT).decode(errors="replace")[:MOST_TEXT]
+    return ""
+
+
+def _list(work: Path) -> dict[str, str]:
+    """The state of all that is in a folder; in the cache only of what should not be there."""
+    found = {}
+    for root, folders, files in os.walk(work):
+        for name in (*folders, *files):
+            path = Path(root, name)
+            inside = path.relative_to(work)
+            if inside.parts[0] == "cache" and not any(word in name for word in UNTIDY):
+                continue
+            facts = path.lstat()
+            is_plain = name != ".lock" and not stat.S_ISDIR(facts.st_mode)
+            found[str(inside)] = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}" if is_plain else "there"
+    return found
+
+
+def _write_listing(path: Path, listing: Mapping[str, str]) -> None:
+    text = "\0".join(f"{name}\0{state}" for name, state in listing.items())
+    path.write_bytes(text.encode(errors="surrogateescape"))
+
+
+def _read_listing(path: Path) -> dict[str, str]:
+    cells = path.read_bytes().decode(errors="surrogateescape").split("\0")
+    return dict(zip(cells[::2], cells[1::2], strict=False))
+
+
+def become(row: Row, place: Path) -> None:
+    """Damage this process's own copy of the folder, then be `transduce`."""
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        os.chdir(place / "work")
+        for name, value in ({"TRANSDUCE_CACHE": str(place / "work" / "cache")} | dict(row.environment)).items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        for damage in row.damages:
+            damage.do()
+        _write_listing(place / "before", _list(place / "work"))
+        _connect(row, place)
+        for kind, most in (
+            (resource.RLIMIT_FSIZE, int(row.megabytes * 2**20)),
+            (resource.RLIMIT_DATA, MOST_MEMORY),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            resource.setrlimit(kind, (most, resource.RLIM_INFINITY))
+    except BaseException:
+        (place / "broken").write_text(traceback.format_exc())
+        os._exit(1)
+    sys.argv = ["transduce", *row.command]
+    sys.modules["__main__"].__package__ = ""  # else usage errors name this module
+    from transduce.cli.main import main as transduce
+
+    needs_end = isinstance(row.stdin, Stream) or any((row.stdout, row.stderr, row.interrupt))
+    if needs_end:
+        transduce()
+        return
+    try:
+        transduce()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:  # as Python does where it ends, which takes a second
+        print(f"Exception ignored: {error}", file=sys.stderr)
+        status = 120
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _connect(row: Row, place: Path) -> None:
+    """The standard streams as the row says, the Python objects of them as they are at its start."""
+    if isinstance(row.stdin, bytes):
+        (place / "stdin").write_bytes(row.stdin)
+        _put(os.open(place / "stdin", os.O_RDONLY), 0)
+    elif row.stdin is Stream.OPEN:
+        read, write = os.pipe()
+        os.write(write, b"The dog sleeps.\n")
+        _put(read, 0)
+        os.set_inheritable(write, False)
+    for number, stream, name in ((1, row.stdout, "stdout"), (2, row.stderr, "stderr")):
+        if stream is Stream.FULL:
+            _put(os.open("/dev/full", os.O_WRONLY), number)
+        elif stream is Stream.GONE:
+            read, write = os.pipe()
+            os.close(read)
+            _put(write, number)
+        elif stream is None:
+            _put(os.open(place / name, os.O_WRONLY | os.O_CREAT), number)
+    streams: list[object] = []
+    for number, stream, mode in ((0, row.stdin, "r"), (1, row.stdout, "w"), (2, row.stderr, "w")):
+        if stream is Stream.CLOSED:
+            os.close(number)
+            streams.append(None)
+        else:
+            errors = "backslashreplace" if number == 2 else "strict"
+            streams.append(open(number, mode, encoding=row.encoding, errors=errors, closefd=False))  # noqa: PTH123, SIM115
+    sys.stdin, sys.stdout, sys.stderr = streams  # type: ignore[assignment]
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = streams  # type: ignore[misc,assignment]
+
+
+def _put(descriptor: int, number: int) -> None:
+    os.dup2(descriptor, number)
+    os.close(descriptor)
+
+
+if __name__ == "__main__":
+    # Imported under its name, so that there is one class of each name.
+    from bad_inputs import harness
+
+    try:
+        harness.main(Path(sys.argv[1]), int(sys.argv[2]))
+    except harness.BecomeCommand as command:
+        told = command
+    else:
+        sys.exit()
+    harness.become(told.row, told.place)

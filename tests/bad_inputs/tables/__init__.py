@@ -1,0 +1,39 @@
+"""All rows, a file a topic."""
+
+from itertools import chain
+
+from bad_inputs.row import Row
+from bad_inputs.tables import (
+    bundles,
+    commands,
+    corpora,
+    datasets,
+    exports,
+    from_files,
+    recipes,
+    resuming,
+    runs,
+    settings,
+    streams,
+    sweeps,
+    texts,
+    tokenizers,
+)
+
+TABLES: dict[str, list[Row]] = {
+    "commands": commands.ROWS,
+    "recipes": recipes.ROWS,
+    "settings": settings.ROWS,
+    "corpora": corpora.ROWS,
+    "from_files": from_files.ROWS,
+    "tokenizers": tokenizers.ROWS,
+    "texts": texts.ROWS,
+    "resuming": resuming.ROWS,
+    "bundles": bundles.ROWS,
+    "runs": runs.ROWS,
+    "sweeps": sweeps.ROWS,
+    "exports": exports.ROWS,
+    "datasets": datasets.ROWS,
+    "streams": streams.ROWS,
+}
+ROWS = list(chain.from_iterable(TABLES.values()))

@@ -1,0 +1,162 @@
+"""The folder that every row begins with a copy of: a corpus, recipes, and tiny models of every kind."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+TINY = """
+[data]
+train = ["train.en", "train.de"]
+validation = ["dev.en", "dev.de"]
+test = ["test.en", "test.de"]
+source = "en"
+target = "de"
+
+[tokenizer]
+kind = "words"
+shared = false
+min_frequency = 1
+
+[batching]
+target_tokens = 256
+
+[model]
+kind = "transformer"
+encoder_layers = 1
+decoder_layers = 1
+dim = 12
+heads = 3
+inner_dim = 20
+
+[training]
+updates = 6
+precision = "float32"
+report_every = 2
+
+[checkpoint]
+every_updates = 2
+
+[validation]
+every_updates = 3
+
+[search]
+size = 1
+max_ratio = 0.0
+max_extra = 3
+"""
+
+RECURRENT = """
+[data]
+train = ["train.de", "train.en"]
+validation = ["dev.de", "dev.en"]
+source = "de"
+target = "en"
+
+[tokenizer]
+kind = "bpe"
+size = 330
+lowercase = true
+
+[batching]
+target_tokens = 256
+
+[model]
+kind = "recurrent"
+dim = 8
+encoder_dim = 6
+decoder_dim = 10
+attention = { kind = "luong" }
+
+[training]
+updates = 2
+precision = "float32"
+"""
+
+CUSTOMARY = """
+[data]
+train = ["train.en", "train.de"]
+validation = ["dev.en", "dev.de"]
+
+[tokenizer]
+kind = "file"
+file = "own.json"
+
+[batching]
+target_tokens = 256
+
+[model]
+kind = "transformer"
+encoder_layers = 1
+decoder_layers = 1
+dim = 12
+heads = 3
+inner_dim = 20
+
+[training]
+updates = 2
+precision = "float32"
+"""
+
+SEQUENCES = """
+[data]
+dataset = "copy"
+sequences = { train = 30, validation = 5, test = 5 }
+
+[tokenizer]
+kind = "words"
+min_frequency = 1
+
+[model]
+kind = "transformer"
+encoder_layers = 1
+decoder_layers = 1
+dim = 12
+heads = 3
+inner_dim = 20
+
+[training]
+updates = 2
+precision = "float32"
+
+[search]
+size = 1
+"""
+
+
+def prepare(folder: Path) -> None:
+    """Fill the working folder; takes a few seconds."""
+    from transduce.experiment import average, load_recipe, train
+    from transduce.experiment.shortlist import learn_shortlist
+    from transduce.experiment.sweep import sweep
+    from transduce.text.grammar import derive_pairs, split_pairs
+    from transduce.text.tokenizer import TokenizerConfig, train_tokenizers
+
+    for name, part in zip(("train", "dev", "test"), split_pairs(derive_pairs(90, seed=3), 11, 7), strict=True):
+        Path(f"{name}.en").write_text("".join(f"{pair.source}\n" for pair in part), encoding="utf-8")
+        Path(f"{name}.de").write_text("".join(f"{pair.target}\n" for pair in part), encoding="utf-8")
+        table = "".join(f"{pair.source}\t{pair.target}\n" for pair in part)
+        Path(f"{name}.tsv").write_text(table, encoding="utf-8")
+    Path("test.en.gz").write_bytes(gzip.compress(Path("test.en").read_bytes()))
+    for name, text in (("tiny", TINY), ("rnn", RECURRENT), ("own", CUSTOMARY), ("copy", SEQUENCES)):
+        Path(f"{name}.toml").write_text(text, encoding="utf-8")
+    Path("terms.tsv").write_text("dog\tHund\n", encoding="utf-8")
+    for name, run in (("tiny", "run"), ("rnn", "rnn")):
+        train(load_recipe(f"{name}.toml"), Path(run))
+    average(Path("run"), out=Path("mean"))
+    sweep("tiny.toml", {}, out="swept")
+    texts = [Path(f"train.{language}").read_text(encoding="utf-8").splitlines() for language in ("en", "de")]
+    train_tokenizers(TokenizerConfig(kind="words", min_frequency=1), *texts).source.save(Path("own.json"))
+    learn_shortlist(Path("run"), out=Path("short.safetensors"))
+    if _has_ctranslate2():
+        from transduce.export.ctranslate2 import export_ctranslate2
+
+        export_ctranslate2(Path("run"), Path("exported"))
+    for run in ("run", "rnn", "swept/recipe/seed-1"):  # nothing reads these, and every row copies what is here
+        shutil.rmtree(f"{run}/tensorboard")
+        Path(run, "curves.png").unlink()
+
+
+def _has_ctranslate2() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("ctranslate2") is not None
