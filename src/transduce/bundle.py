@@ -17,8 +17,9 @@ from transduce.errors import CheckpointError, ConfigError
 from transduce.files import new_folder, save_tensors
 from transduce.models.families import ModelConfig, build_model
 from transduce.probe import check_probe, make_probe, read_probe
+from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
-from transduce.verification import check_unchanged, checksums, read_json
+from transduce.verification import COPY_AGAIN, check_unchanged, checksums, read_json
 
 FORMAT = 1
 EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
@@ -37,7 +38,7 @@ class BundleConfig(Settings, frozen=True):
     """Family and sizes."""
     tokenizer: TokenizerConfig
     """How the tokenizers were made."""
-    longest_source: int
+    longest_source: PositiveInt
     """Most tokens of a source sentence in training; longer text is translated in pieces."""
 
 
@@ -113,8 +114,11 @@ def find_bundle(path: Path) -> Path:
         raise CheckpointError(f"{path}: no such model; expected the folder of a model or of a run")
     if (path / "config.toml").exists() or (path / "weights.safetensors").exists():
         return path
-    if (path / "model").is_dir():
-        return path / "model"
+    model = path / "model"
+    if model.is_dir():
+        return model
+    if model.exists() or model.is_symlink():
+        raise CheckpointError(f"{model} is no folder, as a model is; remove it to use the run's best checkpoint")
     return best_bundle(path)
 
 
@@ -183,6 +187,8 @@ def read_config(folder: Path) -> BundleConfig:
             raise CheckpointError(
                 f"{folder} has format {found}, but this Transduce reads up to {FORMAT}; install a newer Transduce"
             )
+        if isinstance(found, int) and found < FORMAT:
+            raise CheckpointError(f"{path} is damaged (there is no format {found}); {COPY_AGAIN}")
         return convert(tree, BundleConfig, str(path))
     except ConfigError as error:
         raise CheckpointError(str(error)) from None

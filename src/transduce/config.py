@@ -31,12 +31,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 S = TypeVar("S", bound=Settings)
+DEEPEST = 50  # tables in tables; more would be too much for what reads them later
 WORDS = {r"\bobject\b": "table", r"\bbool\b": "true or false", r" \| null\b": "", r" \| ": " or "}
 """msgspec's words for what TOML calls otherwise."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Parse a TOML file; ConfigError names the file and the line."""
+    if path.is_fifo():  # which would be waited for
+        raise ConfigError(f"{path}: a pipe; expected a file")
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -44,11 +47,14 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tree = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or of integers of many thousand digits
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: not valid TOML: nested too deeply") from None
+    if not _is_within(tree, DEEPEST):
+        raise ConfigError(f"{path}: tables nested more than {DEEPEST} deep; settings are at most a few deep")
+    return tree
 
 
 Changes = Sequence[str] | Mapping[str, Any]
@@ -68,6 +74,8 @@ def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
         key, equals, text = assignment.partition("=")
         if not equals or not all(key.strip().split(".")):
             raise ConfigError(f"'{assignment}' is not a setting; expected key=value, such as training.updates=300")
+        if key.count(".") >= DEEPEST:
+            raise ConfigError(f"'{short(key)}' has more than {DEEPEST} parts; expected key=value")
         values[key.strip()] = _parse_value(text.strip())
     return values
 
@@ -95,6 +103,9 @@ def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = An
 
 def convert(tree: Mapping[str, Any], type_: type[S], origin: str) -> S:
     """Build settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error."""
+    for key, value in flatten(tree).items():
+        if any("\0" in text for text in _texts(value)):
+            raise ConfigError(f"{origin}: {key}: found {short(value)}, but no setting can hold a NUL character")
     try:
         return msgspec.convert(tree, type_)
     except msgspec.ValidationError as error:
@@ -153,9 +164,24 @@ def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
 
 def _parse_value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        found = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
+    return found["value"] if len(found) == 1 else text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
+
+
+def _is_within(value: Any, depth: int) -> bool:
+    """Whether tables and lists are nested no deeper."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth > 0 and all(_is_within(item, depth - 1) for item in inside)
 
 
 def _without_none(value: Any) -> Any:
@@ -192,7 +218,7 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
     shown = problem[:1].lower() + problem[1:].replace("`", "")
     for theirs, ours in WORDS.items():
         shown = re.sub(theirs, ours, shown)
-    return _join(where, shown if isinstance(found, Mapping) or not keys else f"{shown}, found {found!r}")
+    return _join(where, shown if isinstance(found, Mapping) or not keys else f"{shown}, found {short(found)}")
 
 
 def _join(where: str, problem: str) -> str:

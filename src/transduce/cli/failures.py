@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import select
 import sys
@@ -14,19 +15,20 @@ from transduce.cli.stopping import Stop, Terminated
 from transduce.errors import TransduceError
 
 FAILED, MISTAKE, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
-LONGEST = 300  # characters shown of a library's own message
+LONGEST = 900  # characters shown of a message
+STREAMS = {0: "standard input", 1: "standard output", 2: "standard error"}
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or in newer versions typer's own copy of it
 
 
 def run(command: Callable[[], object], stop: Stop | None = None) -> int:
     """The exit status: 0 done, 1 failed, 2 the user's mistake, 130 interrupted, 143 terminated, 141 nobody reads on."""
-    status = _attempt(command, stop)
-    if status:
-        with contextlib.suppress(Exception):
-            _flush()
-        return status
-    return _attempt(_flush, stop)
+    status = _attempt(command, stop) or _attempt(lambda: sys.stdout.flush(), stop)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _give_up(sys.stdout)
+    return status
 
 
 def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
@@ -41,10 +43,11 @@ def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
             return UNREAD
         was_stopped = stop is not None and stop.number is not None
         line, status = describe(stop.error() if stop and was_stopped else error)  # a library may make another of it
-        line = " ".join("; ".join([line, *getattr(error, "__notes__", [])]).split())
-        if line:
-            with contextlib.suppress(OSError, ValueError):  # standard error may have gone too
+        if line := _one_line("; ".join([line, *getattr(error, "__notes__", [])])):
+            try:
                 print(f"transduce: {line}", file=sys.stderr, flush=True)
+            except (OSError, ValueError):  # standard error has gone too
+                _give_up(sys.stderr)
         return status
     return 0
 
@@ -62,6 +65,9 @@ def describe(error: BaseException) -> tuple[str, int]:
             return "interrupted", INTERRUPTED
         case FloatingPointError():
             return str(error), FAILED
+        case OSError() if error.errno == errno.EBADF:
+            closed = [name for descriptor, name in STREAMS.items() if _is_closed(descriptor)]
+            return f"{' and '.join(closed) or 'a stream'} is closed; leave it open, or name a file", MISTAKE
         case UnicodeEncodeError() if any("\ud800" <= character <= "\udfff" for character in error.object):
             return f"{error.object!r} holds bytes that are not UTF-8; write it in UTF-8", MISTAKE
         case OSError():
@@ -72,9 +78,15 @@ def describe(error: BaseException) -> tuple[str, int]:
             "smaller batches, and any process where others leave it more",
             FAILED,
         )
-    message = " ".join(str(error).split())
-    shown = message if len(message) <= LONGEST else f"{message[:LONGEST]} ..."
-    return f"unexpected {type(error).__name__}{': ' if shown else ''}{shown}; --debug shows it whole", FAILED
+    message = _one_line(str(error), LONGEST // 3)
+    return f"unexpected {type(error).__name__}{': ' if message else ''}{message}; --debug shows it whole", FAILED
+
+
+def _one_line(message: str, longest: int = LONGEST) -> str:
+    """A message without line ends and other control characters, which names of files may hold, cut in its middle."""
+    line = " ".join(message.split())
+    line = "".join(c if c.isprintable() or c >= "\xa0" else repr(c)[1:-1] for c in line)
+    return line if len(line) <= longest else f"{line[: longest // 2]} ... {line[-longest // 2 :]}"
 
 
 def _usage(error: Exception) -> str:
@@ -89,8 +101,6 @@ def _system(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = f" while writing {error.filename}" if error.filename else ""
         return f"the disk is full{where}; what was saved before is whole"
-    if error.errno == errno.EBADF:
-        return "standard input or output is closed; leave it open, or name a file"
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
 
 
@@ -100,12 +110,13 @@ def _is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
-def _flush() -> None:
+def _is_closed(descriptor: int) -> bool:
+    """Whether a standard stream was closed when the command began: see `main`, which gave it the wrong direction."""
     try:
-        sys.stdout.flush()
+        mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
     except OSError:
-        _give_up(sys.stdout)
-        raise
+        return True
+    return mode == (os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
 
 
 def _is_unread(stream: TextIO) -> bool:

@@ -69,8 +69,8 @@ def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
 
     Raises InputError where the final one is there already, cannot be made, or is being written by another process.
     """
-    partial = partial_of(final)
     _check_absent(final)
+    partial = partial_of(final)
     try:
         file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
     except FileNotFoundError:

@@ -18,6 +18,8 @@ from transduce.cli.output import is_empty, is_new_file, open_partial, open_strea
 from transduce.errors import InputError
 from transduce.files import sync, write_text
 from transduce.inference.shortlist import FILE as SHORTLIST
+from transduce.ranges import NonNegativeInt
+from transduce.verification import read_json
 
 CHANGES_NOTHING = ("output", "resume", "quiet", "threads", "engine")
 FILES = ("input", "prefix_file", "glossary", "shortlist_file")
@@ -29,7 +31,7 @@ class Done:
 
     task: dict[str, Any]
     """What is asked for: all that decides the output."""
-    bytes: int = 0
+    bytes: NonNegativeInt = 0
     """How many of them are whole chunks."""
     sha256: str = ""
     """Of these."""
@@ -162,10 +164,7 @@ class _Partial:
     def _read(self, task: dict[str, Any] | None, resume: bool) -> Done:
         if task is None or not self.journal.exists():
             raise InputError(f"{self._path} is left of an earlier command; remove it or choose another name")
-        try:
-            done = msgspec.json.decode(self.journal.read_bytes(), type=Done)
-        except msgspec.DecodeError as error:
-            raise InputError(f"{self.journal} is damaged ({error}); remove it and {self._path} to begin anew") from None
+        done = read_json(self.journal, Done, f"remove it and {self._path} to begin anew")
         if not resume:
             raise InputError(
                 f"{self._path} holds {done.report.lines:,} lines that are done; add --resume to go on from there, or "
@@ -176,8 +175,9 @@ class _Partial:
                 f"{self._path} was begun with another {_describe(changed[0], done.task)}; give the same to go on, or "
                 "remove it to begin anew"
             )
-        self._digest.update(self._file.read(done.bytes))
-        if self._digest.hexdigest() != done.sha256:
+        whole = self._file.read(done.bytes)
+        self._digest.update(whole)
+        if len(whole) < done.bytes or self._digest.hexdigest() != done.sha256:
             raise InputError(f"{self._path} has changed since it was left; remove it to begin anew")
         self._file.seek(done.bytes)
         self._file.truncate()

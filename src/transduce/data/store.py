@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from transduce.errors import DataError
 from transduce.files import unique_folder, write_text
-from transduce.text.corpus import ParallelCorpus, SentencePair
+from transduce.text.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 FORMAT = 2
@@ -97,7 +97,7 @@ def _read(folder: Path) -> TokenStore | None:
             for side in SIDES
         )
         dropped = {reason: Dropped(**found) for reason, found in facts["dropped"].items()}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return TokenStore(source, target, dropped)
 
@@ -122,8 +122,7 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
             for pairs in _chunks(corpus.sift(writer.drop)):
                 _write_chunk(pairs, tokenizers, max_tokens, writer)
         if not writer.kept:
-            reasons = ", ".join(f"{d.count:,} {reason}" for reason, d in writer.dropped.items())
-            raise DataError(f"{corpus.name}: no sentence pairs" + (f" are left ({reasons})" if reasons else ""))
+            raise nothing_left(corpus.name, {reason: dropped.count for reason, dropped in writer.dropped.items()})
         _check_unknown(corpus.name, writer.unknown, writer.tokens)
         facts = {
             "dtype": writer.dtype.name,

@@ -38,6 +38,8 @@ class Files:
                 f"{self.paths[0]}: give the file of its translations too, line by line, or one file of pairs "
                 f"({', '.join(PAIR_FORMATS)})"
             )
+        if len(self.paths) == 2 and (both := next(filter(is_file_of_pairs, self.paths), None)):
+            raise ConfigError(f"{both}: holds both sides by its ending; give it alone, or two files of another ending")
         if len(self.paths) not in (1, 2):
             raise ConfigError(f"expected two line-aligned files or one file of pairs, found {len(self.paths)}")
 
@@ -92,11 +94,12 @@ def recipe_for(
     """
     if run is not None and (run / SETTINGS_FILE).exists():
         return _recorded(run, files)
-    wanted = override({}, read_changes(files.overrides, ExperimentConfig), ExperimentConfig)
+    changes = read_changes(files.overrides, ExperimentConfig)
+    wanted = override({}, changes, ExperimentConfig)
     source, target = languages_of(files.paths)
     named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
-    data = {**named, **wanted.get("data", {})}
-    settings = convert(data, DataConfig, "data")
+    change({"data": named, "model": {"kind": "transformer"}, "training": {"updates": 1}}, "settings", changes)
+    settings = convert({**named, **wanted.get("data", {})}, DataConfig, "data")
     if (source, target) == UNKNOWN and not {"source", "target"} & wanted.get("data", {}).keys():
         tell("languages: not told by the files' names; data.source and data.target can name them")
     else:

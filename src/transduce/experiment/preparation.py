@@ -8,9 +8,10 @@ from torch import nn
 
 from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokenizers
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import ConfigError, DataError
+from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment.recipe import Recipe, differences
 from transduce.models.families import build_model
+from transduce.text.corpus import check_not_empty
 from transduce.text.dataset_files import cache_folder
 from transduce.text.datasets import Splits
 from transduce.text.overlap import find_overlaps
@@ -33,9 +34,15 @@ def prepare(
 ) -> Prepared:
     """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
     config = recipe.config
+    if checkpoint is None and processes.is_first:
+        for corpus in [entry.corpus for entry in splits.train] + ([splits.test] if config.data.test else []):
+            check_not_empty(corpus)
     start = None
     if config.training.start_from is not None and checkpoint is None:
-        start = ModelBundle.load(recipe.folder / config.training.start_from)
+        try:
+            start = ModelBundle.load(recipe.folder / config.training.start_from)
+        except CheckpointError as error:
+            raise CheckpointError(f"training.start_from: {error}") from None
         if start.config.model != config.model:
             first = next(iter(differences(start.config.model, config.model, "model.").values()))
             raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")

@@ -114,6 +114,9 @@ def sweep(
     measure = find_metric(metric)
     if not seeds or len(set(seeds)) < len(seeds):
         raise InputError("a sweep needs one seed or more, all different")
+    for key, swept in values.items():
+        if twice := next((value for value in swept if list(swept).count(value) > 1), None):
+            raise InputError(f"{key}: {twice} is named twice; name each value once")
     combinations = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
     trainings = [
         [load_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]
@@ -194,7 +197,7 @@ def _translate(run: Path, sources: Sequence[str], recipe: Recipe, device: torch.
     try:
         kept = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
         return kept[key]
-    except (OSError, KeyError, msgspec.DecodeError):
+    except (OSError, KeyError, RecursionError, UnicodeDecodeError, msgspec.DecodeError):
         translations = Translator(ModelBundle.load(run, device)).translate(sources, recipe.config.search)
         outputs = [translation.text for translation in translations]
         file.write_bytes(msgspec.json.encode({key: outputs}))

@@ -21,6 +21,7 @@ from transduce.config import Settings
 from transduce.data.batch import SpecialIds
 from transduce.devices import find_device
 from transduce.errors import CheckpointError
+from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizers
 from transduce.verification import check_unchanged, read_json
 
@@ -51,7 +52,7 @@ class Export(Settings, frozen=True):
     """The engine's version that wrote it."""
     quantization: Quantization
     """How its weights are stored."""
-    longest: int | None
+    longest: PositiveInt | None
     """The most tokens of a source or an output, the end token included; None where any length will do."""
     parity: Parity
     """Measured when it was exported."""
@@ -109,6 +110,9 @@ def _read_export(folder: Path) -> Export:
                 f"{path} has format {found['format']}, but this Transduce reads {FORMAT}; export the model again, or "
                 "install the Transduce that wrote it"
             )
-        return msgspec.convert(found, Export)
+        export = msgspec.convert(found, Export)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is damaged ({error}); copy the model again") from None
+    if missing := {"config.toml", "model.bin"} - export.sha256.keys():
+        raise CheckpointError(f"{path} is damaged (no checksum of {min(missing)}); copy the model again")
+    return export

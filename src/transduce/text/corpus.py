@@ -1,12 +1,13 @@
 """Text that can be read any number of times without being held in memory: aligned sentences, or lines."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 
-from transduce.errors import InputError
+from transduce.errors import DataError, InputError
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,22 @@ class TextCorpus:
 
     def __iter__(self) -> Iterator[str]:
         return self.read()
+
+
+def check_not_empty(corpus: ParallelCorpus) -> None:
+    """Raise DataError, which tells why pairs were left out, for a corpus that has none with text on both sides."""
+    dropped: Counter[str] = Counter()
+    for pair in corpus.sift(lambda reason, pair: dropped.update([reason])):
+        if pair.source.strip() and pair.target.strip():
+            return
+        dropped["with a blank side"] += 1
+    raise nothing_left(corpus.name, dropped)
+
+
+def nothing_left(name: str, dropped: Mapping[str, int]) -> DataError:
+    """What to say of a corpus without pairs, of which so many were left out for each reason."""
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
+    return DataError(f"{name}: no sentence pairs" + (f" are left ({reasons})" if reasons else ""))
 
 
 def _hash(parts: Sequence[str]) -> str:

@@ -80,9 +80,21 @@ class DataConfig(Settings, frozen=True):
             raise ValueError(f"{', '.join(self.split_settings)}: validation files are given; leave one of them out")
         if self.validation is None and self.test is not None and self.test_share:
             raise ValueError("test_share: test files are given; leave one of them out")
+        if self.columns is not None and not any(isinstance(files, str) or len(files) == 1 for files in self._files):
+            raise ValueError("columns: only for one file of pairs, .tsv or .jsonl; leave them out")
+        if self.columns is not None and len(set(self.columns)) != 2:
+            raise ValueError("columns: expected two columns that differ, the source's and the target's")
         if self.sequences is not None and self.dataset not in SEQUENCES:
             raise ValueError("sequences: only for the data sets copy and reverse")
         self.chosen_split  # noqa: B018 - raises where the shares do not fit
+
+    @property
+    def _files(self) -> list[str | list[str]]:
+        """The files of each corpus that is named."""
+        entries = [self.train] if isinstance(self.train, str) else self.train or []
+        plain = [entry for entry in entries if isinstance(entry, str)]
+        weighted = [entry.files for entry in entries if isinstance(entry, CorpusConfig)]
+        return [files for files in (plain, *weighted, self.validation, self.test) if files]
 
     @property
     def is_generated(self) -> bool:

@@ -88,7 +88,11 @@ def decode_line(line: bytes, number: int, path: str | Path) -> str:
             f"{path}: line {number} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})"
             "; convert the file, for example with iconv"
         ) from None
-    return text.removeprefix("\ufeff") if number == 1 else text
+    if number > 1:
+        return text
+    if text.count("\0") > len(text) // 3:
+        raise DataError(f"{path}: line 1 is not UTF-8 but UTF-16; convert the file, for example with iconv")
+    return text.removeprefix("\ufeff")
 
 
 def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
@@ -177,7 +181,7 @@ def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     for number, line in enumerate(read_lines(path), 1):
         cells = line.split("\t")
         if numbers is None:
-            numbers = _column_numbers(path, columns or (1, 2), cells)
+            numbers = _column_numbers(path, (1, 2) if columns is None else columns, cells)
             if columns is not None and any(isinstance(column, str) for column in columns):
                 continue  # the header
         if len(cells) < max(numbers):

@@ -195,6 +195,8 @@ def train_tokenizers(
 def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Path()) -> Tokenizer:
     """Train a tokenizer of the kind asked for, or read the file that is named."""
     if config.file is not None:
+        if config.size is not None:
+            raise ConfigError(f"tokenizer.size: {config.file} has a size of its own; leave it out")
         return _bring(folder / config.file)
     size = config.size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
     least = {"words": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
@@ -222,7 +224,10 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
             backend = _characters(config, texts, size)
     found = backend.get_vocab_size()
     if found <= (len(SPECIALS) if config.kind == "words" else FIRST) and config.kind != "bytes":
-        raise DataError("the training text is empty: there is nothing to make a vocabulary of")
+        raise DataError(
+            "the training text is empty, or nothing in it is as frequent as tokenizer.min_frequency = "
+            f"{config.min_frequency}: there is nothing to make a vocabulary of"
+        )
     if config.size is not None and found < config.size:
         raise DataError(
             f"tokenizer.size = {config.size:,}, but the training text yields only {found:,} tokens "

@@ -19,7 +19,7 @@ from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.files import new_folder, remove, save_tensors, sha256, write_text
 from transduce.probe import read_probe
-from transduce.ranges import PositiveFloat, PositiveInt
+from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt
 from transduce.verification import check_unchanged, read_json
 
 BUNDLE = "bundle"
@@ -52,11 +52,11 @@ class CheckpointConfig(Settings, frozen=True):
 class Position(Settings, frozen=True):
     """Where a run stands: all that is not a tensor."""
 
-    update: int = 0
+    update: NonNegativeInt = 0
     """Updates made."""
-    epoch: int = 0
+    epoch: NonNegativeInt = 0
     """Passes over the data that are complete."""
-    batch: int = 0
+    batch: NonNegativeInt = 0
     """Batches of this epoch consumed."""
     seconds: float = 0.0
     """Time spent, over all resumes."""

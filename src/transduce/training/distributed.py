@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 
 from transduce.devices import find_device
+from transduce.errors import ConfigError
 from transduce.training.gradient_sums import GradientSums
 from transduce.training.launch import ENDED
 from transduce.training.memory import naming_shortage
@@ -106,7 +107,7 @@ class Processes:
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
     """Meet the other processes that torchrun started, over nccl between GPUs, else gloo; alone where there are none."""
-    count = int(os.environ.get("WORLD_SIZE", "1"))
+    count = _from_torchrun("WORLD_SIZE")
     if count == 1:
         yield Processes()
         return
@@ -135,11 +136,19 @@ def local_device(name: str, processes: int = 1) -> torch.device:
 
     Raises ConfigError for one that is not there, or not for so many.
     """
-    device = find_device(name, max(processes, int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+    device = find_device(name, max(processes, _from_torchrun("LOCAL_WORLD_SIZE")))
     if device.type == "cuda" and device.index is None and "LOCAL_RANK" in os.environ:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
     return device
+
+
+def _from_torchrun(name: str) -> int:
+    """How many processes an environment variable says there are; raises ConfigError for one that is no number."""
+    value = os.environ.get(name, "1")
+    if not value.isdecimal() or int(value) < 1:
+        raise ConfigError(f"{name} = '{value}' in the environment, where torchrun sets a number of processes; unset it")
+    return int(value)
 
 
 @contextmanager

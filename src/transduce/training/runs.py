@@ -89,14 +89,14 @@ def summarize_run(run: Path) -> RunSummary:
             problems.append(str(error))
             return None
 
-    settings = read(lambda: flatten(read_toml(run / "experiment.toml"))) or {}
+    settings = read(lambda: _settings(run / "experiment.toml")) or {}
     settings |= {key: _from_here(settings[key], run) for key in PATHS & settings.keys()}
     newest_first = (read(partial(read_progress, path)) for path in reversed(complete_checkpoints(run)))
     position = next((progress.position for progress in newest_first if progress), Position())
     is_finished = (run / "model").exists()
     test = read(lambda: _test_scores(run / "model")) if is_finished else None
     return RunSummary(
-        run=str(run),
+        run=os.fsencode(run).decode(errors="backslashreplace"),
         state="damaged" if problems else "finished" if is_finished else "stopped",
         data=_data(settings),
         model=str(settings.get("model.kind", "")),
@@ -107,6 +107,13 @@ def summarize_run(run: Path) -> RunSummary:
         settings=settings,
         problem="; ".join(problems) or None,
     )
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    settings = flatten(read_toml(path))
+    if not {"data.dataset", "data.train"} & settings.keys():
+        raise ConfigError(f"{path} is damaged (it names no data)")
+    return settings
 
 
 def _from_here(files: Any, run: Path) -> Any:

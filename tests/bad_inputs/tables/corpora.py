@@ -63,7 +63,7 @@ ROWS = [
     row("a corpus without files", f"{TRAIN} 'data.train=[{{weight=1.0}}]'", 2, ("data.train[0]", "'files' is missing")),
     row("a corpus of no files", f"{TRAIN} 'data.train=[{{files=[]}}]'", 2, "expected two"),
     row("columns for two files", f"{TRAIN} data.columns=[1,2]", 2, "columns"),
-    row("the same file on both sides", f"{TRAIN} 'data.train=[\"train.en\",\"train.en\"]'", 2, "train.en"),
+    row("the same file on both sides", f"{TRAIN} 'data.train=[\"train.en\",\"train.en\"]'", 2, "unknown to the tokenizer"),
     row("training and validation in the same files", "train tiny.toml --out new 'data.validation=[\"train.en\",\"train.de\"]'",
         0, "72 whole pairs are in the training data too", leaves=("new*",)),
     # Tables between tabs
@@ -183,7 +183,7 @@ ROWS = [
     ),
     row("all pairs are too long", f"{TRAIN} data.max_tokens=1", 2, "no sentence pairs are left"),
     row("all pairs stand in validation", f"{TRAIN} 'data.validation=[\"train.en\",\"train.de\"]' 'data.cleaning=[{{kind=\"overlap\"}}]'", 2,
-        "the training text is empty"),
+        "no sentence pairs are left"),
     row("a vocabulary larger than the text", f"{TRAIN} tokenizer.kind=bpe tokenizer.size=90000", 2,
         ("tokenizer.size = 90,000", "set tokenizer.size to at most")),
     row("a vocabulary of rare words alone", f"{TRAIN} tokenizer.min_frequency=100000", 2, ("min_frequency", "tokenizer")),

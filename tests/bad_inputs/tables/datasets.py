@@ -43,7 +43,7 @@ def _tar(*members: tuple[str, bytes | str], kind: str = "w:gz") -> bytes:
 
 
 def _get(name: str, words: str | tuple[str, ...], *damages: Damage, command: str = GET, **options: Any) -> Row:
-    return row(f"a download: {name}", f"{command} -q", 2, words, *damages, **options)
+    return row(f"a download: {name}", f"{command} -q", (1, 2), words, *damages, **options)
 
 
 def _bomb(megabytes: int) -> bytes:
@@ -100,7 +100,7 @@ ROWS = [
     _get("an archive of another kind", "fra-eng.zip: a damaged archive", serve("tatoeba-eng-fra", _tar(("fra.txt", b"a\tb\n")))),
     _get("a member that is encrypted", "fra-eng.zip", serve("tatoeba-eng-fra", bytes(ENCRYPTED))),
     _get("a member packed in an unknown way", "fra-eng.zip", serve("tatoeba-eng-fra", bytes(OTHER_METHOD))),
-    _get("a small archive of a large file", "fra", serve("tatoeba-eng-fra", _bomb(60)), megabytes=50),
+    _get("a small archive of a large file", "too large", serve("tatoeba-eng-fra", _bomb(60)), megabytes=50),
     _get("contents other than are known", ("train.de.gz", "SHA-256 differs"), serve("multi30k", b"x", checked=True),
          command="data get multi30k"),
     _get("contents other than are known, by MD5", ("test.tgz", "MD5 differs"), serve("newstest", b"x", checked=True), command=TARS),
@@ -140,7 +140,7 @@ ROWS = [
             ("no such folder", ("cannot be downloaded",), [], {}),
             ("a file as the folder", ("cannot be downloaded",), [write("data", "")], {}),
             ("a file as the data set's folder", ("cannot be downloaded",), [write("data/multi30k", "")], {}),
-            ("other contents", ("train.de.gz", "SHA-256 differs"),
+            ("other contents", ("train.en.gz", "SHA-256 differs"),
              [write(f"data/multi30k/train.{language}.gz", "x") for language in ("de", "en", "fr")], {}),
             ("one language is lacking", "SHA-256 differs",
              [write(f"data/multi30k/train.{language}.gz", "x") for language in ("de", "en")], {}),

@@ -34,7 +34,7 @@ ROWS = [
     _recipe("a list that is nested 100,000 times", f"seed = {'[' * 100_000}\n", "tiny.toml"),
     _recipe("a table that is nested 100,000 times", f"seed = {'{a=' * 100_000}\n", "tiny.toml"),
     _recipe("a key of 3,000 parts", f"{'a.' * 3_000}a = 1\n", "tiny.toml"),
-    _recipe("tables in tables, 500 deep", f"[{'a.' * 500}a]\nb = 1\n", "unknown key 'a'"),
+    _recipe("tables in tables, 500 deep", f"[{'a.' * 500}a]\nb = 1\n", "nested more than"),
     _recipe("an integer of 10,000 digits", f"seed = {'9' * 10_000}\n", "tiny.toml"),
     _recipe("an integer of 400 digits", f"seed = {'9' * 400}\n", "seed"),
     _recipe("an integer beyond 64 bits", f"seed = {2**64}\n", "seed"),

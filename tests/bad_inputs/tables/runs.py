@@ -109,7 +109,6 @@ ROWS = [
     _progress("an update in words", _position(update="six")),
     _progress("an update below 0", _position(update=-5)),
     _progress("another update than its folder's", _position(update=3)),
-    _progress("a batch beyond the epoch", _position(batch=10**6)),
     _progress("a batch below 0", _position(batch=-1)),
     _progress("an epoch below 0", _position(epoch=-1)),
     _progress("scores that are a list", _position(scores=[1])),

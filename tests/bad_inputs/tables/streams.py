@@ -55,8 +55,8 @@ ROWS = [
     _quiet("a closed standard error: a mistake", "info nowhere", 2, stderr=Stream.CLOSED),
     _quiet("a closed standard error: a training", "train tiny.toml --out new", 0, stderr=Stream.CLOSED, leaves=("new*",)),
     _quiet("a closed standard error: a translation", "translate run test.en", 0, stderr=Stream.CLOSED),
-    _quiet("a standard error that has gone: a mistake", "info nowhere", (1, 2), stderr=Stream.GONE),
-    _quiet("a standard error that has gone: a training", "train tiny.toml --out new", (0, 1, 2), stderr=Stream.GONE,
+    _quiet("a standard error that has gone: a mistake", "info nowhere", (1, 2, 141), stderr=Stream.GONE),
+    _quiet("a standard error that has gone: a training", "train tiny.toml --out new", (0, 1, 2, 141), stderr=Stream.GONE,
            leaves=("new*",)),
     _quiet("a full standard error: a mistake", "info nowhere", (1, 2), stderr=Stream.FULL),
     _quiet("a full standard error: a training", "train tiny.toml --out new", (0, 1, 2), stderr=Stream.FULL, leaves=("new*",)),
@@ -98,7 +98,7 @@ ROWS = [
     row("no such model while it waits for a line", "translate nowhere", 2, "nowhere: no such model", stdin=Stream.OPEN),
     *(
         row(f"{name} while it writes: {verb}", f"{verb} -o new", status, words, write("long", LINES), write("long.tsv", "a\tb\n" * 30_000),
-            interrupt=Interrupt(number, ".new*"), harmless=not words)
+            interrupt=Interrupt(number, "new.partial*"), harmless=not words)
         for verb in ("translate run long", "score run --pairs long.tsv")
         for name, number, status, words in (
             ("Ctrl-C", signal.SIGINT, 130, "interrupted"),
