@@ -38,6 +38,8 @@ class Harness:
 
     def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
         self._folder = folder
+        self.world = folder / "world"
+        """What every row begins with a copy of, once the first has an outcome."""
         self._numbers = {row.name: number for number, row in enumerate(rows)}
         self._names = "".join(f"{row.name}\n" for row in rows)
 
@@ -71,7 +73,7 @@ class Harness:
         self._said.close()
 
 
-class BecomeCommand(BaseException):  # noqa: N818 - no failure: leaves the loops of the process that was forked
+class BecomeCommand(BaseException):
     """Raised in a new process, which is to run a row."""
 
     def __init__(self, row: Row, place: Path) -> None:
@@ -352,7 +354,7 @@ def _connect(row: Row, place: Path) -> None:
             streams.append(None)
         else:
             errors = "backslashreplace" if number == 2 else "strict"
-            streams.append(open(number, mode, encoding=row.encoding, errors=errors, closefd=False))  # noqa: PTH123, SIM115
+            streams.append(open(number, mode, encoding=row.encoding, errors=errors, closefd=False))  # noqa: SIM115
     sys.stdin, sys.stdout, sys.stderr = streams  # type: ignore[assignment]
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = streams  # type: ignore[misc,assignment]
 

@@ -10,6 +10,7 @@ from bad_inputs.row import Row, Stream
 
 MOST_LINES = 15  # on standard error: the message, and what was told before it
 LONGEST_LINE = 1000  # characters of the message
+SHOWN, LONGEST_SHOWN = 2, 300  # last lines of each stream, and characters of each
 BREAKDOWNS = (
     "Traceback (most recent",
     "Fatal Python error",
@@ -46,6 +47,17 @@ class Outcome:
     def load(path: Path) -> "Outcome":
         """Read a file."""
         return Outcome(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def describe(row: Row, outcome: Outcome) -> str:
+    """A row, what is wrong with its outcome, and the last lines it left; empty where nothing is wrong."""
+    found = "; ".join(problems(row, outcome))
+    if not found:
+        return ""
+    said = [("out", line) for line in outcome.stdout.splitlines()[-SHOWN:]]
+    said += [("err", line) for line in outcome.stderr.splitlines()[-SHOWN:]]
+    told = [f"transduce {' '.join(row.command)}", f"status {outcome.status} in {outcome.seconds} s; {found}"]
+    return "\n  ".join(line[:LONGEST_SHOWN] for line in [row.name, *told, *(f"{name}: {line}" for name, line in said)])
 
 
 def problems(row: Row, outcome: Outcome) -> Iterator[str]:

@@ -56,11 +56,6 @@ class Row:
     seconds: float = 60.0
     megabytes: float = 200
 
-    @property
-    def verb(self) -> str:
-        """The verb of the command, such as "translate" or "data get"."""
-        return " ".join(self.command[: 2 if self.command[:1] == ("data",) else 1])
-
 
 def row(
     name: str,

@@ -35,6 +35,8 @@ def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
     try:
         command()
     except SystemExit as done:
+        if isinstance(done.__context__, BrokenPipeError):  # of which rich makes this
+            return UNREAD
         return done.code if isinstance(done.code, int) else FAILED if done.code else 0
     except typer.Exit as done:
         return done.exit_code

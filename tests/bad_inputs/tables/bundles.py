@@ -47,8 +47,15 @@ def _config(name: str, old: str, new: str, words: str | tuple[str, ...], **optio
 
 def _weights(name: str, edit: Any, words: str | tuple[str, ...] = "weights.safetensors", **options: Any) -> Row:
     """A bundle with other weights, with checksums that are right."""
-    return row(f"weights: {name}", "info run", 2, words, edit_tensors(f"{MODEL}/weights.safetensors", edit), reseal(MODEL),
-               **options)
+    return row(
+        f"weights: {name}",
+        "info run",
+        2,
+        words,
+        edit_tensors(f"{MODEL}/weights.safetensors", edit),
+        reseal(MODEL),
+        **options,
+    )
 
 
 def _set(**values: Any) -> Any:
@@ -69,19 +76,34 @@ def _header(length: int, text: bytes, body: bytes = b"") -> bytes:
 
 ROWS = [
     *(
-        row(f"a model's {file}: {harm}", "info run", (1, 2) if harm in ("a folder", "a link to itself") else 2,
-            MODEL if (file, harm) == ("probe.json", "one bit changed") else file, damage(f"{MODEL}/{file}"))
+        row(
+            f"a model's {file}: {harm}",
+            "info run",
+            (1, 2) if harm in ("a folder", "a link to itself") else 2,
+            MODEL if (file, harm) == ("probe.json", "one bit changed") else file,
+            damage(f"{MODEL}/{file}"),
+        )
         for file in READ
         for harm, damage in HARMS.items()
     ),
     *(
-        row(f"a shared tokenizer: {harm}", "info rnn", (1, 2) if harm in ("a folder", "a link to itself") else 2, "tokenizer.json",
-            damage("rnn/model/tokenizer.json"))
+        row(
+            f"a shared tokenizer: {harm}",
+            "info rnn",
+            (1, 2) if harm in ("a folder", "a link to itself") else 2,
+            "tokenizer.json",
+            damage("rnn/model/tokenizer.json"),
+        )
         for harm, damage in HARMS.items()
     ),
     *(
-        row(f"damaged weights: {verb}", f"{verb.replace('MODEL', 'run')}", 2, "weights.safetensors is not as it was saved",
-            flip(f"{MODEL}/weights.safetensors"))
+        row(
+            f"damaged weights: {verb}",
+            f"{verb.replace('MODEL', 'run')}",
+            2,
+            "weights.safetensors is not as it was saved",
+            flip(f"{MODEL}/weights.safetensors"),
+        )
         for verb in (
             "translate MODEL test.en",
             "score MODEL --pairs test.tsv",
@@ -99,15 +121,45 @@ ROWS = [
     row("a model that is a link to itself", "info run", 2, "run", remove(MODEL), link(MODEL, "model")),
     row("a run without a model", "info run", 0, "", remove(MODEL), harmless=True),
     row("a run without a model and best.json", "info run", 2, "best.json", remove(MODEL), remove("run/best.json")),
-    row("a model's weights alone", "info new", 2, "new/config.toml: no such file", folder("new"),
-        copy(f"{MODEL}/weights.safetensors", "new/weights.safetensors")),
-    row("a model's config alone", "info new", 2, "new/probe.json is missing", folder("new"),
-        copy(f"{MODEL}/config.toml", "new/config.toml")),
-    row("files of two models", "info run", 2, "is not as it was saved", copy("rnn/model/config.toml", f"{MODEL}/config.toml")),
-    row("weights of another model", "info run", 2, "weights.safetensors is not as", copy("mean/weights.safetensors",
-        f"{MODEL}/weights.safetensors")),
-    row("weights of another model, sealed", "info run", 2, "scores its probe", copy("mean/weights.safetensors",
-        f"{MODEL}/weights.safetensors"), edit_tensors(f"{MODEL}/weights.safetensors", _fill(2.0)), reseal(MODEL)),
+    row(
+        "a model's weights alone",
+        "info new",
+        2,
+        "new/config.toml: no such file",
+        folder("new"),
+        copy(f"{MODEL}/weights.safetensors", "new/weights.safetensors"),
+    ),
+    row(
+        "a model's config alone",
+        "info new",
+        2,
+        "new/probe.json is missing",
+        folder("new"),
+        copy(f"{MODEL}/config.toml", "new/config.toml"),
+    ),
+    row(
+        "files of two models",
+        "info run",
+        2,
+        "is not as it was saved",
+        copy("rnn/model/config.toml", f"{MODEL}/config.toml"),
+    ),
+    row(
+        "weights of another model",
+        "info run",
+        2,
+        "weights.safetensors is not as",
+        copy("mean/weights.safetensors", f"{MODEL}/weights.safetensors"),
+    ),
+    row(
+        "weights of another model, sealed",
+        "info run",
+        2,
+        "scores its probe",
+        copy("mean/weights.safetensors", f"{MODEL}/weights.safetensors"),
+        edit_tensors(f"{MODEL}/weights.safetensors", _fill(2.0)),
+        reseal(MODEL),
+    ),
     # Probes
     _probe("empty", lambda tree: {}, "probe.json is damaged"),
     _probe("a list", lambda tree: [], "probe.json is damaged"),
@@ -116,8 +168,11 @@ ROWS = [
     _probe("empty checksums", _set(sha256={})),
     _probe("no checksum of the weights", lambda tree: tree["sha256"].pop("weights.safetensors") and None),
     _probe("checksums that are numbers", _set(sha256={"config.toml": 3}), "probe.json is damaged"),
-    _probe("checksums in capitals", lambda tree: {**tree, "sha256": {k: v.upper() for k, v in tree["sha256"].items()}},
-        "is not as it was saved"),
+    _probe(
+        "checksums in capitals",
+        lambda tree: {**tree, "sha256": {k: v.upper() for k, v in tree["sha256"].items()}},
+        "is not as it was saved",
+    ),
     _probe("a checksum of a file elsewhere", _set(sha256={"../../train.en": "0" * 64})),
     _probe("a checksum of an endless file", _set(sha256={"../../../../../../../../../dev/zero": "0" * 64}), seconds=15),
     _probe("a checksum of a folder", _set(sha256={".": "0" * 64}), "probe"),
@@ -129,7 +184,9 @@ ROWS = [
     _probe("no targets", _set(target=[])),
     _probe("fewer texts", lambda tree: tree["text"].pop() and None),
     _probe("other texts", lambda tree: {**tree, "text": tree["text"][::-1]}, "tokenizer"),
-    _probe("scores that are far off", lambda tree: {**tree, "scores": [x - 1 for x in tree["scores"]]}, "scores its probe"),
+    _probe(
+        "scores that are far off", lambda tree: {**tree, "scores": [x - 1 for x in tree["scores"]]}, "scores its probe"
+    ),
     _probe("scores of null", _set(scores=[None] * 4), "probe.json is damaged"),
     _probe("scores in words", _set(scores=["a"] * 4), "probe.json is damaged"),
     _probe("scores without end", _set(scores=[1e400] * 4), "probe"),
@@ -138,7 +195,9 @@ ROWS = [
     _probe("a token below 0", lambda tree: {**tree, "target": [[-1]] * 4}),
     _probe("a token beyond 64 bits", lambda tree: {**tree, "target": [[2**70]] * 4}),
     _probe("a source beyond the vocabulary", lambda tree: {**tree, "source": [[10**6]] * 4}),
-    _probe("a target of a million tokens", lambda tree: {**tree, "target": [[5] * 10**6] + tree["target"][1:]}, seconds=20),
+    _probe(
+        "a target of a million tokens", lambda tree: {**tree, "target": [[5] * 10**6] + tree["target"][1:]}, seconds=20
+    ),
     row("a probe: nested", "info run", 2, "probe.json", write(f"{MODEL}/probe.json", '{"source":' + "[" * 100_000)),
     row("a probe: Latin-1", "info run", 2, "probe.json is damaged", write(f"{MODEL}/probe.json", b'{"source":"\xe4"}')),
     # Settings
@@ -162,26 +221,57 @@ ROWS = [
     _config("sources of no length", "longest_source = ", "longest_source = 0 #", "longest_source"),
     _config("sources of negative length", "longest_source = ", "longest_source = -5 #", "longest_source"),
     _config("sources without end", "longest_source = ", f"longest_source = {10**30} #", "longest_source"),
-    row("a model's config: sources of no length, translated", "translate run test.en", 2, "longest_source",
-        replace(f"{MODEL}/config.toml", "longest_source = ", "longest_source = 0 #"), reseal(MODEL), seconds=15),
-    _config("a tokenizer of another kind", 'kind = "words"', 'kind = "wrods"', ("config.toml", "'wrods' is not one of")),
+    row(
+        "a model's config: sources of no length, translated",
+        "translate run test.en",
+        2,
+        "longest_source",
+        replace(f"{MODEL}/config.toml", "longest_source = ", "longest_source = 0 #"),
+        reseal(MODEL),
+        seconds=15,
+    ),
+    _config(
+        "a tokenizer of another kind", 'kind = "words"', 'kind = "wrods"', ("config.toml", "'wrods' is not one of")
+    ),
     _config("one tokenizer for both sides", "shared = false", "shared = true", "tokenizer.json"),
     # Weights
     _weights("one is lacking", lambda tensors: tensors.pop(_first(tensors)), ("weights.safetensors", "missing")),
-    _weights("one is too many", lambda tensors: tensors.update(more=tensors[_first(tensors)].clone()),
-             ("weights.safetensors", "unexpected")),
+    _weights(
+        "one is too many",
+        lambda tensors: tensors.update(more=tensors[_first(tensors)].clone()),
+        ("weights.safetensors", "unexpected"),
+    ),
     _weights("none", lambda tensors: tensors.clear(), ("weights.safetensors", "missing")),
-    _weights("one under another name", lambda tensors: tensors.update(x=tensors.pop(_first(tensors))), "weights.safetensors"),
-    _weights("one is turned", lambda tensors: tensors.update({_first(tensors): tensors[_first(tensors)].T.contiguous()})),
-    _weights("one is of no size", lambda tensors: tensors.update({_first(tensors): tensors[_first(tensors)][:0].clone()})),
+    _weights(
+        "one under another name", lambda tensors: tensors.update(x=tensors.pop(_first(tensors))), "weights.safetensors"
+    ),
+    _weights(
+        "one is turned", lambda tensors: tensors.update({_first(tensors): tensors[_first(tensors)].T.contiguous()})
+    ),
+    _weights(
+        "one is of no size", lambda tensors: tensors.update({_first(tensors): tensors[_first(tensors)][:0].clone()})
+    ),
     _weights("all are NaN", lambda tensors: [tensor.fill_(float("nan")) for tensor in tensors.values()], "run/model"),
     _weights("one is NaN", _fill(float("nan")), "run/model"),
     _weights("one is infinite", _fill(float("inf")), "run/model"),
     _weights("one is 0", _fill(0.0), "scores its probe"),
-    _weights("all are integers", lambda tensors: tensors.update({n: t.int() for n, t in tensors.items()}), "scores its probe"),
-    _weights("all are true or false", lambda tensors: tensors.update({n: t > 0 for n, t in tensors.items()}), "scores its probe"),
+    _weights(
+        "all are integers", lambda tensors: tensors.update({n: t.int() for n, t in tensors.items()}), "scores its probe"
+    ),
+    _weights(
+        "all are true or false",
+        lambda tensors: tensors.update({n: t > 0 for n, t in tensors.items()}),
+        "scores its probe",
+    ),
     *(
-        row(f"weights: {name}", "info run", 2, "weights.safetensors", write(f"{MODEL}/weights.safetensors", content), reseal(MODEL))
+        row(
+            f"weights: {name}",
+            "info run",
+            2,
+            "weights.safetensors",
+            write(f"{MODEL}/weights.safetensors", content),
+            reseal(MODEL),
+        )
         for name, content in (
             ("a header longer than the file", _header(10**6, b"{}")),
             ("a header without end", _header(2**63, b"{}")),
@@ -191,27 +281,80 @@ ROWS = [
             ("a tensor beyond the file", _header(57, b'{"a":{"dtype":"F32","shape":[99],"data_offsets":[0,396]}}')),
             ("a tensor of negative size", _header(57, b'{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,  0]}}')),
             ("a tensor of no type", _header(57, b'{"a":{"dtype":"F99","shape":[ 0],"data_offsets":[0,  0]}}')),
-            ("a tensor of 2^62", _header(75, b'{"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,  0]}}')),
+            (
+                "a tensor of 2^62",
+                _header(75, b'{"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,  0]}}'),
+            ),
             ("a pickle", b"\x80\x04\x95\x10\0\0\0\0\0\0\0\x8c\x02os\x94."),
             ("an archive", b"PK\x03\x04" + bytes(60)),
         )
     ),
     # Tokenizers and history
-    row("a model's tokenizers, one for the other", "info run", 2, "run/model", copy(f"{MODEL}/target.json", f"{MODEL}/source.json"),
-        reseal(MODEL)),
-    row("a model's tokenizer: without an unknown token", "info run", 2, "source.json",
-        edit_json(f"{MODEL}/source.json", lambda tree: tree["model"].update(unk_token="[none]")), reseal(MODEL)),
-    row("a model's tokenizer: with more words", "info run", 2, "run/model",
-        edit_json(f"{MODEL}/target.json", lambda tree: tree["model"]["vocab"].update(x=10**6)), reseal(MODEL)),
-    row("a model's history: a list", "info run", 2, "history.json", write(f"{MODEL}/history.json", "[]"), reseal(MODEL)),
-    row("a model's history: a number", "info run", 2, "history.json", write(f"{MODEL}/history.json", "7"), reseal(MODEL)),
-    row("a model's history: not JSON", "info run", 2, "history.json", write(f"{MODEL}/history.json", "{"), reseal(MODEL)),
-    row("a model's history: nested 100,000 times", "info run", 2, "history.json",
-        write(f"{MODEL}/history.json", '{"a":' + "[" * 100_000), reseal(MODEL)),
-    row("a model's history: Latin-1", "info run", 2, "history.json", write(f"{MODEL}/history.json", b'{"a":"\xe4"}'), reseal(MODEL)),
-    row("a model's history: markup", "info run", 0, "", edit_json(f"{MODEL}/history.json", lambda tree: tree | {"note": "[/red]"}),
-        reseal(MODEL), harmless=True),
-    row("a model's history: a line feed in a key", "info run", 0, "",
-        edit_json(f"{MODEL}/history.json", lambda tree: tree | {"a\nb": {"": None}}), reseal(MODEL), harmless=True),
+    row(
+        "a model's tokenizers, one for the other",
+        "info run",
+        2,
+        "run/model",
+        copy(f"{MODEL}/target.json", f"{MODEL}/source.json"),
+        reseal(MODEL),
+    ),
+    row(
+        "a model's tokenizer: without an unknown token",
+        "info run",
+        2,
+        "source.json",
+        edit_json(f"{MODEL}/source.json", lambda tree: tree["model"].update(unk_token="[none]")),
+        reseal(MODEL),
+    ),
+    row(
+        "a model's tokenizer: with more words",
+        "info run",
+        2,
+        "run/model",
+        edit_json(f"{MODEL}/target.json", lambda tree: tree["model"]["vocab"].update(x=10**6)),
+        reseal(MODEL),
+    ),
+    row(
+        "a model's history: a list", "info run", 2, "history.json", write(f"{MODEL}/history.json", "[]"), reseal(MODEL)
+    ),
+    row(
+        "a model's history: a number", "info run", 2, "history.json", write(f"{MODEL}/history.json", "7"), reseal(MODEL)
+    ),
+    row(
+        "a model's history: not JSON", "info run", 2, "history.json", write(f"{MODEL}/history.json", "{"), reseal(MODEL)
+    ),
+    row(
+        "a model's history: nested 100,000 times",
+        "info run",
+        2,
+        "history.json",
+        write(f"{MODEL}/history.json", '{"a":' + "[" * 100_000),
+        reseal(MODEL),
+    ),
+    row(
+        "a model's history: Latin-1",
+        "info run",
+        2,
+        "history.json",
+        write(f"{MODEL}/history.json", b'{"a":"\xe4"}'),
+        reseal(MODEL),
+    ),
+    row(
+        "a model's history: markup",
+        "info run",
+        0,
+        "",
+        edit_json(f"{MODEL}/history.json", lambda tree: tree | {"note": "[/red]"}),
+        reseal(MODEL),
+        harmless=True,
+    ),
+    row(
+        "a model's history: a line feed in a key",
+        "info run",
+        0,
+        "",
+        edit_json(f"{MODEL}/history.json", lambda tree: tree | {"a\nb": {"": None}}),
+        reseal(MODEL),
+        harmless=True,
+    ),
 ]
-

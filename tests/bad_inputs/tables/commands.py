@@ -3,7 +3,6 @@
 from bad_inputs.damages import folder, link, remove, write
 from bad_inputs.row import row
 
-
 VERBS = (
     "quickstart",
     "recipes",
@@ -142,7 +141,12 @@ ROWS = [
     row("a device without numbers: train", "train tiny.toml --out new -q --device meta", 2, "meta"),
     row("a device without numbers: translate", "translate run test.en --device meta", 2, "meta"),
     row("a device without numbers: score", "score run --pairs test.tsv --device meta", 2, "meta", seconds=20),
-    row("a device of a Mac", "translate run test.en --device mps", 2, "device mps: this machine or this PyTorch has none"),
+    row(
+        "a device of a Mac",
+        "translate run test.en --device mps",
+        2,
+        "device mps: this machine or this PyTorch has none",
+    ),
     row("a billion threads", "translate run test.en --threads 1000000000", 2, "threads", seconds=20),
     row("more threads than an integer", f"translate run test.en --threads {10**30}", 2, "--threads"),
     row(
@@ -206,12 +210,21 @@ ROWS = [
     row("a run over a model", "train tiny.toml -q --out mean", 2, "mean exists", leaves=("mean/.lock",)),
     row("a run over anything", "train tiny.toml -q --out cache", 2, "cache exists"),
     row("a quickstart over a run", "quickstart -q --out run", 2, "run exists"),
-    row("going on with what is no run", "train tiny.toml -q --out mean --resume", 2, "mean is not the folder of a run",
-        leaves=("mean/.lock",)),
+    row(
+        "going on with what is no run",
+        "train tiny.toml -q --out mean --resume",
+        2,
+        "mean is not the folder of a run",
+        leaves=("mean/.lock",),
+    ),
     row("going on with another recipe", "train rnn.toml -q --out run --resume", 2, "begun with other settings"),
     row("going on with another seed", "train tiny.toml seed=2 -q --out run --resume", 2, "seed was 1, now it is 2"),
-    row("going on with other data", "train tiny.toml data.train='[\"dev.en\",\"dev.de\"]' -q --out run --resume", 2,
-        ("data.train", "dev.en")),
+    row(
+        "going on with other data",
+        'train tiny.toml data.train=\'["dev.en","dev.de"]\' -q --out run --resume',
+        2,
+        ("data.train", "dev.en"),
+    ),
     row("going on with a relative name elsewhere", "train tiny.toml -q --out rnn --resume", 2, "begun with other"),
     # What does not go together
     row("nothing to score", "score run", 2, ("--source", "--target", "--pairs")),
@@ -222,13 +235,23 @@ ROWS = [
     row("a shortlist from too much", "shortlist run --source a --target b --pairs c", 2, ("--source", "--pairs")),
     row("no test set", "evaluate mean", 2, ("--source", "--reference", "--dataset")),
     row("no test set for finished outputs", "evaluate test.de", 2, ("--source", "--reference", "--dataset")),
-    row("a test set that the run had, and that has gone", "evaluate run", 2, "test.en: cannot be opened", remove("test.en")),
+    row(
+        "a test set that the run had, and that has gone",
+        "evaluate run",
+        2,
+        "test.en: cannot be opened",
+        remove("test.en"),
+    ),
     row("two test sets", "evaluate run --reference test.de --dataset multi30k", 2, ("--reference", "--dataset")),
     row("a source without a reference", "evaluate run --source test.en", 2, ("--source", "--reference")),
     row("a reference without a source", "evaluate run --reference test.de", 2, "--source is missing"),
     row("a split of no data set", "evaluate run --source test.en --reference test.de --split test", 2, "--split"),
-    row("a direction of no data set", "evaluate run --source test.en --reference test.de --direction en-de", 2,
-        "--direction"),
+    row(
+        "a direction of no data set",
+        "evaluate run --source test.en --reference test.de --direction en-de",
+        2,
+        "--direction",
+    ),
     row("no such data set to evaluate on", "evaluate run --dataset multi31k", 2, "no data set 'multi31k'"),
     row("no such split to evaluate on", "evaluate run --dataset grammar --split dev", 2, "grammar has no split 'dev'"),
     row("a data set without translations", "evaluate run --dataset ptb", 2, "ptb is text of one language"),
@@ -244,16 +267,29 @@ ROWS = [
     row("one system to compare", "compare run --reference test.de --source test.en", 2, "nothing to compare run with"),
     row("one system twice", "compare run run --reference test.de --source test.en", 2, "run is named twice"),
     row("one system by two names", "compare run ./run --reference test.de --source test.en", 2, "named twice"),
-    row("one system by a link", "compare run link --reference test.de --source test.en", 2, "named twice",
-        link("link", "run")),
+    row(
+        "one system by a link",
+        "compare run link --reference test.de --source test.en",
+        2,
+        "named twice",
+        link("link", "run"),
+    ),
     row("27 systems", ["compare", *(f"o{n}" for n in range(27)), "--reference", "test.de"], 2, "27 systems"),
     row("systems without a test set", "compare run rnn", 2, ("--source", "--dataset")),
     row("systems of two directions", "compare run rnn --dataset multi30k", 2, "de-en and en-de"),
     row("no training text to compare by", "compare run mean --reference test.de --source test.en --train no", 2, "no"),
-    row("a folder as training text", "compare run mean --reference test.de --source test.en --train run", 2,
-        "--train run"),
-    row("outputs to compare of other lengths", "compare test.de dev.de --source test.en --reference test.de", 2,
-        ("dev.de", "11", "7")),
+    row(
+        "a folder as training text",
+        "compare run mean --reference test.de --source test.en --train run",
+        2,
+        "--train run",
+    ),
+    row(
+        "outputs to compare of other lengths",
+        "compare test.de dev.de --source test.en --reference test.de",
+        2,
+        ("dev.de", "11", "7"),
+    ),
     row("last and best checkpoints", "average run --last 1 --best 1 --out out", 2, "either the last or the best"),
     row("more checkpoints than there are", "average run --last 9 --out out", 2, ("run has only", "keep_last")),
     row("more best checkpoints than there are", "average run --best 9 --out out", 2, ("run has only", "keep_best")),
@@ -267,8 +303,12 @@ ROWS = [
     row("an ensemble with an exported model", "translate run test.en --with exported", 2, "cannot be one of several"),
     row("an exported model at another precision", "translate exported test.en --precision int8", 2, "precision"),
     row("an exported model that samples", "translate exported test.en --sample", 2, "sampl"),
-    row("an exported model with a shortlist", "translate exported test.en --shortlist-file short.safetensors", 2,
-        "shortlist"),
+    row(
+        "an exported model with a shortlist",
+        "translate exported test.en --shortlist-file short.safetensors",
+        2,
+        "shortlist",
+    ),
     row("an exported model to compile", "translate exported --compile", 2, "needs no compiling"),
     row("an ensemble to compile", "translate run --with mean --compile", 2, "compile"),
     row("a recurrent model to export", "export rnn -o out", 2, ("rnn cannot be exported", "Transformers only")),
@@ -276,8 +316,12 @@ ROWS = [
     row("a model that stands in no run", "shortlist mean --out out", 2, "mean stands in no run"),
     row("a file to compile for", "translate run test.en --compile", 2, "--compile is for lines"),
     row("coverage of what is compiled", "translate run --compile --coverage-penalty 1", 2, "--coverage-penalty"),
-    row("two shortlists", "translate run test.en --shortlist --shortlist-file short.safetensors", 2,
-        "--shortlist and --shortlist-file exclude each other"),
+    row(
+        "two shortlists",
+        "translate run test.en --shortlist --shortlist-file short.safetensors",
+        2,
+        "--shortlist and --shortlist-file exclude each other",
+    ),
     row("a beam's option for sampling", "translate run test.en --sample --beam-size 3", 2, "--beam-size"),
     row("a penalty for sampling", "translate run test.en --sample --length-penalty 1", 2, "--length-penalty"),
     row("groups for sampling", "translate run test.en --sample --groups 2", 2, "--groups"),
@@ -329,8 +373,14 @@ ROWS = [
         )
     ),
     *(
-        row(f"out of range: {verb}: {options}", f"{verb} run mean --source test.en --reference test.de {options}"
-            .replace("evaluate run mean", "evaluate run"), 2, "length")
+        row(
+            f"out of range: {verb}: {options}",
+            f"{verb} run mean --source test.en --reference test.de {options}".replace(
+                "evaluate run mean", "evaluate run"
+            ),
+            2,
+            "length",
+        )
         for verb in ("evaluate", "compare")
         for options in ("--length-penalty nan", "--length-penalty=-inf")
     ),

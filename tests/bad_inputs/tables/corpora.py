@@ -1,6 +1,19 @@
 """Training, validation and test files that cannot be read, or do not fit together; and how they are cleaned."""
 
-from bad_inputs.damages import append, copy, cut, empty, folder, garbage, link, remove, write, write_gz, write_xz, write_zst
+from bad_inputs.damages import (
+    append,
+    copy,
+    cut,
+    empty,
+    folder,
+    garbage,
+    link,
+    remove,
+    write,
+    write_gz,
+    write_xz,
+    write_zst,
+)
 from bad_inputs.row import Row, row
 
 TRAIN = "train tiny.toml --out new -q"
@@ -9,7 +22,9 @@ LATIN = "schön\n".encode("latin-1")
 SGM = '<doc>\n<seg id="1">A dog.</seg>\n<seg id="2">A cat.</seg>\n</doc>\n'
 
 
-def _pairs(name: str, file: str, content: str | bytes, words: str | tuple[str, ...], columns: str = "", **options: object) -> Row:
+def _pairs(
+    name: str, file: str, content: str | bytes, words: str | tuple[str, ...], columns: str = "", **options: object
+) -> Row:
     """One file of pairs to train on."""
     command = [*TRAIN.split(), f'data.train="{file}"', *([f"data.columns={columns}"] if columns else [])]
     return row(f"{file}: {name}", command, 2, words, write(file, content), **options)
@@ -44,28 +59,53 @@ ROWS = [
     _two("test is a line longer", ("test.de has", "aligned"), append("test.de", "Mehr.\n")),
     _two("test is in Latin-1", "test.de: line", append("test.de", LATIN)),
     _two("test is blank", "test", write("test.en", "\n\n"), write("test.de", "\n\n")),
-    row("paragraphs alone to validate on", TRAIN, 0, "", write("dev.en", "The dog " * 60 + "\n"),
-        write("dev.de", "Der Hund " * 60 + "\n"), harmless=True, leaves=("new*",)),
+    row(
+        "paragraphs alone to validate on",
+        TRAIN,
+        0,
+        "",
+        write("dev.en", "The dog " * 60 + "\n"),
+        write("dev.de", "Der Hund " * 60 + "\n"),
+        harmless=True,
+        leaves=("new*",),
+    ),
     # The names of files
     row("no training files", f"{TRAIN} data.train=[]", 2, "expected two"),
     row("one training file of two", f"{TRAIN} 'data.train=[\"train.en\"]'", 2, (".tsv, .jsonl", "two files")),
-    row("three training files", f"{TRAIN} 'data.train=[\"a.tsv\",\"train.en\",\"train.de\"]'", 2, "a.tsv"),
-    row("a training file without a name", f"{TRAIN} 'data.train=[\"\",\"train.de\"]'", 2, "is a folder"),
+    row("three training files", f'{TRAIN} \'data.train=["a.tsv","train.en","train.de"]\'', 2, "a.tsv"),
+    row("a training file without a name", f'{TRAIN} \'data.train=["","train.de"]\'', 2, "is a folder"),
     row("a training file that is a number", f"{TRAIN} 'data.train=[1,2]'", 2, "data.train[0]"),
     row("a training file with a NUL", [*TRAIN.split(), r'data.train=["a\u0000b","train.de"]'], 2, "data.train"),
     row("a training file with a line feed", [*TRAIN.split(), r'data.train=["a\nb","train.de"]'], 2, "cannot be opened"),
-    row("a training file with a long name", f"{TRAIN} 'data.train=[\"{'x' * 300}\",\"train.de\"]'", (1, 2), "File name too long"),
-    row("a training file on standard input", f"{TRAIN} 'data.train=[\"-\",\"train.de\"]'", 2, "standard input (-)"),
-    row("validation on standard input", f"{TRAIN} 'data.validation=[\"-\",\"-\"]'", 2, "standard input (-)"),
+    row(
+        "a training file with a long name",
+        f'{TRAIN} \'data.train=["{"x" * 300}","train.de"]\'',
+        (1, 2),
+        "File name too long",
+    ),
+    row("a training file on standard input", f'{TRAIN} \'data.train=["-","train.de"]\'', 2, "standard input (-)"),
+    row("validation on standard input", f'{TRAIN} \'data.validation=["-","-"]\'', 2, "standard input (-)"),
     row("a training file of no format", f"{TRAIN} data.train=train.csv", 2, "train.csv", write("train.csv", "a,b\n")),
-    row("a training folder", f"{TRAIN} data.train=run", 2, "run", ),
-    row("files and tables mixed", f"{TRAIN} 'data.train=[\"a\", {{files=\"b.tsv\"}}]'", 2, "cannot be mixed"),
+    row(
+        "a training folder",
+        f"{TRAIN} data.train=run",
+        2,
+        "run",
+    ),
+    row("files and tables mixed", f'{TRAIN} \'data.train=["a", {{files="b.tsv"}}]\'', 2, "cannot be mixed"),
     row("a corpus without files", f"{TRAIN} 'data.train=[{{weight=1.0}}]'", 2, ("data.train[0]", "'files' is missing")),
     row("a corpus of no files", f"{TRAIN} 'data.train=[{{files=[]}}]'", 2, "expected two"),
     row("columns for two files", f"{TRAIN} data.columns=[1,2]", 2, "columns"),
-    row("the same file on both sides", f"{TRAIN} 'data.train=[\"train.en\",\"train.en\"]'", 2, "unknown to the tokenizer"),
-    row("training and validation in the same files", "train tiny.toml --out new 'data.validation=[\"train.en\",\"train.de\"]'",
-        0, "72 whole pairs are in the training data too", leaves=("new*",)),
+    row(
+        "the same file on both sides", f'{TRAIN} \'data.train=["train.en","train.en"]\'', 2, "unknown to the tokenizer"
+    ),
+    row(
+        "training and validation in the same files",
+        'train tiny.toml --out new \'data.validation=["train.en","train.de"]\'',
+        0,
+        "72 whole pairs are in the training data too",
+        leaves=("new*",),
+    ),
     # Tables between tabs
     _pairs("empty", "p.tsv", "", "p.tsv"),
     _pairs("blank lines", "p.tsv", "\n\n", "p.tsv: line 1 has 1 of the 2 columns"),
@@ -114,21 +154,40 @@ ROWS = [
     _pairs("nested 200,000 times", "p.jsonl", '{"a":' * 200_000 + "\n", "p.jsonl: line 1"),
     _pairs("lists nested 200,000 times", "p.jsonl", "[" * 200_000 + "\n", "p.jsonl: line 1"),
     _pairs("an integer of 10,000 digits", "p.jsonl", '{"source":' + "9" * 10_000 + "}\n", "p.jsonl: line 1"),
-    _pairs("10,000 keys", "p.jsonl", "{" + ",".join(f'"k{n}":1' for n in range(10_000)) + "}\n", "no text under 'source'"),
+    _pairs(
+        "10,000 keys", "p.jsonl", "{" + ",".join(f'"k{n}":1' for n in range(10_000)) + "}\n", "no text under 'source'"
+    ),
     _pairs("Latin-1", "p.jsonl", b'{"source":"\xe4","target":"b"}\n', "p.jsonl: line 1 is not UTF-8"),
     _pairs("UTF-16", "p.jsonl", '{"source":"a","target":"b"}\n'.encode("utf-16"), "p.jsonl: line 1 is not UTF-8"),
     row("p.jsonl: a folder", f"{TRAIN} data.train=p.jsonl", 2, "p.jsonl is a folder", folder("p.jsonl")),
     row("p.jsonl: not there", f"{TRAIN} data.train=p.jsonl", 2, "p.jsonl: cannot be opened"),
     # WMT's SGML
     *(
-        row(f".sgm: {name}", f"{TRAIN} 'data.train=[\"a.sgm\",\"b.sgm\"]'", 2, words, write("a.sgm", source), write("b.sgm", SGM),
-            **more)  # type: ignore[arg-type]
+        row(
+            f".sgm: {name}",
+            f'{TRAIN} \'data.train=["a.sgm","b.sgm"]\'',
+            2,
+            words,
+            write("a.sgm", source),
+            write("b.sgm", SGM),
+            **more,
+        )  # type: ignore[arg-type]
         for name, source, words, more in (
             ("empty", "", ("a.sgm has 0 lines", "b.sgm has 2"), {}),
             ("no segments", "A dog.\nA cat.\n", ("a.sgm has 0 lines", "b.sgm has 2"), {}),
             ("one segment fewer", '<seg id="1">A dog.</seg>\n', ("a.sgm has 1 lines", "b.sgm has 2"), {}),
-            ("a segment without its end", '<seg id="1">A dog.\n<seg id="2">A cat.</seg>\n', "a.sgm: line 1 begins a segment", {}),
-            ("a segment on two lines", '<seg id="1">A\ndog.</seg>\n<seg>A cat.</seg>\n', "a.sgm: line 1 begins a segment", {}),
+            (
+                "a segment without its end",
+                '<seg id="1">A dog.\n<seg id="2">A cat.</seg>\n',
+                "a.sgm: line 1 begins a segment",
+                {},
+            ),
+            (
+                "a segment on two lines",
+                '<seg id="1">A\ndog.</seg>\n<seg>A cat.</seg>\n',
+                "a.sgm: line 1 begins a segment",
+                {},
+            ),
             ("two segments on one line", "<seg>A dog.</seg><seg>A cat.</seg>\n", "a.sgm", {}),
             ("a tag without its end", '<seg id="1"\n', "a.sgm: line 1 begins a segment", {}),
             ("Latin-1", b"<seg>\xe4</seg>\n<seg>b</seg>\n", "a.sgm: line 1 is not UTF-8", {}),
@@ -137,9 +196,23 @@ ROWS = [
         )
     ),
     row(".sgm: one file alone", f"{TRAIN} data.train=a.sgm", 2, "a.sgm", write("a.sgm", SGM)),
-    row(".sgm: a folder", f"{TRAIN} 'data.train=[\"a.sgm\",\"b.sgm\"]'", 2, "a.sgm is a folder", folder("a.sgm"), write("b.sgm", SGM)),
-    row(".sgm: packed and cut off", f"{TRAIN} 'data.train=[\"a.sgm.gz\",\"b.sgm\"]'", 2, "a.sgm.gz: damaged",
-        write_gz("a.sgm.gz", SGM * 50), cut("a.sgm.gz"), write("b.sgm", SGM)),
+    row(
+        ".sgm: a folder",
+        f'{TRAIN} \'data.train=["a.sgm","b.sgm"]\'',
+        2,
+        "a.sgm is a folder",
+        folder("a.sgm"),
+        write("b.sgm", SGM),
+    ),
+    row(
+        ".sgm: packed and cut off",
+        f'{TRAIN} \'data.train=["a.sgm.gz","b.sgm"]\'',
+        2,
+        "a.sgm.gz: damaged",
+        write_gz("a.sgm.gz", SGM * 50),
+        cut("a.sgm.gz"),
+        write("b.sgm", SGM),
+    ),
     # Packed
     *(
         row(f"packed pairs: {ending}: {name}", f"{TRAIN} data.train=p.tsv{ending}", 2, words, *damages)
@@ -151,14 +224,21 @@ ROWS = [
             ("no lines", f"p.tsv{ending}", [pack(f"p.tsv{ending}", "")]),
         )
     ),
-    row("packed twice", f"{TRAIN} data.train=p.tsv.gz.gz", 2, "p.tsv.gz.gz: line 1 is not UTF-8",
-        write_gz("p.tsv.gz", "a\tb\n"), copy("p.tsv.gz", "q"), write_gz("p.tsv.gz.gz", b"\x1f\x8b\x08\0\0\0")),
+    row(
+        "packed twice",
+        f"{TRAIN} data.train=p.tsv.gz.gz",
+        2,
+        "p.tsv.gz.gz: line 1 is not UTF-8",
+        write_gz("p.tsv.gz", "a\tb\n"),
+        copy("p.tsv.gz", "q"),
+        write_gz("p.tsv.gz.gz", b"\x1f\x8b\x08\0\0\0"),
+    ),
     # Cleaning
     *(
         row(f"cleaning: {steps}", [*TRAIN.split(), f"data.cleaning={steps}"], 2, words)
         for steps, words in (
             ('[{kind="lenght"}]', "did you mean 'length'"),
-            ('[{max_words=3}]', "'kind' is missing"),
+            ("[{max_words=3}]", "'kind' is missing"),
             ('["duplicates"]', ("data.cleaning[0]", "expected table")),
             ('"duplicates"', ("data.cleaning", "expected array")),
             ('[{kind="duplicates", of="word"}]', "'word' is not one of"),
@@ -182,9 +262,19 @@ ROWS = [
         )
     ),
     row("all pairs are too long", f"{TRAIN} data.max_tokens=1", 2, "no sentence pairs are left"),
-    row("all pairs stand in validation", f"{TRAIN} 'data.validation=[\"train.en\",\"train.de\"]' 'data.cleaning=[{{kind=\"overlap\"}}]'", 2,
-        "no sentence pairs are left"),
-    row("a vocabulary larger than the text", f"{TRAIN} tokenizer.kind=bpe tokenizer.size=90000", 2,
-        ("tokenizer.size = 90,000", "set tokenizer.size to at most")),
-    row("a vocabulary of rare words alone", f"{TRAIN} tokenizer.min_frequency=100000", 2, ("min_frequency", "tokenizer")),
+    row(
+        "all pairs stand in validation",
+        f'{TRAIN} \'data.validation=["train.en","train.de"]\' \'data.cleaning=[{{kind="overlap"}}]\'',
+        2,
+        "no sentence pairs are left",
+    ),
+    row(
+        "a vocabulary larger than the text",
+        f"{TRAIN} tokenizer.kind=bpe tokenizer.size=90000",
+        2,
+        ("tokenizer.size = 90,000", "set tokenizer.size to at most"),
+    ),
+    row(
+        "a vocabulary of rare words alone", f"{TRAIN} tokenizer.min_frequency=100000", 2, ("min_frequency", "tokenizer")
+    ),
 ]

@@ -19,8 +19,17 @@ from bad_inputs.damages import (
 )
 from bad_inputs.row import Row, row
 
-READ = ("export.json", "config.toml", "model.bin", "config.json", "source_vocabulary.json", "target_vocabulary.json",
-        "source.json", "target.json", "history.json")
+READ = (
+    "export.json",
+    "config.toml",
+    "model.bin",
+    "config.json",
+    "source_vocabulary.json",
+    "target_vocabulary.json",
+    "source.json",
+    "target.json",
+    "history.json",
+)
 HARMS = {
     "not there": remove,
     "empty": empty,
@@ -53,17 +62,52 @@ def _fill(name: str, value: int) -> Any:
 
 ROWS = [
     *(
-        row(f"an exported {file}: {harm}", TRANSLATE, (1, 2) if harm == "a folder" else 2, file, damage(f"exported/{file}"))
+        row(
+            f"an exported {file}: {harm}",
+            TRANSLATE,
+            (1, 2) if harm == "a folder" else 2,
+            file,
+            damage(f"exported/{file}"),
+        )
         for file in READ
         for harm, damage in HARMS.items()
         if (file, harm) != ("export.json", "not there")
     ),
-    row("an exported export.json: not there", TRANSLATE, 2, "exported/probe.json is missing", remove("exported/export.json")),
-    row("an exported export.json: a link to itself", TRANSLATE, 2, "exported", link("exported/export.json", "export.json")),
-    row("an exported model's tokenizer of another model", TRANSLATE, 2, "source.json is not as it was saved",
-        copy("rnn/model/tokenizer.json", "exported/source.json")),
-    row("an export in the place of the model", "info run", 2, "run/model", copy("exported/export.json", "run/model/export.json")),
-    row("an export that a run seems to hold", "info rnn", 2, "rnn/model", copy("exported/export.json", "rnn/model/export.json")),
+    row(
+        "an exported export.json: not there",
+        TRANSLATE,
+        2,
+        "exported/probe.json is missing",
+        remove("exported/export.json"),
+    ),
+    row(
+        "an exported export.json: a link to itself",
+        TRANSLATE,
+        2,
+        "exported",
+        link("exported/export.json", "export.json"),
+    ),
+    row(
+        "an exported model's tokenizer of another model",
+        TRANSLATE,
+        2,
+        "source.json is not as it was saved",
+        copy("rnn/model/tokenizer.json", "exported/source.json"),
+    ),
+    row(
+        "an export in the place of the model",
+        "info run",
+        2,
+        "run/model",
+        copy("exported/export.json", "run/model/export.json"),
+    ),
+    row(
+        "an export that a run seems to hold",
+        "info rnn",
+        2,
+        "rnn/model",
+        copy("exported/export.json", "rnn/model/export.json"),
+    ),
     *(
         row(f"a damaged export: {verb}", verb, 2, "model.bin is not as it was saved", garbage("exported/model.bin"))
         for verb in (
@@ -98,8 +142,15 @@ ROWS = [
     row("an export: nested 100,000 times", TRANSLATE, 2, "export.json", write("exported/export.json", "[" * 100_000)),
     row("an export: Latin-1", TRANSLATE, 2, "export.json", write("exported/export.json", b'{"format":"\xe4"}')),
     *(
-        row(f"an export without checksums: {name}", TRANSLATE, (1, 2), "exported", edit_json("exported/export.json", _set(sha256={})),
-            *damages, seconds=20)
+        row(
+            f"an export without checksums: {name}",
+            TRANSLATE,
+            (1, 2),
+            "exported",
+            edit_json("exported/export.json", _set(sha256={})),
+            *damages,
+            seconds=20,
+        )
         for name, damages in (
             ("garbage as weights", [garbage("exported/model.bin")]),
             ("weights cut off", [cut("exported/model.bin")]),
@@ -107,8 +158,13 @@ ROWS = [
             ("empty weights", [empty("exported/model.bin")]),
             ("garbage as a vocabulary", [garbage("exported/source_vocabulary.json")]),
             ("an empty vocabulary", [write("exported/source_vocabulary.json", "[]")]),
-            ("another model's tokenizer", [copy("rnn/model/tokenizer.json", "exported/source.json"),
-                                            copy("rnn/model/tokenizer.json", "exported/target.json")]),
+            (
+                "another model's tokenizer",
+                [
+                    copy("rnn/model/tokenizer.json", "exported/source.json"),
+                    copy("rnn/model/tokenizer.json", "exported/target.json"),
+                ],
+            ),
             ("another length", [replace("exported/config.toml", "longest_source = ", "longest_source = 0 #")]),
         )
     ),
@@ -117,17 +173,50 @@ ROWS = [
     row("no such shortlist", "translate run test.en --shortlist-file no", 2, "no: no such shortlist"),
     row("a folder as a shortlist", "translate run test.en --shortlist-file run", 2, "run: no such shortlist"),
     row("a shortlist that is a link to itself", SHORTLIST, 2, f"{SHORT}: no such shortlist", link(SHORT, SHORT)),
-    row("a shortlist of another model", f"translate rnn test.de --shortlist-file {SHORT}", 2, "learned for other tokenizers"),
-    row("a shortlist of another model: evaluate", f"evaluate rnn --source test.de --reference test.en --shortlist-file {SHORT}", 2,
-        "learned for other tokenizers"),
-    row("weights as a shortlist", "translate run test.en --shortlist-file run/model/weights.safetensors", 2, "no shortlist"),
-    row("an optimiser as a shortlist", f"translate run test.en --shortlist-file run/checkpoints/000006/optimizer.safetensors", 2,
-        "no shortlist"),
-    row("text as a shortlist", "translate run test.en --shortlist-file test.en", 2, ("test.en", "is damaged, or no shortlist")),
-    row("a damaged shortlist in the model's folder", "translate run test.en --shortlist", 2, "shortlist.safetensors is damaged",
-        garbage("run/model/shortlist.safetensors")),
-    row("a shortlist that is there already", "shortlist run", 2, "shortlist.safetensors exists",
-        copy(SHORT, "run/model/shortlist.safetensors")),
+    row(
+        "a shortlist of another model",
+        f"translate rnn test.de --shortlist-file {SHORT}",
+        2,
+        "learned for other tokenizers",
+    ),
+    row(
+        "a shortlist of another model: evaluate",
+        f"evaluate rnn --source test.de --reference test.en --shortlist-file {SHORT}",
+        2,
+        "learned for other tokenizers",
+    ),
+    row(
+        "weights as a shortlist",
+        "translate run test.en --shortlist-file run/model/weights.safetensors",
+        2,
+        "no shortlist",
+    ),
+    row(
+        "an optimiser as a shortlist",
+        "translate run test.en --shortlist-file run/checkpoints/000006/optimizer.safetensors",
+        2,
+        "no shortlist",
+    ),
+    row(
+        "text as a shortlist",
+        "translate run test.en --shortlist-file test.en",
+        2,
+        ("test.en", "is damaged, or no shortlist"),
+    ),
+    row(
+        "a damaged shortlist in the model's folder",
+        "translate run test.en --shortlist",
+        2,
+        "shortlist.safetensors is damaged",
+        garbage("run/model/shortlist.safetensors"),
+    ),
+    row(
+        "a shortlist that is there already",
+        "shortlist run",
+        2,
+        "shortlist.safetensors exists",
+        copy(SHORT, "run/model/shortlist.safetensors"),
+    ),
     *(
         row(f"a shortlist: {harm}", SHORTLIST, 2, SHORT, damage(SHORT))
         for harm, damage in (HARMS | {"one bit changed": lambda path: flip(path, 0.8)}).items()
@@ -138,11 +227,15 @@ ROWS = [
     _shortlist("tokens beyond the vocabulary", _fill("lists", 10**6)),
     _shortlist("tokens below 0", _fill("lists", -1)),
     _shortlist("common tokens beyond the vocabulary", _fill("always", 10**6)),
-    _shortlist("no end token", lambda tensors: tensors.update(always=tensors["always"][-1:].clone(),
-               lists=tensors["lists"].fill_(9))),
+    _shortlist(
+        "no end token",
+        lambda tensors: tensors.update(always=tensors["always"][-1:].clone(), lists=tensors["lists"].fill_(9)),
+    ),
     _shortlist("empty lists", lambda tensors: tensors.update(lists=tensors["lists"][:, :0].clone())),
     _shortlist("lists of fewer words", lambda tensors: tensors.update(lists=tensors["lists"][:5].clone())),
     _shortlist("lists of one axis", lambda tensors: tensors.update(lists=tensors["lists"][:, 0].clone())),
-    _shortlist("lists of numbers with points", lambda tensors: tensors.update(lists=tensors["lists"].float().fill_(0.5))),
+    _shortlist(
+        "lists of numbers with points", lambda tensors: tensors.update(lists=tensors["lists"].float().fill_(0.5))
+    ),
     _shortlist("empty common tokens", lambda tensors: tensors.update(always=tensors["always"][:0].clone())),
 ]

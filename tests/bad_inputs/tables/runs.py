@@ -73,34 +73,78 @@ ROWS = [
     # A checkpoint to go on from
     *(
         _resume(f"{file}: {harm}", "000006", damage(f"{LAST}/{file}"))
-        for file in (WEIGHTS, "optimizer.safetensors", "progress.json", "bundle/config.toml", "bundle/source.json",
-                     "bundle/target.json", "bundle/probe.json", "bundle/history.json")
+        for file in (
+            WEIGHTS,
+            "optimizer.safetensors",
+            "progress.json",
+            "bundle/config.toml",
+            "bundle/source.json",
+            "bundle/target.json",
+            "bundle/probe.json",
+            "bundle/history.json",
+        )
         for harm, damage in HARMS.items()
         if (file, harm) != ("progress.json", "not there")
     ),
-    row("going on: without the newest checkpoint's last file", RESUME, 0, "", remove(f"{LAST}/progress.json"), harmless=True,
-        leaves=("run/*",)),
+    row(
+        "going on: without the newest checkpoint's last file",
+        RESUME,
+        0,
+        "",
+        remove(f"{LAST}/progress.json"),
+        harmless=True,
+        leaves=("run/*",),
+    ),
     _resume("no bundle", "000006", remove(f"{LAST}/bundle")),
     _resume("a bundle that is a file", "000006", remove(f"{LAST}/bundle"), write(f"{LAST}/bundle", "")),
     _resume("weights of an earlier checkpoint", "000006", copy(f"{BEFORE}/{WEIGHTS}", f"{LAST}/{WEIGHTS}")),
     _resume("weights of another run", "000006", copy("rnn/model/weights.safetensors", f"{LAST}/{WEIGHTS}")),
-    _resume("an optimiser of an earlier checkpoint", "000006", copy(f"{BEFORE}/optimizer.safetensors", f"{LAST}/optimizer.safetensors")),
-    _resume("an optimiser of another run", "000006", copy("rnn/checkpoints/000002/optimizer.safetensors",
-            f"{LAST}/optimizer.safetensors")),
+    _resume(
+        "an optimiser of an earlier checkpoint",
+        "000006",
+        copy(f"{BEFORE}/optimizer.safetensors", f"{LAST}/optimizer.safetensors"),
+    ),
+    _resume(
+        "an optimiser of another run",
+        "000006",
+        copy("rnn/checkpoints/000002/optimizer.safetensors", f"{LAST}/optimizer.safetensors"),
+    ),
     _resume("a position of an earlier checkpoint", "000006", copy(f"{BEFORE}/progress.json", f"{LAST}/progress.json")),
     _resume("a bundle of another run", "000006", copy("rnn/model", f"{LAST}/bundle")),
-    _resume("weights of NaN", "000006", edit_tensors(f"{LAST}/{WEIGHTS}", lambda t: [x.fill_(float("nan")) for x in t.values()])),
-    _resume("an optimiser of NaN", "000006",
-            edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: [x.fill_(float("nan")) for x in t.values() if x.is_floating_point()])),
-    _resume("an optimiser without its last half", "000006",
-            edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: [t.pop(k) for k in sorted(t)[: len(t) // 2]])),
-    _resume("an optimiser without random numbers", "000006",
-            edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.pop("random.0"))),
+    _resume(
+        "weights of NaN",
+        "000006",
+        edit_tensors(f"{LAST}/{WEIGHTS}", lambda t: [x.fill_(float("nan")) for x in t.values()]),
+    ),
+    _resume(
+        "an optimiser of NaN",
+        "000006",
+        edit_tensors(
+            f"{LAST}/optimizer.safetensors",
+            lambda t: [x.fill_(float("nan")) for x in t.values() if x.is_floating_point()],
+        ),
+    ),
+    _resume(
+        "an optimiser without its last half",
+        "000006",
+        edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: [t.pop(k) for k in sorted(t)[: len(t) // 2]]),
+    ),
+    _resume(
+        "an optimiser without random numbers",
+        "000006",
+        edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.pop("random.0")),
+    ),
     _resume("an optimiser of no tensors", "000006", edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.clear())),
-    _resume("random numbers of another length", "000006",
-            edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.update({"random.0": t["random.0"][:9].clone()}))),
-    _resume("random numbers that are no bytes", "000006",
-            edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.update({"random.0": t["random.0"].float()}))),
+    _resume(
+        "random numbers of another length",
+        "000006",
+        edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.update({"random.0": t["random.0"][:9].clone()})),
+    ),
+    _resume(
+        "random numbers that are no bytes",
+        "000006",
+        edit_tensors(f"{LAST}/optimizer.safetensors", lambda t: t.update({"random.0": t["random.0"].float()})),
+    ),
     _progress("a list", lambda tree: []),
     _progress("a number", lambda tree: 7),
     _progress("no position", lambda tree: tree.pop("position") and None),
@@ -145,15 +189,41 @@ ROWS = [
     _resume("settings with an unknown key", "unknown key 'sed'", replace("run/experiment.toml", "seed = 1", "sed = 1")),
     _resume("other settings", "seed was 3, now it is 1", replace("run/experiment.toml", "seed = 1", "seed = 3")),
     row("going on: a log that is a folder", RESUME, (1, 2), "log.jsonl", folder("run/log.jsonl"), leaves=("run/*",)),
-    row("going on: checkpoints that are a file", RESUME, (1, 2), "run/checkpoints", remove("run/checkpoints"),
-        write("run/checkpoints", ""), leaves=("run/*",)),
+    row(
+        "going on: checkpoints that are a file",
+        RESUME,
+        (1, 2),
+        "run/checkpoints",
+        remove("run/checkpoints"),
+        write("run/checkpoints", ""),
+        leaves=("run/*",),
+    ),
+    *(
+        _resume(f"a record of its data: {name}", "run/inputs.json", damage)
+        for name, damage in (
+            ("empty", empty("run/inputs.json")),
+            ("cut off", cut("run/inputs.json")),
+            ("garbage", garbage("run/inputs.json")),
+            ("a folder", folder("run/inputs.json")),
+            ("an object", write("run/inputs.json", "{}")),
+            ("a list of numbers", write("run/inputs.json", "[3]")),
+        )
+    ),
     # Data that changed since
     *(
         _resume(f"other data: {name}", file, *damages)
         for name, file, damages in (
             ("a word of the source", "train.en", [replace("train.en", "the", "teh")]),
-            ("a pair more", "train", [append("train.en", "The dog sleeps.\n"), append("train.de", "Der Hund schläft.\n")]),
-            ("half as many pairs", "train", [write("train.en", "The dog sleeps.\n" * 9), write("train.de", "Der Hund.\n" * 9)]),
+            (
+                "a pair more",
+                "train",
+                [append("train.en", "The dog sleeps.\n"), append("train.de", "Der Hund schläft.\n")],
+            ),
+            (
+                "half as many pairs",
+                "train",
+                [write("train.en", "The dog sleeps.\n" * 9), write("train.de", "Der Hund.\n" * 9)],
+            ),
             ("validation", "dev", [append("dev.en", "The dog sleeps.\n"), append("dev.de", "Der Hund schläft.\n")]),
         )
     ),
@@ -172,21 +242,56 @@ ROWS = [
         if harm != "a folder" and not (file.endswith("probe.json") and harm == "one bit changed")
     ),
     _average("no checkpoints", "run has no checkpoints", remove("run/checkpoints")),
-    _average("an empty folder of checkpoints", "run has no checkpoints", remove("run/checkpoints"), folder("run/checkpoints")),
-    _average("weights of another run", "run/checkpoints/000004", copy("rnn/model/weights.safetensors", f"{BEFORE}/{WEIGHTS}")),
-    _average("weights of NaN", "000004", edit_tensors(f"{BEFORE}/{WEIGHTS}", lambda t: [x.fill_(float("nan")) for x in t.values()])),
+    _average(
+        "an empty folder of checkpoints", "run has no checkpoints", remove("run/checkpoints"), folder("run/checkpoints")
+    ),
+    _average(
+        "weights of another run", "run/checkpoints/000004", copy("rnn/model/weights.safetensors", f"{BEFORE}/{WEIGHTS}")
+    ),
+    _average(
+        "weights of NaN",
+        "000004",
+        edit_tensors(f"{BEFORE}/{WEIGHTS}", lambda t: [x.fill_(float("nan")) for x in t.values()]),
+    ),
     _average("no settings", "run/experiment.toml", remove("run/experiment.toml")),
     _average("damaged settings", "run/experiment.toml", garbage("run/experiment.toml")),
     _average("validation data that have gone", "dev.en: cannot be opened", remove("dev.en")),
     _average("validation data that changed", "contents have changed", garbage("dev.en")),
-    row("averaging: the best, of damaged costs", "average run --best 1 --out out", 0, "", garbage(f"{BEFORE}/progress.json"), harmless=True,
-        leaves=("out*",)),
-    row("averaging: the best, of no costs", "average run --best 1 --out out", 2, "run",
-        *(edit_json(f"{each}/progress.json", lambda tree: tree | {"validation_cost": None}) for each in (LAST, BEFORE))),
-    row("averaging: the best, of costs in words", "average run --best 1 --out out", 2, "run",
-        *(edit_json(f"{each}/progress.json", lambda tree: tree | {"validation_cost": "low"}) for each in (LAST, BEFORE))),
-    row("averaging: a copy of a checkpoint", AVERAGE, 0, "", copy(LAST, "run/checkpoints/000006.bak"), harmless=True,
-        leaves=("out*",)),
+    row(
+        "averaging: the best, of damaged costs",
+        "average run --best 1 --out out",
+        0,
+        "",
+        garbage(f"{BEFORE}/progress.json"),
+        harmless=True,
+        leaves=("out*",),
+    ),
+    row(
+        "averaging: the best, of no costs",
+        "average run --best 1 --out out",
+        2,
+        "run",
+        *(edit_json(f"{each}/progress.json", lambda tree: tree | {"validation_cost": None}) for each in (LAST, BEFORE)),
+    ),
+    row(
+        "averaging: the best, of costs in words",
+        "average run --best 1 --out out",
+        2,
+        "run",
+        *(
+            edit_json(f"{each}/progress.json", lambda tree: tree | {"validation_cost": "low"})
+            for each in (LAST, BEFORE)
+        ),
+    ),
+    row(
+        "averaging: a copy of a checkpoint",
+        AVERAGE,
+        0,
+        "",
+        copy(LAST, "run/checkpoints/000006.bak"),
+        harmless=True,
+        leaves=("out*",),
+    ),
     # A run without its finished model
     *(
         row(f"the best checkpoint: {name}", "info run", 2, words, remove("run/model"), *damages)
@@ -202,8 +307,11 @@ ROWS = [
             ("a best.json with a number", "run/best.json", [write("run/best.json", '{"checkpoint":6}')]),
             ("a best.json with null", "run/best.json", [write("run/best.json", '{"checkpoint":null}')]),
             ("a best.json with no such checkpoint", "000099", [write("run/best.json", '{"checkpoint":"000099"}')]),
-            ("a best.json that leads elsewhere", "run/best.json", [copy("mean", "elsewhere/bundle"),
-                write("run/best.json", '{"checkpoint":"../../elsewhere"}')]),
+            (
+                "a best.json that leads elsewhere",
+                "run/best.json",
+                [copy("mean", "elsewhere/bundle"), write("run/best.json", '{"checkpoint":"../../elsewhere"}')],
+            ),
             ("a best.json with a NUL", "run/best.json", [write("run/best.json", '{"checkpoint":"a\\u0000b"}')]),
             ("a best.json in Latin-1", "run/best.json", [write("run/best.json", b'{"checkpoint":"\xe4"}')]),
             ("a best.json nested 100,000 times", "run/best.json", [write("run/best.json", '{"a":' + "[" * 100_000)]),
@@ -230,6 +338,13 @@ ROWS = [
     _list("a name that closes markup", move("run", "exp[/red]x"), shows="exp[/red]x"),
     _list("a name that is not UTF-8", move("run", "exp\udcffx"), shows="rnn"),
     _list("a name with a line feed", move("run", "exp\nx"), shows="exp"),
-    row("a list of runs: as JSON, a name that is not UTF-8", "runs . --json", 0, "", move("run", "exp\udcffx"), harmless=True),
+    row(
+        "a list of runs: as JSON, a name that is not UTF-8",
+        "runs . --json",
+        0,
+        "",
+        move("run", "exp\udcffx"),
+        harmless=True,
+    ),
     row("a list of runs: none", "runs cache", 0, "", harmless=True, shows="there are no runs in cache"),
 ]

@@ -164,7 +164,10 @@ ROWS = [
         for number in NUMBERS
         for value in number.bad.split()
     ),
-    *(_row(number, "true" if number.setting == "data.columns[0]" else '"many"', (f"{number.setting}: expected",)) for number in NUMBERS),
+    *(
+        _row(number, "true" if number.setting == "data.columns[0]" else '"many"', (f"{number.setting}: expected",))
+        for number in NUMBERS
+    ),
     *(
         row(f"beyond the memory: {change}", f"train tiny.toml --out new -q {change}", (1, 2), words, seconds=20)
         for change, words in (
@@ -180,7 +183,7 @@ ROWS = [
             (f"tokenizer.kind=bpe tokenizer.size={10**12}", "size"),
             (f"tokenizer.kind=bpe tokenizer.size={10**30}", "size"),
             (f"tokenizer.min_frequency={10**30}", "min_frequency"),
-            ("'optimizer.schedule={kind=\"noam\", dim=1" + "0" * 400 + "}'", "dim"),
+            ('\'optimizer.schedule={kind="noam", dim=1' + "0" * 400 + "}'", "dim"),
         )
     ),
 ]

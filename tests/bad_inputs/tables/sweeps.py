@@ -12,7 +12,12 @@ ROWS = [
     row("a sweep: an unknown recipe", "sweep multi31k training.updates=1,2", 2, "no recipe 'multi31k'"),
     row("a sweep: no such recipe file", "sweep no.toml training.updates=1,2", 2, "no.toml: no such file"),
     row("a sweep: nothing to sweep", "sweep tiny.toml", 2, "KEY"),
-    row("a sweep: over two files", "sweep train.en train.de model.dim=12,24 --out new -q", 2, "'train.de': expected a setting"),
+    row(
+        "a sweep: over two files",
+        "sweep train.en train.de model.dim=12,24 --out new -q",
+        2,
+        "'train.de': expected a setting",
+    ),
     row("a sweep: over the folder of a run", "sweep cache training.updates=1,2 --out new -q", 2, "cache"),
     *(
         row(f"a sweep: {setting or 'a blank'}", ["sweep", "tiny.toml", setting, "--out", "new", "-q"], 2, words)
@@ -30,7 +35,7 @@ ROWS = [
             ("optimizer.learning_rate=0.1,-1", "learning_rate"),
             ("model.hiden=2,3", "unknown key 'hiden'"),
             ("model.heads=3,5", "dim 12 is not a multiple of heads 5"),
-            ("data.test=[\"test.en\",\"test.de\"],[\"dev.en\",\"dev.de\"]", "change the test set"),
+            ('data.test=["test.en","test.de"],["dev.en","dev.de"]', "change the test set"),
             ("training.updates=[2,3", "training.updates"),
             ("training.updates=2,2", "2"),
         )
@@ -47,14 +52,38 @@ ROWS = [
     row("a sweep: a test set of unequal length", SWEEP, 2, "aligned line by line", write("test.en", "One.\n")),
     row("a sweep: a test set that is empty", SWEEP, 2, "test", write("test.en", ""), write("test.de", "")),
     row("a sweep: into a file", SWEEP, (1, 2), "new", write("new", "")),
-    row("a sweep: into a place of no files", "sweep tiny.toml training.updates=2 -q --out /proc/new", (1, 2), "/proc/new"),
+    row(
+        "a sweep: into a place of no files",
+        "sweep tiny.toml training.updates=2 -q --out /proc/new",
+        (1, 2),
+        "/proc/new",
+    ),
     row("a sweep: into the folder of another", SWEEP, 2, "begun with other settings", copy("rnn", "new/recipe/seed-1")),
-    row("a sweep: over what is no run", SWEEP, 2, "new/recipe/seed-1", write("new/recipe/seed-1/notes", "mine"),
-        leaves=("new/recipe/seed-1/.lock",)),
-    row("a sweep: with a damaged checkpoint of before", "sweep tiny.toml training.updates=8 --out swept -q", 2, "000006",
-        garbage(f"{BEFORE}/checkpoints/000006/optimizer.safetensors"), leaves=("swept/*",)),
-    row("a sweep: with a damaged model of before", AGAIN, 2, "weights.safetensors", garbage(f"{BEFORE}/model/weights.safetensors"),
-        garbage(f"{BEFORE}/checkpoints/000006/bundle/weights.safetensors"), leaves=("swept/*",)),
+    row(
+        "a sweep: over what is no run",
+        SWEEP,
+        2,
+        "new/recipe/seed-1",
+        write("new/recipe/seed-1/notes", "mine"),
+        leaves=("new/recipe/seed-1/.lock",),
+    ),
+    row(
+        "a sweep: with a damaged checkpoint of before",
+        "sweep tiny.toml training.updates=8 --out swept -q",
+        2,
+        "000006",
+        garbage(f"{BEFORE}/checkpoints/000006/optimizer.safetensors"),
+        leaves=("swept/*",),
+    ),
+    row(
+        "a sweep: with a damaged model of before",
+        AGAIN,
+        2,
+        "weights.safetensors",
+        garbage(f"{BEFORE}/model/weights.safetensors"),
+        garbage(f"{BEFORE}/checkpoints/000006/bundle/weights.safetensors"),
+        leaves=("swept/*",),
+    ),
     *(
         row(f"a sweep: with outputs of before: {name}", AGAIN, 0, "", damage, harmless=True, leaves=("swept/*",))
         for name, damage in (
@@ -66,11 +95,27 @@ ROWS = [
             ("Latin-1", write(f"{BEFORE}/outputs.json", b'{"a":["\xe4"]}')),
             ("nested 100,000 times", write(f"{BEFORE}/outputs.json", '{"a":' + "[" * 100_000)),
             ("of another model", write(f"{BEFORE}/outputs.json", '{"1 7": ["b"]}')),
-            ("of fewer lines", edit_json(f"{BEFORE}/outputs.json", lambda tree: {key: lines[:3] for key, lines in tree.items()})),
+            (
+                "of fewer lines",
+                edit_json(f"{BEFORE}/outputs.json", lambda tree: {key: lines[:3] for key, lines in tree.items()}),
+            ),
         )
     ),
-    row("a sweep: with outputs of before: a folder", AGAIN, (1, 2), "outputs.json", folder(f"{BEFORE}/outputs.json"),
-        leaves=("swept/*",)),
-    row("a sweep: with other data", AGAIN, 2, "contents have changed", append("train.en", "More.\n"), append("train.de", "Mehr.\n"),
-        leaves=("swept/*",)),
+    row(
+        "a sweep: with outputs of before: a folder",
+        AGAIN,
+        (1, 2),
+        "outputs.json",
+        folder(f"{BEFORE}/outputs.json"),
+        leaves=("swept/*",),
+    ),
+    row(
+        "a sweep: with other data",
+        AGAIN,
+        2,
+        "contents have changed",
+        append("train.en", "More.\n"),
+        append("train.de", "Mehr.\n"),
+        leaves=("swept/*",),
+    ),
 ]

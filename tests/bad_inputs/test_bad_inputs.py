@@ -1,0 +1,75 @@
+"""Every bad input is answered in one line that helps: no traceback, no hang, nothing accepted in silence."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import typer
+
+from bad_inputs.harness import Harness
+from bad_inputs.outcome import describe
+from bad_inputs.row import Row
+from bad_inputs.tables import ROWS, TABLES
+from transduce.cli.main import app
+from transduce.text.formats import COMPRESSED, DOCUMENTS, PAIR_FORMATS
+
+SGML = ".sgm"
+UNREAD = {"README.md", ".lock"}
+"""What stands in folders of models and runs, and is not read."""
+
+
+def _can_run(row: Row) -> bool:
+    """Whether CTranslate2 is here, where a row needs it."""
+    needs = "export" in " ".join(row.command) or any(damage.path.startswith("exported") for damage in row.damages)
+    return not needs or find_spec("ctranslate2") is not None
+
+
+RUNNABLE = [row for row in ROWS if _can_run(row)]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
+    """Of all rows, which run while the tests wait."""
+    with Harness(tmp_path_factory.mktemp("bad_inputs"), RUNNABLE) as running:
+        yield running
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_bad_input_is_answered_as_its_row_says(outcomes: Harness, table: str) -> None:
+    rows = [row for row in TABLES[table] if _can_run(row)]
+    wrong = [told for row in rows if (told := describe(row, outcomes[row.name]))]
+    assert not wrong, "\n\n".join([f"{len(wrong)} of {len(rows)} rows:", *wrong])
+
+
+def test_rows_have_names_of_their_own() -> None:
+    assert not [name for name, count in Counter(row.name for row in ROWS).items() if count > 1]
+
+
+def test_every_verb_has_rows() -> None:
+    commands = [" ".join(row.command) + " " for row in ROWS]
+    assert not [verb for verb in _verbs(typer.main.get_command(app)) if not any(c.startswith(verb) for c in commands)]
+
+
+def test_every_format_of_text_has_rows() -> None:
+    names = [damage.path for row in ROWS for damage in row.damages] + [word for row in ROWS for word in row.command]
+    endings = {ending for name in names for ending in re.findall(r"\.\w+", name)}
+    assert not {*PAIR_FORMATS, *COMPRESSED, SGML, *DOCUMENTS} - endings
+
+
+def test_every_file_that_the_program_writes_has_rows(outcomes: Harness) -> None:
+    outcomes[RUNNABLE[0].name]  # when it is there, so is what all begin with
+    written = {path.name for path in outcomes.world.glob("*/**/*") if path.is_file()}
+    damaged = {Path(damage.path).name for row in ROWS for damage in row.damages}
+    assert not written - damaged - UNREAD
+
+
+def _verbs(command: typer.core.TyperCommand, words: str = "") -> Iterator[str]:
+    """Each verb as it is written, with a space after it."""
+    inside = getattr(command, "commands", {})
+    if not inside:
+        yield words
+    for name, each in inside.items():
+        yield from _verbs(each, f"{words}{name} ")
