@@ -229,7 +229,7 @@ def serve(dataset: str, content: bytes | None, checked: bool = False, **faults: 
 
 
 def provide(dataset: str, *names: str) -> Damage:
-    """Files of a data set in the folder that TRANSDUCE_DATA names, with lines of the corpus, taken for the right ones."""
+    """Files of a data set in the folder that TRANSDUCE_DATA names, with lines of the corpus, taken as right."""
 
     def do() -> None:
         from transduce.text.checksums import CHECKSUMS

@@ -74,7 +74,8 @@ def row(
         words: what the answer on standard error must hold, each of them.
         damages: done one after another in a fresh copy of the prepared folder, in which the command then runs.
         options: stdin (bytes, or a Stream); stdout and stderr (a Stream); environment (None takes a variable away);
-            encoding of the standard streams; shows (what standard output must hold); leaves (patterns of files that may be there, or be changed, afterwards);
+            encoding of the standard streams; shows (what standard output must hold); leaves (patterns of files
+            that may be there, or be changed, afterwards);
             prints (whether standard output may hold something although the command fails); harmless (it disturbs
             nothing, so that no warning is needed); interrupt; seconds it may take; megabytes that a file may have.
     """

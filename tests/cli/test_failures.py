@@ -53,7 +53,7 @@ def fail(error: BaseException) -> Callable[[], None]:
         (FloatingPointError("the loss is not finite"), 1, "the loss is not finite"),
         (OSError(errno.ENOSPC, "No space left on device", "model"), 1, "the disk is full while writing model"),
         (PermissionError(errno.EACCES, "Permission denied", "secret"), 1, "secret: Permission denied"),
-        (OSError(errno.EBADF, "Bad file descriptor"), 1, "standard input or output is closed"),
+        (OSError(errno.EBADF, "Bad file descriptor"), 2, "standard input or output is closed"),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, "Broken pipe"),  # another pipe than ours
         (UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates"), 2, r"'a\udcff' holds bytes that are not UTF-8"),
         (KeyboardInterrupt(), 130, "interrupted"),
@@ -138,8 +138,8 @@ def test_ctrl_c_anywhere_is_one_line_and_130(
 
 def test_what_a_closed_stream_cannot_take_is_one_line() -> None:
     done = shell("transduce --version >&-")
-    assert done.returncode == 1
-    assert done.stderr == "transduce: standard input or output is closed; leave it open, or name a file\n"
+    assert done.returncode == 2
+    assert done.stderr == "transduce: standard output is closed; leave it open, or name a file\n"
     done = shell("transduce translat 2>&-")
     assert (done.returncode, done.stdout) == (2, "")
 

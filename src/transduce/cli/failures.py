@@ -16,7 +16,7 @@ from transduce.errors import TransduceError
 
 FAILED, MISTAKE, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 LONGEST = 900  # characters shown of a message
-STREAMS = {0: "standard input", 1: "standard output", 2: "standard error"}
+STREAMS = {0: "standard input", 1: "standard output"}
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or in newer versions typer's own copy of it
 
@@ -69,7 +69,10 @@ def describe(error: BaseException) -> tuple[str, int]:
             return str(error), FAILED
         case OSError() if error.errno == errno.EBADF:
             closed = [name for descriptor, name in STREAMS.items() if _is_closed(descriptor)]
-            return f"{' and '.join(closed) or 'a stream'} is closed; leave it open, or name a file", MISTAKE
+            return (
+                f"{' and '.join(closed) or 'standard input or output'} is closed; leave it open, or name a file",
+                MISTAKE,
+            )
         case UnicodeEncodeError() if any("\ud800" <= character <= "\udfff" for character in error.object):
             return f"{error.object!r} holds bytes that are not UTF-8; write it in UTF-8", MISTAKE
         case OSError():

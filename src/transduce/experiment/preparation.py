@@ -35,7 +35,8 @@ def prepare(
     """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
     config = recipe.config
     if checkpoint is None and processes.is_first:
-        for corpus in [entry.corpus for entry in splits.train] + ([splits.test] if splits.test and config.data.test else []):
+        named = [splits.test] if splits.test and config.data.test else []  # a part that was drawn may be empty
+        for corpus in [*(entry.corpus for entry in splits.train), *named]:
             check_not_empty(corpus)
     start = None
     if config.training.start_from is not None and checkpoint is None:

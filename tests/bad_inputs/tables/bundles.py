@@ -196,7 +196,7 @@ ROWS = [
     _probe("a token beyond 64 bits", lambda tree: {**tree, "target": [[2**70]] * 4}),
     _probe("a source beyond the vocabulary", lambda tree: {**tree, "source": [[10**6]] * 4}),
     _probe(
-        "a target of a million tokens", lambda tree: {**tree, "target": [[5] * 10**6] + tree["target"][1:]}, seconds=20
+        "a target of a million tokens", lambda tree: {**tree, "target": [[5] * 10**6, *tree["target"][1:]]}, seconds=20
     ),
     row("a probe: nested", "info run", 2, "probe.json", write(f"{MODEL}/probe.json", '{"source":' + "[" * 100_000)),
     row("a probe: Latin-1", "info run", 2, "probe.json is damaged", write(f"{MODEL}/probe.json", b'{"source":"\xe4"}')),

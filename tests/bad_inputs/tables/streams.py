@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, gone or of another encoding; signals; the terminal's settings; a full disk."""
+"""Streams that are closed, full, gone or of another encoding; signals; the terminal's settings; a full disk."""
 
 import signal
 from typing import Any

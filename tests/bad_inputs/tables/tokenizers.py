@@ -1,4 +1,4 @@
-"""Tokenizer files that users bring, and those of bundles: damaged, of another library, or with what no model can use."""
+"""Tokenizer files of users and those of bundles: damaged, of another library, or of what no model can use."""
 
 from typing import Any
 
