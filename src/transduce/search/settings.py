@@ -23,5 +23,5 @@ class SearchSettings(Settings, frozen=True):
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:
             raise ValueError("max_ratio and max_extra must leave room for an output")
-        if 0 < self.max_ratio < self.min_ratio:
-            raise ValueError("min_ratio must be at most max_ratio")
+        if self.max_extra == 0 and self.min_ratio > self.max_ratio:
+            raise ValueError("min_ratio must be at most max_ratio where max_extra is 0: no output is long enough")

@@ -365,7 +365,7 @@ ROWS = [
             ("--min-ratio -1", "--min-ratio", {}),
             ("--min-ratio nan", "--min-ratio", {}),
             ("--min-ratio inf", "--min-ratio", {}),
-            ("--min-ratio 5 --max-ratio 1", "--min-ratio", {}),
+            ("--min-ratio 5 --max-ratio 1 --max-extra 0", "--min-ratio", {}),
             ("--no-repeat-ngram -1", "--no-repeat-ngram must be at least 0", {}),
             ("--beam-size 100000000", "--beam-size must be from 1", {}),
             (f"--beam-size {10**30}", "--beam-size must be from 1", {}),
