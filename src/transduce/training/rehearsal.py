@@ -16,6 +16,7 @@ from transduce.training.memory import is_shortage
 from transduce.training.precision import WorkingCopy
 
 Pairs = NDArray[np.int64]
+ROUNDS = 2  # the others leave free memory in pieces, in which a part needs up to a tenth more than in the first round
 SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
 
@@ -49,13 +50,13 @@ class Rehearsal:
         device = next(self.working.masters.parameters()).device
         largest = data.largest(accumulate)
         batches = [data.batch(part).to(device) for part in self._shares(largest.parts, data.padded_tokens)]
-        trials = [self._model(), *(self._part(batch, largest.has_several) for batch in batches)]
+        update = [self._part(batch, largest.has_several) for batch in batches]
         if self.processes.count > 1:
-            trials.append(self._exchange())
+            update.append(self._exchange())
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
             with torch.random.fork_rng([device] if device.type == "cuda" else []):
-                self._try(trials, device)
+                self._try([self._model(), *update * ROUNDS], device)
                 self._forget_gradients()
                 self._try([one if self.processes.is_first else replace(one, take=_wait) for one in of_first], device)
         finally:
