@@ -14,11 +14,11 @@ import msgspec
 import torch
 
 import transduce
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import compare
 from transduce.experiment import average, load_recipe
 from transduce.search.beam import Beam
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import open_split
 from transduce.training.observers import Lines
 
 AVERAGED = 5

@@ -20,13 +20,13 @@ import torch
 from matplotlib.figure import Figure
 
 import transduce
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import Comparison, compare
 from transduce.evaluation.metrics import score_bleu
 from transduce.experiment import Recipe, load_recipe
 from transduce.models.families import build_model
 from transduce.search.beam import Beam
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import open_split
 from transduce.training.observers import Lines
 
 ATTENTIONS: dict[str, dict[str, str | int]] = {

@@ -17,12 +17,12 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import transduce
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.splits import open_split
 from transduce.evaluation.metrics import score_bleu
-from transduce.inference.precision import InferencePrecision
+from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import open_split
 
 Result = TypeVar("Result")
 PROFILED = 100  # sentences

@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import open_split
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.splits import open_split
 
 SHARE = 0.03  # of the clean pairs, for each kind of dirt
 MENU = "Home | About us | Contact | Terms of use | Privacy | Sitemap | Log in | Register | Help".split()  # noqa: SIM905

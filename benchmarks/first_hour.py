@@ -23,10 +23,10 @@ import torch
 import transduce
 from dirt import with_dirt, write_pairs
 from transduce.config import convert, read_toml
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate
 from transduce.experiment import ExperimentConfig, Files, Recipe, load_recipe
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import open_split, open_splits
 from transduce.training.observers import Lines
 
 TUNED: dict[str, list[str]] = {  # what differs from the recipe multi30k

@@ -16,9 +16,9 @@ import tomli_w
 import transduce
 from made_up_pairs import write_text_like_pairs
 from peaks import peak_of, watch
+from transduce.corpora.generated.grammar import derive_pairs
 from transduce.experiment import load_recipe, preparation
 from transduce.experiment import run as run_module
-from transduce.text.grammar import derive_pairs
 from transduce.training.trainer import Trainer
 
 PAIRS, HELD_OUT = 2_000_000, 2_000

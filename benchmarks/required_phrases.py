@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import torch
 
 import transduce
+from transduce.corpora.splits import open_split
 from transduce.evaluation.metrics import score_bleu
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.search.beam import Beam
-from transduce.text.datasets import open_split
 from transduce.text.wording import holds
 
 

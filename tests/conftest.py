@@ -56,7 +56,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with train, dev and test files of derived sentences, .en and .de."""
-    from transduce.text.grammar import derive_pairs, split_pairs
+    from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 
     folder = tmp_path_factory.mktemp("corpus")
     parts = split_pairs(derive_pairs(160, seed=3), 23, 17)

@@ -17,11 +17,11 @@ from safetensors.torch import load_file
 import transduce
 from file_server import FileServer
 from transduce.bundle import ModelBundle
+from transduce.corpora.splits import DataConfig, open_splits
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
 from transduce.files import locked
 from transduce.search.beam import Beam
-from transduce.text.datasets import DataConfig, open_splits
 
 
 def run_log(run: Path) -> list[dict[str, object]]:
@@ -458,7 +458,7 @@ WMT_LINES = {
 
 def serve_wmt(server: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """WMT14 in the archives and formats of its makers, but small."""
-    from transduce.text.registry import DATASETS
+    from transduce.corpora.catalogue.registry import DATASETS
 
     def sides(lines: list[str], form: str = "{}") -> dict[str, str]:
         pairs = [line.split("\t") for line in lines]

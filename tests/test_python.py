@@ -7,7 +7,7 @@ import pytest
 
 import transduce
 from transduce.errors import ConfigError, InputError
-from transduce.export.ctranslate2 import export_ctranslate2
+from transduce.exchange.ctranslate2 import export_ctranslate2
 
 TEXTS = ["The dog sleeps.", "A cat."]
 PAIRS = [("The dog sleeps.", "Der Hund schläft."), ("A cat.", "Eine Katze.")]

@@ -7,17 +7,17 @@ import msgspec
 import pytest
 
 from transduce.config import Settings, convert, to_tree
+from transduce.corpora.cleaning import Prefix, Script
+from transduce.corpora.splits import CorpusConfig, DataConfig
 from transduce.errors import ConfigError
 from transduce.experiment import ExperimentConfig, load_recipe
-from transduce.experiment.shortlist import ShortlistSettings
-from transduce.models.recurrent_attention import LuongAttention
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.experiment.learn_shortlist import ShortlistSettings
+from transduce.models.recurrent.attention import LuongAttention
+from transduce.models.recurrent.config import RecurrentConfig
 from transduce.ranges import NonNegativeFloat, Number, PositiveInt, number_of
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.text.cleaning import Prefix, Script
-from transduce.text.datasets import CorpusConfig, DataConfig
 from transduce.training.schedules import Noam
 from transduce.training.trainer import TrainingConfig
 

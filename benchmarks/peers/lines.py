@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.splits import open_splits
 from transduce.experiment.recipe import Recipe
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import open_splits
 from transduce.text.tokenizer import Tokenizer, train_tokenizers
 
 

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from transduce.corpora.corpus import SentencePair as SentencePair
     from transduce.errors import TransduceError as TransduceError
     from transduce.evaluation.compare import compare as compare
     from transduce.evaluation.evaluate import evaluate as evaluate
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from transduce.search.beam import Beam as Beam
     from transduce.search.diverse import DiverseBeam as DiverseBeam
     from transduce.search.sampling import Sampling as Sampling
-    from transduce.text.corpus import SentencePair as SentencePair
 
 _PLACES = {
     "load": "inference.translator",
@@ -33,7 +33,7 @@ _PLACES = {
     "DiverseBeam": "search.diverse",
     "Sampling": "search.sampling",
     "Scorer": "inference.scorer",
-    "SentencePair": "text.corpus",
+    "SentencePair": "corpora.corpus",
     "ExperimentConfig": "experiment.recipe",
     "load_recipe": "experiment.recipe",
     "TransduceError": "errors",

@@ -201,7 +201,7 @@ def serve(dataset: str, content: bytes | None, checked: bool = False, **faults: 
     from file_server import FileServer
 
     def do() -> None:
-        from transduce.text.registry import DATASETS
+        from transduce.corpora.catalogue.registry import DATASETS
 
         server = FileServer(Path(".served"))
         server.folder.mkdir()
@@ -232,7 +232,7 @@ def provide(dataset: str, *names: str) -> Damage:
     """Files of a data set in the folder that TRANSDUCE_DATA names, with lines of the corpus, taken as right."""
 
     def do() -> None:
-        from transduce.text.checksums import CHECKSUMS
+        from transduce.corpora.catalogue.checksums import CHECKSUMS
 
         for name in names:
             file = Path("data", dataset, name)

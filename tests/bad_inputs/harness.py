@@ -136,7 +136,7 @@ def _import_all() -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module("ctranslate2")
     torch.set_num_threads(1)
-    sys.modules["transduce.text.download"].PAUSE = 0  # type: ignore[attr-defined]
+    sys.modules["transduce.corpora.catalogue.download"].PAUSE = 0  # type: ignore[attr-defined]
     os.fsync = lambda descriptor: None  # nobody pulls the plug
 
 

@@ -14,7 +14,7 @@ from bad_inputs.outcome import describe
 from bad_inputs.row import Row
 from bad_inputs.tables import ROWS, TABLES
 from transduce.cli.main import app
-from transduce.text.formats import COMPRESSED, DOCUMENTS, PAIR_FORMATS
+from transduce.corpora.formats import COMPRESSED, DOCUMENTS, PAIR_FORMATS
 
 SGML = ".sgm"
 UNREAD = {"README.md", ".lock"}

@@ -125,10 +125,10 @@ size = 1
 
 def prepare(folder: Path) -> None:
     """Fill the working folder; takes a few seconds."""
+    from transduce.corpora.generated.grammar import derive_pairs, split_pairs
     from transduce.experiment import average, load_recipe, train
-    from transduce.experiment.shortlist import learn_shortlist
+    from transduce.experiment.learn_shortlist import learn_shortlist
     from transduce.experiment.sweep import sweep
-    from transduce.text.grammar import derive_pairs, split_pairs
     from transduce.text.tokenizer import TokenizerConfig, train_tokenizers
 
     for name, part in zip(("train", "dev", "test"), split_pairs(derive_pairs(90, seed=3), 11, 7), strict=True):
@@ -148,7 +148,7 @@ def prepare(folder: Path) -> None:
     train_tokenizers(TokenizerConfig(kind="words", min_frequency=1), *texts).source.save(Path("own.json"))
     learn_shortlist(Path("run"), out=Path("short.safetensors"))
     if _has_ctranslate2():
-        from transduce.export.ctranslate2 import export_ctranslate2
+        from transduce.exchange.ctranslate2 import export_ctranslate2
 
         export_ctranslate2(Path("run"), Path("exported"))
     for run in ("run", "rnn", "swept/recipe/seed-1"):  # nothing reads these, and every row copies what is here

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transduce.cli.main import app, run
-from transduce.text.registry import DATASETS
+from transduce.corpora.catalogue.registry import DATASETS
 
 
 @pytest.fixture

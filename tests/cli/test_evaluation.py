@@ -14,9 +14,9 @@ import pytest
 
 from transduce.bundle import ModelBundle
 from transduce.config import to_toml
+from transduce.corpora import splits as datasets
 from transduce.experiment import load_recipe
 from transduce.inference.translator import Translator
-from transduce.text import datasets
 
 Command = Callable[..., tuple[int, str, str]]
 

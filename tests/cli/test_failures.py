@@ -130,7 +130,7 @@ def test_text_on_the_command_line_that_is_not_utf8_is_a_mistake_in_one_line(
 def test_ctrl_c_anywhere_is_one_line_and_130(
     transduce: Command, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transduce.inference.exported.open_model", fail(KeyboardInterrupt()))
+    monkeypatch.setattr("transduce.inference.engines.exported.open_model", fail(KeyboardInterrupt()))
     assert run(lambda: app(["recipes"])) == 0
     monkeypatch.setattr("transduce.experiment.recipes", fail(KeyboardInterrupt()))
     assert transduce("recipes")[::2] == (130, "transduce: interrupted\n")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from transduce.cli.output import open_partial, text_output
+from transduce.corpora.formats import open_bytes
 from transduce.errors import InputError
-from transduce.text.formats import open_bytes
 
 Command = Callable[..., tuple[int, str, str]]
 SHORT = ("--max-ratio", 0, "--max-extra", 3)

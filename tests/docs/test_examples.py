@@ -11,7 +11,7 @@ import torch
 from pages import PAGES, ROOT, examples
 from workplace import Workplace, make_small, train_stand_in, write_data, write_files
 
-from transduce.export.ctranslate2 import export_ctranslate2
+from transduce.exchange.ctranslate2 import export_ctranslate2
 
 HAS_CTRANSLATE2 = importlib.util.find_spec("ctranslate2") is not None
 

@@ -20,14 +20,16 @@ import typer
 from pages import ROOT, Example
 
 from transduce.cli.main import app, run
+from transduce.corpora import splits as datasets
+from transduce.corpora.catalogue import files as dataset_files
+from transduce.corpora.catalogue.registry import DATASETS
+from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
 from transduce.experiment.recipe import find_recipe
-from transduce.inference import ctranslate2_engine, decoding
+from transduce.inference.engines import ctranslate2 as ctranslate2_engine
+from transduce.inference.engines import pytorch_search as decoding
 from transduce.search.limits import limits_for
-from transduce.text import dataset_files, datasets
-from transduce.text.grammar import derive_pairs, split_pairs
-from transduce.text.registry import DATASETS
 
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
 MINE = 300  # pairs of the files that a user is taken to have

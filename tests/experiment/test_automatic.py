@@ -9,11 +9,11 @@ import torch
 import transduce
 from transduce.cli.main import app, run
 from transduce.config import to_tree
+from transduce.corpora.splits import open_splits
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import Files, Recipe, from_words, load_recipe
 from transduce.experiment.automatic import recipe_for
 from transduce.experiment.machine import Machine, measure_machine
-from transduce.text.datasets import open_splits
 
 TINY = (
     "training.updates=12",

@@ -5,15 +5,15 @@ from itertools import pairwise
 import pytest
 
 from transduce.config import convert
+from transduce.corpora.cleaning import selecting_filters
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs
+from transduce.corpora.splits import DataConfig
 from transduce.experiment import ExperimentConfig
 from transduce.experiment.choices import Choice, choose, choose_cleaning
 from transduce.experiment.machine import Machine
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
-from transduce.text.cleaning import selecting_filters
-from transduce.text.corpus import ParallelCorpus, SentencePair
-from transduce.text.datasets import DataConfig
-from transduce.text.facts import CorpusFacts, SideFacts, describe_pairs
 
 PROCESSOR, GPU = Machine("cpu", 1.4e11), Machine("cuda", 4e13)
 SIZES = [100, 3_000, 29_000, 170_000, 2_000_000, 40_000_000]

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 import transduce
+from transduce.corpora import formats
 from transduce.errors import CheckpointError, DataError
 from transduce.experiment import average, load_recipe
-from transduce.text import formats
 
 SHORT = ["training.updates=2", "checkpoint.every_updates=2", "search={size=1, max_extra=0}"]
 LONGER = ["training.updates=4", "checkpoint.every_updates=2", "search={size=1, max_extra=0}"]

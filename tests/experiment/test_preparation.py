@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from transduce.corpora.splits import open_splits
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import load_recipe
 from transduce.experiment.preparation import Prepared, prepare
-from transduce.text.datasets import open_splits
 from transduce.training.distributed import Processes
 
 

@@ -6,11 +6,11 @@ import pytest
 
 import transduce
 from transduce.bundle import ModelBundle
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.splits import Splits
 from transduce.experiment import load_recipe
 from transduce.experiment.validation import PROBE_CHARACTERS, probe_texts
 from transduce.probe import PROBES
-from transduce.text.corpus import ParallelCorpus, SentencePair
-from transduce.text.datasets import Splits
 
 WORDS = "the dog sees a small house "
 LONG = [SentencePair(WORDS * (20 + number), f"{number} {WORDS * 9}") for number in (5, 3, 7, 4, 2, 6)]

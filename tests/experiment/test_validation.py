@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transduce.bundle import ModelBundle
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data.batching import BatchingConfig
 from transduce.data.parts import needs, within
 from transduce.data.store import Side, TokenStore
 from transduce.experiment.validation import UNKNOWN_NEEDS, Validator
-from transduce.inference.engines import PyTorchEngine
-from transduce.text.corpus import ParallelCorpus, SentencePair
+from transduce.inference.engines.engine import PyTorchEngine
 
 SENTENCES = ["The dog sleeps.", "A cat.", "The old man buys a red car.", "The old woman sees a cat and a dog."]
 PAIRS = [SentencePair(text, text) for text in SENTENCES for _ in range(5)]

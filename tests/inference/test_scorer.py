@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 import transduce
+from transduce.corpora.corpus import SentencePair
 from transduce.errors import InputError
 from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.search.beam import Beam
-from transduce.text.corpus import SentencePair
 
 TEXTS = ["The dog sleeps.", "The old man buys a red car.", "A cat."]
 

@@ -23,14 +23,14 @@ from toy_models import (
 
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.recurrent_attention import (
+from transduce.models.recurrent.attention import (
     BahdanauAttention,
     HardAttention,
     LocalAttention,
     LuongAttention,
     NoAttention,
 )
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.recording import record_attention
 from transduce.objectives.translation import Translation

@@ -6,11 +6,11 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from transduce.data.batch import SpecialIds, make_batch
-from transduce.inference.ensemble import EnsembleState
+from transduce.inference.engines.ensemble import EnsembleState
 from transduce.models.projecting import ProjectingDecoder
-from transduce.models.recurrent import build_recurrent
-from transduce.models.recurrent_attention import HardAttention
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.recurrent.attention import HardAttention
+from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.objectives.reading import read_target
 from transduce.objectives.score_function import KEPT, score_function_loss

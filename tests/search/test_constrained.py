@@ -8,7 +8,7 @@ from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, asse
 
 from transduce.search.beam import Beam, beam_search
 from transduce.search.constrained import constrained_search
-from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Forbid
 
 WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.search.limits import Limits
-from transduce.search.phrases import WordEdges
+from transduce.search.required_phrases import WordEdges
 from transduce.search.rules import Ban, Banned, BeginWith, Forbid, KeepWithin, NoRepeat, SoFar
 
 SENTENCES, ROWS, VOCABULARY, END = 3, 2, 7, 4

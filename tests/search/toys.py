@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transduce.models.recurrent import build_recurrent
-from transduce.models.recurrent_attention import BahdanauAttention
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.recurrent.attention import BahdanauAttention
+from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Limits

@@ -14,7 +14,7 @@ from transduce.errors import CheckpointError
 from transduce.experiment import average, load_recipe
 from transduce.experiment.recipe import record
 from transduce.training.checkpoint import best_checkpoints, whole_checkpoints
-from transduce.training.runs import find_runs
+from transduce.training.run_summary import find_runs
 
 OF_ONE_UPDATE = [
     "optimizer.safetensors",

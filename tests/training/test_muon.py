@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from transduce.models.families import build_model
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.positions import LearnedPositions
 from transduce.training.muon import Muon, orthogonalize

@@ -75,11 +75,11 @@ def compare(
     from transduce.cli.comparison import print_comparison
     from transduce.cli.model import make_beam, set_threads
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
+    from transduce.corpora.formats import read_lines
     from transduce.errors import InputError
     from transduce.evaluation.compare import compare as run_comparison
     from transduce.evaluation.metrics import check_aligned, find_metric
     from transduce.inference.translator import Translator
-    from transduce.text.formats import read_lines
 
     set_threads(threads)
     _check_names(systems)
@@ -131,8 +131,8 @@ def _check_names(systems: list[str]) -> None:
 
 def _training_text(translators: "list[Translator]") -> Iterable[str] | None:
     """The target side of the built-in data set that all models were trained on, or None."""
-    from transduce.text.datasets import open_split
-    from transduce.text.registry import DATASETS
+    from transduce.corpora.catalogue.registry import DATASETS
+    from transduce.corpora.splits import open_split
 
     trained_on = {
         (bundle.history.get("data"), bundle.config.source, bundle.config.target)

@@ -12,8 +12,8 @@ from transduce.cli.options import Json, Quiet
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from transduce.text.download import Progress
-    from transduce.text.registry import Dataset
+    from transduce.corpora.catalogue.download import Progress
+    from transduce.corpora.catalogue.registry import Dataset
 
 MEGABYTE = 2**20
 
@@ -28,7 +28,7 @@ def list_datasets(json: Json = False) -> None:
 
     Example: `transduce data list`
     """
-    from transduce.text.registry import DATASETS
+    from transduce.corpora.catalogue.registry import DATASETS
 
     facts = [_facts(dataset) for dataset in DATASETS.values()]
     if json:
@@ -62,9 +62,9 @@ def get(
 
     Example: `transduce data get multi30k`
     """
+    from transduce.corpora.catalogue.files import download
+    from transduce.corpora.catalogue.registry import find_dataset
     from transduce.errors import InputError
-    from transduce.text.dataset_files import download
-    from transduce.text.registry import find_dataset
 
     dataset = find_dataset(name)
     if dataset.kind == "generated":
@@ -79,7 +79,7 @@ def get(
 
 
 def _facts(dataset: "Dataset") -> dict[str, Any]:
-    from transduce.text.dataset_files import place_of, what_is_missing
+    from transduce.corpora.catalogue.files import place_of, what_is_missing
 
     place = place_of(dataset)
     return {
@@ -106,7 +106,7 @@ def _print_json(facts: object) -> None:
 @contextmanager
 def _show_progress(quiet: bool) -> "Iterator[Progress | None]":
     """A bar a file on a terminal, a line a file elsewhere, nothing if quiet."""
-    from transduce.text.download import announce
+    from transduce.corpora.catalogue.download import announce
 
     if quiet:
         yield None

@@ -31,8 +31,8 @@ def export(
     import msgspec
 
     from transduce.cli.model import set_threads
-    from transduce.export.ctranslate2 import export_ctranslate2
-    from transduce.text.formats import read_lines
+    from transduce.corpora.formats import read_lines
+    from transduce.exchange.ctranslate2 import export_ctranslate2
 
     set_threads(threads)
     texts = None if sentences is None else list(read_lines(sentences))

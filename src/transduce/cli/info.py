@@ -13,7 +13,7 @@ def info(model: Model, json: Json = False) -> None:
     import msgspec
 
     from transduce.config import flatten, to_tree
-    from transduce.inference.exported import ExportedModel, open_model
+    from transduce.inference.engines.exported import ExportedModel, open_model
 
     bundle = open_model(model)
     facts: dict[str, Any] = {

@@ -10,9 +10,9 @@ import torch
 from transduce.bundle import ModelBundle
 from transduce.devices import find_device
 from transduce.errors import InputError
-from transduce.inference.exported import ExportedModel, open_model
-from transduce.inference.memory import keep_free_memory
-from transduce.inference.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.exported import ExportedModel, open_model
+from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.translator import Translator, find_shortlist
 from transduce.search.beam import Beam
 from transduce.search.choices import Search

@@ -27,9 +27,9 @@ def quickstart(
     from transduce.bundle import ModelBundle
     from transduce.cli.evaluate import describe
     from transduce.cli.model import set_threads
+    from transduce.corpora.splits import open_split
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
-    from transduce.text.datasets import open_split
 
     set_threads(threads)
 

@@ -13,11 +13,11 @@ import msgspec
 
 from transduce import __version__
 from transduce.bundle import EXPORT, find_bundle
-from transduce.cli.decoding import Report
 from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
+from transduce.cli.search_options import Report
 from transduce.errors import InputError
 from transduce.files import sync, write_text
-from transduce.inference.shortlist import FILE as SHORTLIST
+from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.ranges import NonNegativeInt
 from transduce.verification import read_json
 

@@ -11,7 +11,7 @@ from transduce.cli.options import Json
 
 if TYPE_CHECKING:
     from transduce.cli.listing import Column
-    from transduce.training.runs import RunSummary
+    from transduce.training.run_summary import RunSummary
 
 MOST_SETTINGS = 12
 """Runs that differ in more settings than that are of different recipes, which their names tell better."""
@@ -34,7 +34,7 @@ def runs(
     """
     import msgspec
 
-    from transduce.training.runs import find_runs
+    from transduce.training.run_summary import find_runs
 
     found = find_runs(folder)
     if json:
@@ -55,7 +55,7 @@ def runs(
 
 def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
     from transduce.cli.listing import print_list
-    from transduce.training.runs import differing_settings
+    from transduce.training.run_summary import differing_settings
 
     columns = _columns(of_task)
     differing = differing_settings(of_task)

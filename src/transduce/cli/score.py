@@ -31,8 +31,8 @@ def score(
 
     from transduce.cli.model import open_bundle, set_threads
     from transduce.cli.output import text_output
+    from transduce.corpora.formats import parallel_files
     from transduce.inference.scorer import Scorer, perplexity
-    from transduce.text.formats import parallel_files
 
     set_threads(threads)
     if (pairs is None) == (source is None) or (source is None) != (target is None):

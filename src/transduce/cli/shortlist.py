@@ -10,7 +10,7 @@ from transduce.cli.options import OUTPUT, Json, Model, Quiet, ranged
 from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
-    from transduce.experiment.shortlist import LearnedShortlist, Measured
+    from transduce.experiment.learn_shortlist import LearnedShortlist, Measured
 
 
 def shortlist(
@@ -39,9 +39,9 @@ def shortlist(
     """
     import msgspec
 
+    from transduce.corpora.formats import parallel_files
     from transduce.errors import InputError
-    from transduce.experiment.shortlist import ShortlistSettings, learn_shortlist
-    from transduce.text.formats import parallel_files
+    from transduce.experiment.learn_shortlist import ShortlistSettings, learn_shortlist
 
     if (source is None) != (target is None) or (source is not None and pairs is not None):
         raise InputError("give --source and --target, or --pairs, or none of them for the training data of the run")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from transduce.corpora.formats import decode_line, read_lines
 from transduce.errors import InputError
 from transduce.inference.translator import LINES_AT_ONCE
-from transduce.text.formats import decode_line, read_lines
 
 BLOCK = 2**16  # bytes, as many as a pipe holds
 MORE_IS_NEAR = 0.05  # seconds in which whoever has filled a block is waited for

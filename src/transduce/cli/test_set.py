@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transduce.cli.model import open_translator
+from transduce.corpora.catalogue.download import announce
+from transduce.corpora.catalogue.registry import find_dataset
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.formats import parallel_files, read_lines
+from transduce.corpora.splits import open_split, open_splits
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
-from transduce.inference.precision import InferencePrecision
+from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.text.corpus import ParallelCorpus
-from transduce.text.datasets import open_split, open_splits
-from transduce.text.download import announce
-from transduce.text.formats import parallel_files, read_lines
-from transduce.text.registry import find_dataset
 
 System = Translator | list[str]
 """A model, or outputs that are there already."""

@@ -99,10 +99,10 @@ def translate(
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
-    from transduce.cli.decoding import check_prefixes, make_search, read_glossary, requests_of
     from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.progress import show_progress
     from transduce.cli.resuming import growing_output
+    from transduce.cli.search_options import check_prefixes, make_search, read_glossary, requests_of
     from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.errors import InputError
 

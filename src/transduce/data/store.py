@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.errors import DataError
 from transduce.files import unique_folder, write_text
-from transduce.text.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 FORMAT = 2

@@ -2,9 +2,9 @@
 
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
+from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
 from transduce.experiment.recipe import ExperimentConfig, Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
-from transduce.experiment.shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
 from transduce.experiment.sweep import Sweep, sweep
 
 __all__ = [

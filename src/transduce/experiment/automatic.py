@@ -8,16 +8,16 @@ from typing import Any
 import torch
 
 from transduce.config import Changes, convert, override, read_changes, read_toml
+from transduce.corpora.cleaning import Step, selecting_filters
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.facts import CorpusFacts, describe_pairs, sample_pairs
+from transduce.corpora.formats import PAIR_FORMATS, is_file_of_pairs, parallel_files
+from transduce.corpora.languages import UNKNOWN, languages_of, name_of
+from transduce.corpora.splits import DataConfig
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.choices import choose, choose_cleaning
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, ExperimentConfig, Recipe, change, load_recipe, recipes
-from transduce.text.cleaning import Step, selecting_filters
-from transduce.text.corpus import ParallelCorpus
-from transduce.text.datasets import DataConfig
-from transduce.text.facts import CorpusFacts, describe_pairs, sample_pairs
-from transduce.text.formats import PAIR_FORMATS, is_file_of_pairs, parallel_files
-from transduce.text.languages import UNKNOWN, languages_of, name_of
 from transduce.text.tokenizer import SideConfig, train_tokenizer
 
 LEAST_PAIRS = 20

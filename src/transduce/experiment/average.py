@@ -6,13 +6,13 @@ from typing import Any
 
 from transduce.bundle import ModelBundle, load_weights
 from transduce.config import convert, read_toml
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.splits import open_splits
 from transduce.data.store import open_store
 from transduce.errors import InputError
 from transduce.experiment.inputs import VALIDATION, check_inputs, corpus_input
 from transduce.experiment.recipe import ExperimentConfig
 from transduce.experiment.validation import build_validator, probe_texts
-from transduce.text.dataset_files import cache_folder
-from transduce.text.datasets import open_splits
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
 

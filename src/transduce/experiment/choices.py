@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.facts import CorpusFacts, count_words
+from transduce.corpora.splits import default_share
 from transduce.experiment.machine import Machine
 from transduce.models.transformer import TransformerConfig
-from transduce.text.corpus import SentencePair
-from transduce.text.datasets import default_share
-from transduce.text.facts import CorpusFacts, count_words
 
 RATIOS = (3.0, 4.0, 6.0, 9.0)
 MOST_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike

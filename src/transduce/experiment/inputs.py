@@ -10,12 +10,12 @@ import msgspec
 
 from transduce.bundle import find_bundle
 from transduce.config import Settings
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.splits import Splits
 from transduce.errors import CheckpointError, DataError
 from transduce.experiment.recipe import Recipe
 from transduce.files import sha256, write_text
 from transduce.probe import read_probe
-from transduce.text.corpus import ParallelCorpus
-from transduce.text.datasets import Splits
 from transduce.verification import read_json
 
 FILE = "inputs.json"

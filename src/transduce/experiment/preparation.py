@@ -7,14 +7,14 @@ from pathlib import Path
 from torch import nn
 
 from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokenizers
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.corpus import check_not_empty
+from transduce.corpora.overlap import find_overlaps
+from transduce.corpora.splits import Splits
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment.recipe import Recipe, differences
 from transduce.models.families import build_model
-from transduce.text.corpus import check_not_empty
-from transduce.text.dataset_files import cache_folder
-from transduce.text.datasets import Splits
-from transduce.text.overlap import find_overlaps
 from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers, train_tokenizers
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from transduce.config import Changes, Settings, convert, flatten, override, read_changes, read_toml, to_tree
+from transduce.corpora.splits import DataConfig
 from transduce.data.batching import BatchingConfig
 from transduce.errors import ConfigError
 from transduce.models.families import ModelConfig
 from transduce.ranges import Seed
 from transduce.search.beam import Beam
-from transduce.text.datasets import DataConfig
 from transduce.text.tokenizer import TokenizerConfig
 from transduce.training.checkpoint import CheckpointConfig
 from transduce.training.optimizer import OptimizerConfig

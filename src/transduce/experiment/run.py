@@ -13,6 +13,8 @@ import torch
 from transduce.analysis.plots import plot_training_curves
 from transduce.bundle import ModelBundle, best_bundle
 from transduce.config import Changes, convert, read_toml, to_toml, to_tree
+from transduce.corpora.catalogue.download import announce
+from transduce.corpora.splits import DataConfig, Splits, open_splits
 from transduce.data.batching import TrainingData
 from transduce.errors import CheckpointError, ConfigError
 from transduce.evaluation.metrics import score_bleu
@@ -34,8 +36,6 @@ from transduce.experiment.validation import build_validator, metrics_of, probe_t
 from transduce.files import locked, write_text
 from transduce.inference.translator import Translator
 from transduce.objectives.translation import Translation
-from transduce.text.datasets import DataConfig, Splits, open_splits
-from transduce.text.download import announce
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer, StartLines, console_observer

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 
 from transduce.bundle import ModelBundle, find_bundle
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.splits import open_splits
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.evaluation.metrics import Metric, Scoring, SentenceCounts, Texts, find_metric
@@ -19,8 +21,6 @@ from transduce.evaluation.significance import Difference, compare_counts
 from transduce.experiment.recipe import Recipe, load_recipe
 from transduce.experiment.run import train
 from transduce.inference.translator import Translator
-from transduce.text.corpus import ParallelCorpus
-from transduce.text.datasets import open_splits
 from transduce.training.observers import Observer
 
 OUTPUTS = "outputs.json"

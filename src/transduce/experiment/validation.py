@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from transduce.bundle import ModelBundle
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.splits import Splits
 from transduce.data.batch import Batch, make_batch
 from transduce.data.batching import BatchingConfig, Plan, largest_of
 from transduce.data.parts import Fits, needs, runs_that_fit, within
@@ -19,12 +21,10 @@ from transduce.errors import ConfigError, InputError
 from transduce.evaluation.evaluate import measure_loss
 from transduce.evaluation.metrics import Metric, Scoring, Texts, find_metric
 from transduce.experiment.recipe import ExperimentConfig
-from transduce.inference.batches import batches_of
+from transduce.inference.execution.batches import batches_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
-from transduce.text.corpus import ParallelCorpus
-from transduce.text.datasets import Splits
 from transduce.training.rehearsal import SMALLER_PARTS, Trial
 from transduce.training.validation import Sample, Validation
 

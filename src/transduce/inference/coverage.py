@@ -10,7 +10,7 @@ from torch import Tensor
 from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.errors import InputError
-from transduce.inference.batches import batches_of
+from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.recording import record_attention
 from transduce.nn.state import DecoderState

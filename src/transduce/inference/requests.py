@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from transduce.errors import InputError
-from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.wording import Wording, holds

@@ -11,14 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transduce.bundle import ModelBundle
+from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import Batch, make_batch
 from transduce.errors import InputError
-from transduce.inference.batches import batches_of
-from transduce.inference.ensemble import Ensemble
+from transduce.inference.engines.ensemble import Ensemble
+from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
-from transduce.text.corpus import Pair, as_pair
 
 PAIRS_AT_ONCE = 1000
 """Pairs held at a time: enough to sort by length, however long the input is."""

@@ -10,21 +10,21 @@ from typing import cast, overload
 import msgspec
 
 from transduce.bundle import find_bundle
+from transduce.corpora.corpus import Pair, is_pair
 from transduce.errors import ConfigError, InputError
-from transduce.inference.batches import batches_of
-from transduce.inference.engines import PyTorchEngine, engine_for
-from transduce.inference.exported import Model, open_model
-from transduce.inference.memory import keep_free_memory
-from transduce.inference.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.engine import PyTorchEngine, engine_for
+from transduce.inference.engines.exported import Model, open_model
+from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.execution.batches import batches_of
+from transduce.inference.execution.memory import keep_free_memory
+from transduce.inference.execution.workers import at_the_same_time
 from transduce.inference.requests import Piece, Request, Wishes
 from transduce.inference.scorer import PairScore, Scorer
-from transduce.inference.shortlist import FILE as SHORTLIST
-from transduce.inference.shortlist import Shortlist
-from transduce.inference.workers import at_the_same_time
+from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
+from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
-from transduce.text.corpus import Pair, is_pair
 from transduce.text.tokenizer import Tokenizer
 
 LINES_AT_ONCE = 1000

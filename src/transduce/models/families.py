@@ -2,8 +2,8 @@
 
 from torch import nn
 
-from transduce.models.recurrent import build_recurrent
-from transduce.models.recurrent_config import RecurrentConfig
+from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
 
 ModelConfig = TransformerConfig | RecurrentConfig

@@ -15,7 +15,7 @@ from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam, Candidates, follow
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Limits
-from transduce.search.phrases import Phrase, WordEdges
+from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import LogProbabilities, Rule, SoFar
 
 State = TypeVar("State", bound=DecoderState)

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.search.limits import Limits
-from transduce.search.phrases import WordEdges
+from transduce.search.required_phrases import WordEdges
 from transduce.text.wording import ends_with
 
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]

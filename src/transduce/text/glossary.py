@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from transduce.corpora.formats import read_lines
 from transduce.errors import DataError
-from transduce.text.formats import read_lines
 from transduce.text.wording import holds
 
 

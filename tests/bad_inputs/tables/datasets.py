@@ -313,7 +313,7 @@ ROWS = [
 
 
 def _record_of_another() -> None:
-    from transduce.text.registry import DATASETS
+    from transduce.corpora.catalogue.registry import DATASETS
 
     (remote,) = DATASETS["tatoeba-eng-fra"].remotes
     write(RECORD, f'{{"addresses": {{"{remote.address}": "{"0" * 64}"}}, "files": {{}}}}').do()

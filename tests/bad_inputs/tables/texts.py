@@ -15,7 +15,7 @@ from bad_inputs.damages import (
     write_zst,
 )
 from bad_inputs.row import Damage, row
-from transduce.text.formats import DOCUMENTS
+from transduce.corpora.formats import DOCUMENTS
 
 LATIN = "Der Hund schläft.\nEine schöne Frau.\n".encode("latin-1")
 PLAIN = "The dog sleeps.\n"

@@ -1,0 +1,196 @@
+"""Steps that leave out training pairs which would teach the wrong thing; each counts and shows what it dropped."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from tokenizers import Regex, normalizers
+
+from transduce.config import Settings
+from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
+from transduce.corpora.fingerprints import Fingerprints
+from transduce.corpora.overlap import OverlapFilter, Scope, plain, scope_fingerprint
+from transduce.corpora.splitting import Side, letters_of
+from transduce.ranges import LARGEST, PositiveInt, PositiveShare
+
+
+class CleaningStep(Settings, frozen=True):
+    """A step that decides from the training pairs alone."""
+
+    @property
+    def content(self) -> str:
+        """Everything that decides."""
+        return msgspec.json.encode(self).decode()
+
+
+class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
+    """Leaves out pairs with too few or too many words on a side."""
+
+    min_words: PositiveInt = 1
+    """Fewest words of each side; white space separates words."""
+    max_words: PositiveInt | None = None
+    """Most words of each side; no limit unless given."""
+
+    def _check_together(self) -> None:
+        if self.max_words is not None and self.max_words < self.min_words:
+            raise ValueError("max_words must be at least min_words")
+
+    @property
+    def reason(self) -> str:
+        """Why pairs are left out."""
+        if self.max_words is None:
+            return f"with fewer than {self.min_words} words on a side"
+        return f"with a side not of {self.min_words} to {self.max_words} words"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+        longest = self.max_words or float("inf")
+        return lambda pair: all(self.min_words <= words <= longest for words in _lengths(pair))
+
+
+class Ratio(CleaningStep, frozen=True, tag_field="kind", tag="ratio"):
+    """Leaves out pairs of which one side has many times the words of the other."""
+
+    most: Annotated[float, Meta(ge=1, le=LARGEST)] = 2.0
+    """Words of the longer side for each word of the shorter, at most."""
+
+    @property
+    def reason(self) -> str:
+        """Why pairs are left out."""
+        return f"with more than {self.most:g} times the words on a side"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+
+        def keeps(pair: SentencePair) -> bool:
+            shorter, longer = sorted(_lengths(pair))
+            return longer <= self.most * shorter
+
+        return keeps
+
+
+class Duplicates(CleaningStep, frozen=True, tag_field="kind", tag="duplicates"):
+    """Leaves out pairs that came before, remembering 64 bits of each."""
+
+    of: Scope = "pair"
+    """What must not come twice: the pair, or already its source or its target."""
+
+    @property
+    def reason(self) -> str:
+        """Why pairs are left out."""
+        return f"whose {self.of} came before"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+        seen = Fingerprints()
+        return lambda pair: seen.add(scope_fingerprint(pair, self.of))
+
+
+class Identical(CleaningStep, frozen=True, tag_field="kind", tag="identical"):
+    """Leaves out pairs whose sides are equal but for case and spacing: text that was not translated."""
+
+    @property
+    def reason(self) -> str:
+        """Why pairs are left out."""
+        return "with equal sides"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+        return lambda pair: plain(pair.source) != plain(pair.target)
+
+
+class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
+    """Leaves out pairs with a side that is not written in its script."""
+
+    side: Side
+    """The side that is looked at."""
+    scripts: list[str]
+    """Unicode scripts of its language, such as ["Latin"], ["Cyrillic"] or ["Han", "Hiragana", "Katakana"]."""
+    least: PositiveShare = 0.5
+    """Share of its letters that must be of these scripts, 0 to 1; a side without letters stays."""
+
+    def _check_together(self) -> None:
+        if not self.scripts:
+            raise ValueError("scripts must name at least one script")
+        for script in self.scripts:
+            try:
+                _letters_not_of([script])
+            except Exception:  # the library raises bare Exception
+                raise ValueError(f"'{script}' is not a Unicode script such as Latin, Cyrillic or Han") from None
+
+    @property
+    def reason(self) -> str:
+        """Why pairs are left out."""
+        return f"whose {self.side} is not in {' or '.join(self.scripts)} script"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+        only_letters = normalizers.Replace(Regex(r"\P{L}"), "")
+        without_others = _letters_not_of(self.scripts)
+        takes_ascii = "Latin" in self.scripts  # whose letters are all of ASCII's: most text is decided at once
+
+        def keeps(pair: SentencePair) -> bool:
+            text = getattr(pair, self.side)
+            if takes_ascii and text.isascii():
+                return True
+            letters = only_letters.normalize_str(text)
+            return len(without_others.normalize_str(letters)) >= self.least * len(letters)
+
+        return keeps
+
+
+class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
+    """Keeps only pairs of which a side begins with one of some words."""
+
+    side: Side
+    """The side that is looked at, without regard to case, accents and punctuation: "I'm" begins with "i m"."""
+    prefixes: list[str]
+    """Beginnings in lower case; one that ends in a space must end with a word, else it may end within one."""
+
+    def _check_together(self) -> None:
+        for prefix in self.prefixes:
+            if not prefix.strip() or letters_of(prefix) != prefix.rstrip(" "):
+                raise ValueError(
+                    f"the prefix {prefix!r} can begin no sentence: write lower-case words without punctuation"
+                )
+
+    @property
+    def reason(self) -> str:
+        """Why pairs are left out."""
+        return f"whose {self.side} begins with none of the prefixes"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+        beginnings = tuple(self.prefixes)
+        return lambda pair: f"{letters_of(getattr(pair, self.side))} ".startswith(beginnings)
+
+
+class Overlap(Settings, frozen=True, tag_field="kind", tag="overlap"):
+    """Leaves out training pairs that stand in the validation or test data, but for case and spacing."""
+
+    of: Scope | Literal["either"] = "pair"
+    """What must not stand there too: the pair, or already its source, its target, or either of them."""
+
+
+Step = Length | Ratio | Duplicates | Identical | Script | Prefix | Overlap
+"""One entry of [[data.cleaning]]."""
+
+
+def selecting_filters(steps: Sequence[Step]) -> list[Filter]:
+    """The steps that decide from the training pairs alone."""
+    return [step for step in steps if not isinstance(step, Overlap)]
+
+
+def cleaning_filters(steps: Sequence[Step], held_out: Sequence[ParallelCorpus]) -> list[Filter]:
+    """All steps, in their order, for a training corpus beside held-out ones."""
+    return [OverlapFilter(step.of, held_out) if isinstance(step, Overlap) else step for step in steps]
+
+
+def _lengths(pair: SentencePair) -> tuple[int, int]:
+    return len(pair.source.split()), len(pair.target.split())
+
+
+def _letters_not_of(scripts: Sequence[str]) -> normalizers.Normalizer:
+    """Removes the characters that are of none of the scripts."""
+    return normalizers.Replace(Regex("[^" + "".join(rf"\p{{{script}}}" for script in scripts) + "]"), "")

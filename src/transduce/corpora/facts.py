@@ -1,0 +1,97 @@
+"""What can be seen of sentence pairs before anything is made of them: how many, how long, in which scripts."""
+
+import math
+import random
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from transduce.corpora.corpus import SentencePair
+
+SAMPLE = 50_000
+UNSPACED = 12  # characters between spaces beyond which spaces do not separate words
+CHARACTERS_OF_A_WORD = 2  # where they do not, as in Chinese
+MINOR, MOST = 0.05, 0.9  # shares of the letters
+SCRIPTS = {"CJK": "Han"}
+"""Scripts whose name is not how the names of their letters begin."""
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """One side of a corpus."""
+
+    words: int
+    """Running words."""
+    usual_length: int
+    """Words that 95 of 100 sentences do not exceed."""
+    scripts: tuple[str, ...]
+    """Unicode scripts that nearly all letters are of; none where they are of too many."""
+    has_spaces: bool
+    """Whether spaces separate words."""
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """A corpus, as a sample of it lets expect."""
+
+    pairs: int
+    source: SideFacts
+    target: SideFacts
+
+    @property
+    def words(self) -> int:
+        """Running words of both sides."""
+        return self.source.words + self.target.words
+
+
+def sample_pairs(pairs: Iterable[SentencePair], size: int = SAMPLE) -> tuple[int, list[SentencePair]]:
+    """How many pairs there are, and so many of them at random (all, in their order, where there are no more)."""
+    chance = random.Random(1)
+    sample: list[SentencePair] = []
+    count = 0
+    for count, pair in enumerate(pairs, 1):
+        if len(sample) < size:
+            sample.append(pair)
+        elif (place := chance.randrange(count)) < size:
+            sample[place] = pair
+    return count, sample
+
+
+def describe_pairs(sample: Sequence[SentencePair], pairs: int) -> CorpusFacts:
+    """The facts of a corpus of so many pairs, of which a sample is given."""
+    scale = pairs / max(len(sample), 1)
+    return CorpusFacts(
+        pairs, _side([pair.source for pair in sample], scale), _side([pair.target for pair in sample], scale)
+    )
+
+
+def count_words(text: str, has_spaces: bool) -> int:
+    """Words between spaces; in a script without these a word is as long as a usual one."""
+    return len(text.split()) if has_spaces else math.ceil(len(text) / CHARACTERS_OF_A_WORD)
+
+
+def _side(texts: Sequence[str], scale: float) -> SideFacts:
+    characters, between_spaces = sum(map(len, texts)), sum(len(text.split()) for text in texts)
+    has_spaces = characters <= UNSPACED * between_spaces
+    lengths = sorted(count_words(text, has_spaces) for text in texts)
+    return SideFacts(
+        words=round(scale * sum(lengths)),
+        usual_length=lengths[int(0.95 * (len(lengths) - 1))] if lengths else 0,
+        scripts=_scripts(texts),
+        has_spaces=has_spaces,
+    )
+
+
+def _scripts(texts: Iterable[str]) -> tuple[str, ...]:
+    characters: Counter[str] = Counter()
+    for text in texts:
+        characters.update(text)
+    letters: Counter[str] = Counter()
+    for character, count in characters.items():
+        if character.isalpha():
+            first = unicodedata.name(character, "").partition(" ")[0]
+            letters[SCRIPTS.get(first, first.capitalize())] += count
+    total = letters.total()
+    chosen = {script: count for script, count in letters.items() if count >= MINOR * total}
+    return tuple(sorted(chosen)) if total and sum(chosen.values()) >= MOST * total else ()

@@ -1,0 +1,278 @@
+"""Readers of text: lines and pairs from plain or compressed files, one segment a line."""
+
+import functools
+import gzip
+import hashlib
+import html
+import io
+import itertools
+import lzma
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import msgspec
+import zstandard
+
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
+from transduce.errors import DataError
+from transduce.files import sha256
+
+COMPRESSED = (".gz", ".xz", ".zst")
+
+Columns = Sequence[int | str]
+"""Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
+
+DOCUMENTS = {
+    ending: kind
+    for kind, endings in {
+        "subtitles": (".srt", ".vtt", ".ass", ".ssa", ".sbv"),
+        "a catalogue of messages": (".po", ".pot"),
+        "a translation memory": (".tmx",),
+        "a file of translation units": (".xlf", ".xliff", ".sdlxliff"),
+        "a page with markup": (".html", ".htm", ".xhtml", ".xml"),
+        "a document": (".doc", ".docx", ".odt", ".rtf", ".pdf", ".epub", ".ppt", ".pptx", ".odp"),
+        "a table of cells": (".xls", ".xlsx", ".ods"),
+    }.items()
+    for ending in endings
+}
+"""What files are, by their endings, whose lines are not their text."""
+
+
+def open_bytes(path: str | Path) -> IO[bytes]:
+    """The decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
+    if str(path) == "-":
+        return sys.stdin.buffer
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; expected a text file")
+    if kind := DOCUMENTS.get(_ending(path).lower()):
+        raise DataError(f"{path}: {kind} cannot be read yet; give its text as a plain file with one segment a line")
+    try:
+        if path.suffix in COMPRESSED and path.is_file() and not path.stat().st_size:
+            raise DataError(f"{path}: damaged, it has no bytes; even no text is some bytes when it is compressed")
+        match path.suffix:
+            case ".gz":
+                return cast(IO[bytes], gzip.open(path))
+            case ".xz":
+                return lzma.open(path)
+            case ".zst":
+                return io.BufferedReader(_Zstandard(path.open("rb")))
+            case _:
+                return path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends: only \\n ends a line, a \\r before it goes, as does a mark at the
+    file's beginning. Raises DataError with file and line for bytes that are not UTF-8."""
+    number = 0
+    try:
+        with open_bytes(path) as stream:
+            for number, line in enumerate(stream, 1):
+                yield decode_line(line, number, path)
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
+
+
+def decode_line(line: bytes, number: int, path: str | Path) -> str:
+    """The text of a file's line, numbered from 1, as `read_lines` gives it."""
+    try:
+        text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: line {number} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})"
+            "; convert the file, for example with iconv"
+        ) from None
+    if number > 1:
+        return text
+    if text.count("\0") > len(text) // 3:
+        raise DataError(f"{path}: line 1 is not UTF-8 but UTF-16; convert the file, for example with iconv")
+    return text.removeprefix("\ufeff")
+
+
+def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
+    """A corpus in two line-aligned files (.sgm: WMT's SGML), or in one file of pairs whose ending names its format."""
+    name = " and ".join(str(path) for path in paths)
+    if any(Path(path).name == "-" for path in paths):
+        raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
+    for path in paths:
+        open_bytes(path).close()
+    if len(paths) == 2:
+        if columns is not None:
+            raise DataError(f"{name}: columns are for one file of pairs, but there are two files")
+        source, target = paths
+        return ParallelCorpus(name, lambda: _two_files(source, target), _fingerprint(paths))
+    if len(paths) != 1:
+        raise DataError(f"{name or 'no files'}: expected two line-aligned files or one file of pairs")
+    (path,) = paths
+    reader = _reader(path)
+    return ParallelCorpus(name, lambda: reader(path, columns), _fingerprint(paths, str(columns)))
+
+
+def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
+    """A corpus in two columns of a file of any name, between tabs."""
+    open_bytes(path).close()
+    return ParallelCorpus(str(path), lambda: _tsv(path, columns), _fingerprint([path], str(columns)))
+
+
+def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> TextCorpus:
+    """Lines of one file, from the one numbered `start`, counted from 0, up to before `stop`."""
+    open_bytes(path).close()
+    return TextCorpus(
+        str(path),
+        lambda: itertools.islice(read_lines(path), start, stop),
+        _fingerprint([path], f"{start} {stop}"),
+    )
+
+
+def is_file_of_pairs(path: str | Path) -> bool:
+    """Whether a file's ending says that both sides are in it."""
+    return _ending(path) in PAIR_FORMATS
+
+
+def _ending(path: str | Path) -> str:
+    """The last ending of a file's name that does not tell how it is packed."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
+    return suffixes[-1] if suffixes else ""
+
+
+def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
+    ending = _ending(path)
+    if ending not in PAIR_FORMATS:
+        known = ", ".join(PAIR_FORMATS)
+        raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
+    return PAIR_FORMATS[ending]
+
+
+def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
+    counts = [0, 0]
+    for source_line, target_line in itertools.zip_longest(_segments(source), _segments(target)):
+        counts[0] += source_line is not None
+        counts[1] += target_line is not None
+        if counts[0] == counts[1]:
+            yield SentencePair(source_line, target_line)
+    if counts[0] != counts[1]:
+        raise DataError(
+            f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; they must be aligned line by line"
+        )
+
+
+def _segments(path: str | Path) -> Iterator[str]:
+    """The lines of a file; of WMT's SGML the texts between <seg> and </seg>."""
+    if not {".sgm", ".sgml"}.intersection(Path(path).suffixes):
+        yield from read_lines(path)
+        return
+    for number, line in enumerate(read_lines(path), 1):
+        if "<seg" not in line.lower():
+            continue
+        segment = re.search(r"<seg\b[^>]*>(.*?)</seg>", line, re.IGNORECASE)
+        if segment is None:
+            raise DataError(f"{path}: line {number} begins a segment that does not end on it; expected <seg>...</seg>")
+        yield html.unescape(segment[1]).strip()
+
+
+def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+    numbers: list[int] | None = None
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.split("\t")
+        if numbers is None:
+            numbers = _column_numbers(path, (1, 2) if columns is None else columns, cells)
+            if columns is not None and any(isinstance(column, str) for column in columns):
+                continue  # the header
+        if len(cells) < max(numbers):
+            raise DataError(
+                f"{path}: line {number} has {len(cells)} of the {max(numbers)} columns expected (tabs separate them)"
+            )
+        yield SentencePair(*(cells[column - 1] for column in numbers))
+
+
+def _column_numbers(path: str | Path, columns: Columns, header: list[str]) -> list[int]:
+    numbers = []
+    for column in columns:
+        if isinstance(column, str) and column not in header:
+            raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(header)}")
+        numbers.append(header.index(column) + 1 if isinstance(column, str) else column)
+    if len(numbers) != 2 or min(numbers) < 1:
+        raise DataError(f"{path}: expected two columns, counted from 1, found {list(columns)}")
+    return numbers
+
+
+def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+    keys = [str(column) for column in columns or ("source", "target")]
+    if len(keys) != 2:
+        raise DataError(f"{path}: expected two keys, source and target, found {keys} (set data.columns)")
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            row: Any = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DataError(f"{path}: line {number} is not JSON ({_reason(error)})") from None
+        if not isinstance(row, dict):
+            raise DataError(
+                f"{path}: line {number} is not a JSON object such as {{{keys[0]!r}: ..., {keys[1]!r}: ...}}"
+            )
+        for key in keys:
+            if not isinstance(row.get(key), str):
+                found = ", ".join(row)
+                raise DataError(f"{path}: line {number} has no text under '{key}'; it has {found} (set data.columns)")
+        yield SentencePair(row[keys[0]], row[keys[1]])
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+class _Zstandard(io.RawIOBase):
+    """Decompressed bytes; the library's own reader takes a file that was cut off for a whole one."""
+
+    def __init__(self, compressed: BinaryIO) -> None:
+        self._compressed = compressed
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._is_within = False
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._is_within = zstandard.ZstdDecompressor().decompressobj(), False
+            data = data or self._compressed.read(io.DEFAULT_BUFFER_SIZE)
+            if not data:
+                if self._is_within:
+                    raise EOFError("it ends within a frame")
+                return 0
+            self._is_within = True
+            self._ready = memoryview(self._frame.decompress(data))
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        self._compressed.close()
+        super().close()
+
+
+PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[SentencePair]]] = {
+    ".tsv": _tsv,
+    ".jsonl": _jsonl,
+}
+
+
+def _fingerprint(paths: Sequence[str | Path], also: str = "") -> Callable[[], str]:
+    """Hashes files when first asked, and not again: a run asks of its corpora several times."""
+
+    @functools.cache
+    def fingerprint() -> str:
+        digest = hashlib.sha256(also.encode())
+        for path in paths:
+            digest.update(bytes.fromhex(sha256(Path(path))))
+        return digest.hexdigest()
+
+    return fingerprint

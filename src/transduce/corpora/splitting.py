@@ -1,0 +1,80 @@
+"""Training, validation and test parts of a data set that comes in one piece: a function of the seed."""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from transduce.corpora.corpus import Keeps, SentencePair
+from transduce.corpora.fingerprints import fingerprint
+
+Part = Literal["train", "validation", "test"]
+Side = Literal["source", "target"]
+SplitKind = Literal["grouped", "random"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """How a data set without a split of its own is split."""
+
+    kind: SplitKind = "grouped"
+    validation: float = 0.05
+    """Share of the pairs, 0 to 1."""
+    test: float = 0.05
+    """Share of the pairs, 0 to 1."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.validation + self.test >= 1:
+            raise ValueError("validation_share and test_share together must be below 1")
+
+
+@dataclass(frozen=True)
+class PartFilter:
+    """Keeps the pairs of one part; each is drawn by a hash, so that nothing is remembered."""
+
+    part: Part
+    split: Split
+    grouped_by: Side
+    """Whose sentences stay together, where they are to."""
+
+    reason: str | None = None
+
+    @property
+    def content(self) -> str:
+        """Everything that decides."""
+        return f"{self.part} {self.split} {self.grouped_by}"
+
+    def start(self) -> Keeps:
+        """Begin a pass."""
+        number = 0
+
+        def keeps(pair: SentencePair) -> bool:
+            nonlocal number
+            number += 1
+            key = letters_of(getattr(pair, self.grouped_by)) if self.split.kind == "grouped" else str(number)
+            return self._draw(key) == self.part
+
+        return keeps
+
+    def _draw(self, key: str) -> Part:
+        drawn = fingerprint(key, salt=f"split {self.split.seed}") / 2**64
+        if drawn < self.split.test:
+            return "test"
+        return "validation" if drawn < self.split.test + self.split.validation else "train"
+
+
+def letters_of(text: str) -> str:
+    """What stays of a sentence when case, accents, punctuation and spacing go: equal for spellings of the same one."""
+    return " ".join(unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS).split())
+
+
+class _Letters(dict[int, str]):
+    """A table for str.translate that fills itself: letters and digits stay, accents go, all else becomes a space."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = character if character.isalnum() else "" if unicodedata.combining(character) else " "
+        return self[code]
+
+
+_LETTERS = _Letters()

@@ -1,0 +1,154 @@
+"""A bundle written as a folder that CTranslate2 runs, which is there only if it translates as the bundle does."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import torch
+
+from transduce.bundle import EXPORT, ModelBundle, find_bundle
+from transduce.errors import CheckpointError, InputError
+from transduce.exchange.ctranslate2_weights import make_specification
+from transduce.files import new_folder
+from transduce.inference.engines.ctranslate2 import (
+    CTranslate2Engine,
+    adds_source_end,
+    require_ctranslate2,
+    vocabulary_of,
+)
+from transduce.inference.engines.engine import Engine, PyTorchEngine
+from transduce.inference.engines.exported import FORMAT, Export, Parity, Quantization
+from transduce.inference.requests import Piece, Wishes
+from transduce.models.transformer import Transformer, TransformerConfig
+from transduce.probe import read_probe
+from transduce.search.beam import Beam
+from transduce.verification import checksums
+
+POSITIONS = 4096
+"""Rows of the tables of positions that ours does without: at least so many, and four times the longest source."""
+
+TOLERANCE = 1e-3  # nats an output, as for a bundle's probe
+SAMPLES = 32
+GREEDY = Beam(size=1, length_penalty=1, max_ratio=1, max_extra=20)  # the penalty changes the scores alone
+
+
+def export_ctranslate2(
+    model: Path, folder: Path, quantization: Quantization = "float32", texts: Sequence[str] | None = None
+) -> Export:
+    """Write the folder, and compare what both models make of sample sentences.
+
+    Args:
+        model: the folder of a model or a run.
+        folder: where to write; must not exist.
+        quantization: how weights are stored.
+        texts: sentences to compare on; the model's own probes and random tokens unless given.
+
+    Raises:
+        InputError: where CTranslate2 is not installed or cannot express the model (all reasons are told), or where the
+            folder exists.
+        CheckpointError: where the model is not whole, or where an export in float32 does not translate as it does.
+    """
+    library = require_ctranslate2()
+    if folder.exists():
+        raise InputError(f"{folder} exists; remove it or choose another folder")
+    bundle = ModelBundle.load(model)
+    if problems := what_cannot_be_exported(bundle):
+        raise InputError(f"{model} cannot be exported to CTranslate2: {'; '.join(problems)}")
+    samples = _samples(bundle, read_probe(find_bundle(model)).source) if texts is None else _encode(bundle, texts)
+    longest = _longest(bundle)
+    with new_folder(folder) as new:
+        bundle.describe(new)
+        _write(library.specs, bundle, longest, quantization, new)
+        engine = CTranslate2Engine(new, bundle.tokenizers, longest, torch.device("cpu"))
+        parity = _compare(bundle, PyTorchEngine(bundle), engine, samples)
+        if quantization == "float32":
+            _check(parity, folder)
+        export = Export(
+            format=FORMAT,
+            engine="ctranslate2",
+            version=library.__version__,
+            quantization=quantization,
+            longest=longest,
+            parity=parity,
+            sha256=checksums(new),
+        )
+        (new / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))
+    return export
+
+
+def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
+    """All that CTranslate2 cannot express of a model, in words; none for a Transformer with ordinary tokenizers."""
+    problems = []
+    kind = bundle.config.model.__struct_config__.tag
+    if not isinstance(bundle.config.model, TransformerConfig):
+        problems.append(f'model.kind = "{kind}": it runs Transformers only')
+    for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
+        pieces = vocabulary_of(tokenizer)
+        if unnamed := pieces.count(""):
+            problems.append(f"the {side} tokenizer leaves {unnamed:,} of its {len(pieces):,} ids without a token")
+    return problems
+
+
+def _longest(bundle: ModelBundle) -> int | None:
+    config = cast(TransformerConfig, bundle.config.model)
+    match config.positions:
+        case "rotary":
+            return None
+        case "learned":
+            return config.max_positions
+        case "sinusoidal" | "none":
+            return max(POSITIONS, 4 * bundle.config.longest_source)
+
+
+def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Quantization, folder: Path) -> None:
+    config = cast(TransformerConfig, bundle.config.model)
+    specification = make_specification(specs, config, cast(Transformer, bundle.model), longest)
+    target = bundle.tokenizers.target
+    specification.register_source_vocabulary(vocabulary_of(bundle.tokenizers.source))
+    specification.register_target_vocabulary(vocabulary_of(target))
+    names = specification.config
+    names.unk_token, names.bos_token, names.eos_token = target.pieces([target.unknown, target.bos, target.eos])
+    names.decoder_start_token = names.bos_token
+    names.add_source_eos = adds_source_end(bundle.tokenizers)
+    names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_attention.norm.eps  # type: ignore[union-attr,index]
+    specification.validate()
+    specification.optimize(quantization=quantization)
+    specification.save(str(folder))
+
+
+def _encode(bundle: ModelBundle, texts: Sequence[str]) -> list[list[int]]:
+    encoded = bundle.tokenizers.source.encode_batch([text.strip() for text in texts])
+    samples = [ids[: bundle.config.longest_source] for ids in encoded if ids]
+    if not samples:
+        raise InputError("there is no sentence to compare on: the text is blank")
+    return samples
+
+
+def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]]:
+    """A bundle's own sentences, and random tokens of all lengths up to the longest source."""
+    generator = torch.Generator().manual_seed(1)
+    tokenizer = bundle.tokenizers.source
+    specials = {tokenizer.pad, tokenizer.bos, tokenizer.eos}
+    ordinary = torch.tensor([token for token in range(len(tokenizer)) if token not in specials])
+    lengths = torch.linspace(1, bundle.config.longest_source, SAMPLES - len(probes)).long().tolist()
+    drawn = [ordinary[torch.randint(len(ordinary), (length,), generator=generator)].tolist() for length in lengths]
+    return [*probes, *drawn]
+
+
+def _compare(bundle: ModelBundle, ours: Engine, theirs: Engine, samples: Sequence[list[int]]) -> Parity:
+    """Both engines' greedy outputs, side by side."""
+    pieces = [Piece(source, prefix=[], required=[], banned=[]) for source in samples]
+    wishes = Wishes(bundle.tokenizers.target)
+    outputs = zip(*([found[0] for found in one.search(pieces, wishes, GREEDY)] for one in (ours, theirs)), strict=True)
+    differences = [abs(a.log_probability - b.log_probability) for a, b in outputs if a.tokens == b.tokens]
+    return Parity(sentences=len(samples), identical=len(differences), largest_difference=max(differences, default=0.0))
+
+
+def _check(parity: Parity, folder: Path) -> None:
+    if parity.identical < parity.sentences or parity.largest_difference > TOLERANCE:
+        raise CheckpointError(
+            f"{folder} is not written: of {parity.sentences} sample sentences CTranslate2 translated "
+            f"{parity.identical} as the model does, with log-probabilities up to {parity.largest_difference:.2g} nats "
+            f"apart; expected all, and at most {TOLERANCE}"
+        )

@@ -1,0 +1,163 @@
+"""A model's vocabulary shortlist, learned from aligned text: the training data of its run, or a user's own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from transduce.bundle import ModelBundle, find_bundle
+from transduce.config import Settings
+from transduce.corpora.catalogue.download import announce
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.splits import open_splits
+from transduce.data.batch import pad
+from transduce.data.store import TokenStore, open_store
+from transduce.errors import InputError
+from transduce.experiment.recipe import recipe_of
+from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
+from transduce.inference.shortlist.shortlist import FILE, Shortlist
+from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
+from transduce.text.tokenizer import Tokenizers
+
+MEASURED = 2000  # sentence pairs
+AT_ONCE = 100  # of these
+
+
+class ShortlistSettings(Settings, frozen=True):
+    """How long lists are, and what they are learned from."""
+
+    per_token: PositiveInt = 50
+    """Target tokens listed for each source token."""
+    frequent: NonNegativeInt = 100
+    """Most frequent target tokens, which every sentence may hold."""
+    iterations: Iterations = 5
+    """Of expectation maximisation."""
+    most_pairs: PositiveInt = 100_000
+    """Sentence pairs to learn from, spread evenly over all there are."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How well lists fit sentence pairs."""
+
+    pairs: int
+    covered: float
+    """Share of target tokens that their sentence's list holds, 0 to 1."""
+    list_size: float
+    """Target tokens of a sentence's list, the mean."""
+
+
+@dataclass(frozen=True)
+class LearnedShortlist:
+    """A shortlist that was learned and written."""
+
+    shortlist: Path
+    pairs: int
+    """Learned from."""
+    of_pairs: int
+    """That there are."""
+    vocabulary: int
+    """Target tokens of the model."""
+    training: Measured
+    """On pairs that it was learned from."""
+    validation: Measured | None
+    """On the run's validation data; None for text of the user's own."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `transduce shortlist --json` prints."""
+        facts = asdict(self) | {"shortlist": str(self.shortlist)}
+        return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def learn_shortlist(
+    model: Path,
+    corpus: ParallelCorpus | None = None,
+    out: Path | None = None,
+    settings: ShortlistSettings | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> LearnedShortlist:
+    """Learn which target tokens each source token is translated to, and write it where a translator finds it.
+
+    Args:
+        model: the folder of a model or a run.
+        corpus: sentence pairs to learn from; the training data of the model's run unless given.
+        out: the file to write, `shortlist.safetensors` in the model's folder unless given.
+        settings: how long lists are.
+        tell: is given a line for what happens before learning.
+
+    Raises InputError where `out` exists or its folder does not, or a model that stands in no run has no corpus,
+    CheckpointError for a damaged or exported model, DataError for text that cannot be learned from.
+    """
+    settings = settings or ShortlistSettings()
+    bundle = ModelBundle.load(model)
+    out = out or find_bundle(model) / FILE
+    if out.exists():
+        raise InputError(f"{out} exists; remove it or choose another file (out)")
+    if not out.parent.is_dir():
+        raise InputError(f"{out}: its folder does not exist")
+    tokenizers, validation = bundle.tokenizers, None
+    if corpus is not None:
+        stores = [open_store(corpus, tokenizers, None, cache_folder())]
+    else:
+        stores, validation = _stores_of_run(model, tokenizers, tell)
+    pairs = PairSample.spread(stores, settings.most_pairs)
+    of_pairs = sum(map(len, stores))
+    tell(f"learning from {len(pairs):,} of {of_pairs:,} sentence pairs")
+    table = learn_lexical_table(pairs, len(tokenizers.source), len(tokenizers.target), settings.iterations)
+    shortlist = _shortlist(table, pairs, tokenizers, settings)
+    result = LearnedShortlist(
+        out,
+        len(pairs),
+        of_pairs,
+        len(tokenizers.target),
+        _measure(shortlist, stores, tokenizers),
+        None if validation is None else _measure(shortlist, [validation], tokenizers),
+    )
+    shortlist.save(out, tokenizers)
+    return result
+
+
+def _stores_of_run(
+    model: Path, tokenizers: Tokenizers, tell: Callable[[str], None]
+) -> tuple[list[TokenStore], TokenStore]:
+    recipe = recipe_of(model)
+    if recipe is None:
+        raise InputError(
+            f"{model} stands in no run, whose training data could be learned from; give source and target, or pairs"
+        )
+    data = recipe.config.data
+    splits = open_splits(data, recipe.folder, announce(tell))
+    stores = [open_store(each.corpus, tokenizers, data.max_tokens, cache_folder()) for each in splits.train]
+    return stores, open_store(splits.validation, tokenizers, None, cache_folder())
+
+
+def _shortlist(
+    table: LexicalTable, pairs: PairSample, tokenizers: Tokenizers, settings: ShortlistSettings
+) -> Shortlist:
+    """The likeliest targets of each source token, and the token that is written like it: names, numbers, letters."""
+    source, target = tokenizers.source, tokenizers.target
+    ids = {piece: token for token, piece in enumerate(target.pieces(range(len(target))))}
+    same = np.array([ids.get(piece, target.eos) for piece in source.pieces(range(len(source)))])
+    lists = np.column_stack([same, table.likeliest(settings.per_token, fill=target.eos)])
+    frequent = np.argsort(-pairs.target_counts(len(target)), kind="stable")[: settings.frequent]
+    always = np.union1d(frequent, [target.pad, target.bos, target.eos, target.unknown])
+    return Shortlist(torch.from_numpy(lists), torch.from_numpy(always), len(target))
+
+
+def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tokenizers) -> Measured:
+    pairs = PairSample.spread(stores, MEASURED)
+    listed, tokens, size = 0, 0, 0
+    for store, chosen in zip(pairs.stores, pairs.chosen, strict=True):
+        for places in np.split(chosen, range(AT_ONCE, len(chosen), AT_ONCE)):
+            ends = tokenizers.source.eos, tokenizers.target.eos
+            source, source_is_real = pad([store.source[place] for place in places], tokenizers.source.pad, ends[0])
+            target, is_real = pad([store.target[place] for place in places], tokenizers.target.pad, ends[1])
+            allowed = shortlist.allowed(source, source_is_real)
+            listed += int((allowed.gather(1, target) & is_real).sum())
+            tokens += int(is_real.sum())
+            size += int(allowed.sum())
+    return Measured(len(pairs), listed / tokens, size / len(pairs))

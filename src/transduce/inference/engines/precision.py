@@ -1,0 +1,66 @@
+"""At which precision a trained model computes."""
+
+from typing import Literal, TypeVar
+
+import torch
+from torch import nn
+
+from transduce.bundle import ModelBundle
+from transduce.errors import ConfigError, InputError
+from transduce.inference.engines.exported import ExportedModel
+from transduce.nn.few_rows import FewRowsLinear
+from transduce.nn.quantization import Int8Linear
+from transduce.nn.replacing import replace_linear_layers
+from transduce.nn.self_attention import join_projections
+
+InferencePrecision = Literal["float32", "bfloat16", "int8"]
+
+
+AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
+
+
+def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
+    """The model, which computes so from now on and is made ready for it: it can no longer be trained or saved.
+
+    Once more at the same precision changes nothing. Raises InputError for an exported one, or one that was made ready
+    for another precision, ConfigError where it cannot.
+    """
+    if isinstance(model, ModelBundle):
+        _set_precision(model, precision)
+    elif precision != "float32":
+        raise InputError(
+            f"precision {precision} is not for an exported model, whose precision was chosen when it was "
+            "exported; leave it out"
+        )
+    return model
+
+
+def device_for(precision: InferencePrecision, device: str) -> str:
+    """The name of a device, but that `auto` is the cpu for int8, which is computed there alone."""
+    return "cpu" if device == "auto" and precision == "int8" else device
+
+
+def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
+    if precision == "int8" and bundle.device.type != "cpu":
+        raise ConfigError(f"precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")
+    before = _precision_of(bundle.model)
+    if before == precision:
+        return
+    if before is not None:
+        raise InputError(f"the model was made ready for {before} before; load it again to have it in {precision}")
+    join_projections(bundle.model)
+    if precision == "bfloat16":
+        bundle.model.to(torch.bfloat16)
+    elif precision == "int8":
+        replace_linear_layers(bundle.model, Int8Linear)
+    elif bundle.device.type == "cpu":
+        replace_linear_layers(bundle.model, FewRowsLinear)
+
+
+def _precision_of(model: nn.Module) -> InferencePrecision | None:
+    """What a model was made ready for; None where that left no trace, and nothing that hinders another precision."""
+    if any(isinstance(module, Int8Linear) for module in model.modules()):
+        return "int8"
+    if any(parameter.dtype == torch.bfloat16 for parameter in model.parameters()):
+        return "bfloat16"
+    return "float32" if any(isinstance(module, FewRowsLinear) for module in model.modules()) else None

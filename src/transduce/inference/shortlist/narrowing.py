@@ -1,0 +1,82 @@
+"""A search among the tokens of a shortlist alone, which it knows by other numbers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import torch
+
+from transduce.inference.engines.ensemble import Ensemble
+from transduce.inference.requests import Piece
+from transduce.inference.shortlist.shortlist import Shortlist
+from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.models.interface import EncoderDecoder
+from transduce.models.narrow import NarrowModel
+from transduce.nn.state import DecoderState
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.required_phrases import Phrase, WordEdges
+from transduce.search.rules import Banned
+from transduce.shapes import Mask, Tokens
+
+
+class Narrowing:
+    """Numbers for the tokens that some sentence of a batch may write, so that a search is spared all others.
+
+    Of these each sentence has its own, to which the model keeps: see NarrowModel.
+
+    Args:
+        source: token ids of the sentences.
+        is_real: which of them are no padding.
+        pieces: the same sentences; what their prefixes and required phrases are made of, they may write too.
+    """
+
+    def __init__(self, shortlist: Shortlist, source: Tokens, is_real: Mask, pieces: Sequence[Piece]) -> None:
+        allowed = shortlist.allowed(source, is_real)  # [sentences, vocabulary]
+        for row, piece in zip(allowed, pieces, strict=True):
+            asked = [*piece.prefix, *(token for phrase in piece.required for form in phrase.forms for token in form)]
+            row[torch.tensor(asked, dtype=torch.long, device=row.device)] = True
+        self.kept = allowed.any(0).nonzero()[:, 0]  # rising, so that equals are chosen as among all tokens
+        self.allowed = allowed[:, self.kept]
+        self._tokens: list[int] = self.kept.tolist()
+        self._numbers = {token: number for number, token in enumerate(self._tokens)}
+
+    def model(self, model: EncoderDecoder[DecoderState]) -> EncoderDecoder[DecoderState]:
+        """A model that reads and writes these numbers; of an ensemble, each member renormalises for itself."""
+        if isinstance(model, Ensemble):
+            return cast(EncoderDecoder[DecoderState], Ensemble([self.model(member) for member in model.models]))
+        return cast(EncoderDecoder[DecoderState], NarrowModel(model, self.kept, self.allowed))
+
+    def vocabulary(self, whole: Vocabulary) -> Vocabulary:
+        """The same tokens by these numbers."""
+
+        def edges() -> WordEdges:
+            all_edges = whole.edges()
+            return WordEdges(
+                [all_edges.continues[token] for token in self._tokens],
+                [all_edges.leaves_open[token] for token in self._tokens],
+            )
+
+        pad, begin, end, unknown = self._renumber((whole.pad, whole.begin, whole.end, whole.unknown))
+        return Vocabulary(pad, begin, end, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
+
+    def pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """What is asked of each sentence, in these numbers; tokens that cannot come need no ban."""
+        return [self._piece(piece) for piece in pieces]
+
+    def widen(self, found: Sequence[Sequence[Hypothesis]]) -> list[list[Hypothesis]]:
+        """Outputs in the tokenizer's own numbers."""
+        return [[replace(hypothesis, tokens=self._widen(hypothesis.tokens)) for hypothesis in some] for some in found]
+
+    def _piece(self, piece: Piece) -> Piece:
+        required = [Phrase(tuple(tuple(self._renumber(form)) for form in phrase.forms)) for phrase in piece.required]
+        banned = [
+            Banned(phrase.text, self._renumber([token for token in phrase.last if token in self._numbers]))
+            for phrase in piece.banned
+        ]
+        return replace(piece, prefix=self._renumber(piece.prefix), required=required, banned=banned)
+
+    def _renumber(self, tokens: Sequence[int]) -> list[int]:
+        return [self._numbers[token] for token in tokens]
+
+    def _widen(self, numbers: Sequence[int]) -> list[int]:
+        return [self._tokens[number] for number in numbers]

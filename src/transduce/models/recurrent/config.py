@@ -1,0 +1,72 @@
+"""Sizes and choices of recurrent encoder-decoders."""
+
+from typing import Literal
+
+from transduce.config import Settings
+from transduce.models.recurrent.attention import AttentionConfig, BahdanauAttention, NoAttention
+from transduce.nn.initialization import RecurrentInitializationKind
+from transduce.nn.recurrence import CellKind
+from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
+
+
+class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
+    """Sizes and choices of a recurrent encoder-decoder; the defaults are a small form of Bahdanau's."""
+
+    cell: CellKind = "gru"
+    """The unit: gru (Cho et al. 2014) or lstm (Hochreiter and Schmidhuber 1997)."""
+    encoder_layers: Layers = 1
+    """Layers of the encoder."""
+    decoder_layers: Layers = 1
+    """Layers of the decoder."""
+    dim: Width = 256
+    """Width of embeddings, and of the readout before the output layer."""
+    encoder_dim: Width = 256
+    """Width of each direction of the encoder."""
+    decoder_dim: Width = 512
+    """Width of the decoder's layers."""
+    bidirectional: bool = True
+    """The encoder reads forwards and backwards, else in one direction."""
+    reverse_source: bool = False
+    """The one direction is backwards (Sutskever et al. 2014)."""
+    attention: AttentionConfig = BahdanauAttention()
+    """How the decoder sees the source."""
+    bridge: Literal["linear", "copy", "zero"] = "linear"
+    """The decoder's first state: a layer's tanh of the encoder's last, that state itself, or zeros."""
+    tie: Literal["none", "target", "all"] = "target"
+    """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
+    dropout: ShareBelowOne = 0.1
+    """Share dropped, 0 to 1, wherever the next three do not say otherwise."""
+    embedding_dropout: ShareBelowOne | None = None
+    """Share of the embedded tokens dropped."""
+    layer_dropout: ShareBelowOne | None = None
+    """Share of each recurrent layer's outputs dropped, on the way to what reads them."""
+    readout_dropout: ShareBelowOne | None = None
+    """Share of the readout dropped; Luong's attentional vector is one."""
+    initialization: RecurrentInitializationKind = "orthogonal"
+    """All weights uniform, or matrices from state to state orthogonal and others Xavier."""
+    uniform_bound: PositiveFloat | None = None
+    """The largest weight that the uniform initialisation draws; 0.08 unless given."""
+
+    def _check_together(self) -> None:
+        if self.uniform_bound is not None and self.initialization != "uniform":
+            raise ValueError("uniform_bound is for initialization = uniform alone")
+        if self.bidirectional and self.reverse_source:
+            raise ValueError("reverse_source is for an encoder of one direction: set bidirectional = false")
+        if self.bridge == "copy" and (self.encoder_layers, self.memory_dim) != (self.decoder_layers, self.decoder_dim):
+            raise ValueError(
+                f"bridge = copy needs layers and widths that agree, but the encoder has {self.encoder_layers} x "
+                f"{self.memory_dim} (directions times encoder_dim), the decoder {self.decoder_layers} x "
+                f"{self.decoder_dim}; change them, or set bridge = linear"
+            )
+        if self.bridge == "zero" and self.attention == NoAttention(thought="start"):
+            raise ValueError("bridge = zero without attention keeps the source from the decoder; choose another bridge")
+        if getattr(self.attention, "score", None) == "dot" and self.memory_dim != self.decoder_dim:
+            raise ValueError(
+                f"the dot score needs decoder_dim, {self.decoder_dim}, to be the encoder's width, {self.memory_dim} "
+                "(directions times encoder_dim); change one, or choose the score general"
+            )
+
+    @property
+    def memory_dim(self) -> int:
+        """Width of the encoder's output: one direction's, or two side by side."""
+        return self.encoder_dim * (2 if self.bidirectional else 1)

@@ -1,0 +1,210 @@
+"""The decoders of the recurrent family, one for each way in which the source may enter the recurrence."""
+
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.models.interface import Memory
+from transduce.models.projecting import ProjectingDecoder
+from transduce.models.recurrent.encoder import RecurrentMemory
+from transduce.nn.attention import KeysValues
+from transduce.nn.initialization import RecurrentInitialization
+from transduce.nn.layers import Dropout
+from transduce.nn.masks import padding_mask
+from transduce.nn.recurrence import OnwardsStack, StackState, pack, unpack
+from transduce.nn.source_attention import SourceAttention
+from transduce.nn.state import RecurrentState
+from transduce.shapes import Hidden, Logits, Tokens
+
+
+@runtime_checkable
+class RecurrentDecoder(Protocol):
+    """A decoder, and how it starts."""
+
+    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
+        """A state that has read nothing; `first` is what the layers remember."""
+        ...
+
+    def __call__(self, tokens: Tokens, state: RecurrentState) -> tuple[Logits, RecurrentState]:
+        """See models/interface.py."""
+        ...
+
+
+class Readout(nn.Module):
+    """tanh(W [...]) of what stands side by side, the last layer before the output layer: Luong's attentional vector
+    (2015, eq. 5) where these are context and state; in Bahdanau's place of a maxout layer."""
+
+    def __init__(self, input_dim: int, dim: int, dropout: Dropout, initialization: RecurrentInitialization) -> None:
+        super().__init__()
+        self.linear = nn.Linear(input_dim, dim)
+        self.dropout = dropout
+        initialization.matrix(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, *parts: Float[Tensor, "*positions _"]) -> Float[Tensor, "*positions dim"]:
+        """One vector a position."""
+        return self.dropout(self.linear(torch.cat(parts, -1)).tanh())
+
+
+class ThoughtDecoder(ProjectingDecoder[RecurrentState]):
+    """Knows of the source by its first state (Sutskever et al. 2014), and where `context_dim` is not 0 by so many
+    numbers of the encoder's last state that are part of every step's input and of the readout (Cho et al. 2014)."""
+
+    def __init__(
+        self, embedding: nn.Module, layers: OnwardsStack, readout: Readout, output: nn.Linear, context_dim: int
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = layers
+        self.readout = readout
+        self.output = output
+        self.context_dim = context_dim
+
+    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
+        """See RecurrentDecoder."""
+        thought = memory.final[:, -1:, :1, : self.context_dim]  # as if there were one source position
+        only = Memory(thought[:, 0], memory.is_real[:, :1])
+        return _started(only, KeysValues(thought, thought), first, fed_dim=0)
+
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
+        """All steps at once."""
+        embedded = self.embedding(tokens)
+        thought = state.source.values[:, 0].repeat_interleave(state.rows_per_sentence, 0)  # [rows, 1, context_dim]
+        context = thought.expand(-1, tokens.shape[1], -1)
+        hidden, after = self.layers(torch.cat([embedded, context], -1), state.hidden)
+        read = self.readout(hidden, context, embedded) if self.context_dim else self.readout(hidden)
+        return read, _moved(state, tokens, after, state.fed)
+
+
+class CurrentStateDecoder(ProjectingDecoder[RecurrentState]):
+    """Attends with the state after each step, which enters no later step (Luong et al. 2015): one run over all steps,
+    one attention of all their states."""
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        layers: OnwardsStack,
+        attention: SourceAttention,
+        readout: Readout,
+        output: nn.Linear,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = layers
+        self.attention = attention
+        self.readout = readout
+        self.output = output
+
+    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
+        """See RecurrentDecoder."""
+        return _started(memory, self.attention.project(memory.hidden), first, fed_dim=0)
+
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
+        """All steps at once."""
+        hidden, after = self.layers(self.embedding(tokens), state.hidden)
+        context, choices = _attend(self.attention, hidden, state, state.position)
+        read = self.readout(context, hidden)
+        return read, replace(_moved(state, tokens, after, state.fed), choices=choices)
+
+
+class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
+    """Attends with the state after each step, and makes the attentional vector part of the next step's input (Luong et
+    al. 2015, section 3.3)."""
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        layers: OnwardsStack,
+        attention: SourceAttention,
+        readout: Readout,
+        output: nn.Linear,
+        dim: int,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = layers
+        self.attention = attention
+        self.readout = readout
+        self.output = output
+        self.dim = dim
+
+    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
+        """See RecurrentDecoder."""
+        return _started(memory, self.attention.project(memory.hidden), first, fed_dim=self.dim)
+
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
+        """Step by step, from token inputs projected for all steps."""
+        lowest = self.layers.layers[0]
+        of_tokens, of_fed = lowest.input_weights(self.dim, self.dim)
+        inputs = functional.linear(self.embedding(tokens), of_tokens, lowest.input_bias)  # [rows, time, gates]
+        fed, states, read = state.fed, unpack(state.hidden), []
+        for step, of_token in enumerate(inputs.unbind(1)):
+            states = self.layers.step(torch.addmm(of_token, fed, of_fed.t()), states)
+            hidden = self.layers.dropout(states[-1][0])
+            context, _ = _attend(self.attention, hidden[:, None], state, state.position + step)
+            fed = self.readout(context[:, 0], hidden)
+            read.append(fed)
+        return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
+
+
+class PreviousStateDecoder(ProjectingDecoder[RecurrentState]):
+    """Attends with the state before each step, and makes the context part of its input (Bahdanau et al. 2015)."""
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        layers: OnwardsStack,
+        attention: SourceAttention,
+        readout: Readout,
+        output: nn.Linear,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = layers
+        self.attention = attention
+        self.readout = readout
+        self.output = output
+
+    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
+        """See RecurrentDecoder."""
+        return _started(memory, self.attention.project(memory.hidden), first, fed_dim=0)
+
+    def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
+        """Step by step, from token inputs projected for all steps; what no step waits for is done for all at once."""
+        lowest, embedded = self.layers.layers[0], self.embedding(tokens)
+        of_tokens, of_context = lowest.input_weights(embedded.shape[-1], state.source.values.shape[-1])
+        inputs = functional.linear(embedded, of_tokens, lowest.input_bias)  # [rows, time, gates]
+        states, hidden, contexts = unpack(state.hidden), [], []
+        for step, of_token in enumerate(inputs.unbind(1)):
+            context, _ = _attend(self.attention, states[-1][0][:, None], state, state.position + step)
+            states = self.layers.step(torch.addmm(of_token, context[:, 0], of_context.t()), states)
+            hidden.append(states[-1][0])
+            contexts.append(context)
+        outputs = self.layers.dropout(torch.stack(hidden, 1))
+        read = self.readout(outputs, torch.cat(contexts, 1), embedded)
+        return read, _moved(state, tokens, pack(states), state.fed)
+
+
+def _started(memory: Memory, source: KeysValues, first: StackState, fed_dim: int) -> RecurrentState:
+    fed = memory.hidden.new_zeros(len(memory.hidden), fed_dim)
+    return RecurrentState(source, padding_mask(memory.is_real), first, fed, position=0)
+
+
+def _moved(state: RecurrentState, tokens: Tokens, hidden: StackState, fed: Tensor) -> RecurrentState:
+    return replace(state, hidden=hidden, fed=fed, position=state.position + tokens.shape[1])
+
+
+def _attend(
+    attention: SourceAttention, hidden: Hidden, state: RecurrentState, start: int
+) -> tuple[Float[Tensor, "rows time memory_dim"], Float[Tensor, "rows time"] | None]:
+    """Ask with each row's states, at positions start, start + 1, ...; a sentence's rows ask side by side."""
+    rows, time, _ = hidden.shape
+    times = torch.arange(start, start + time, device=hidden.device).repeat(state.rows_per_sentence)
+    queries = hidden.reshape(len(state.source_may_attend), -1, hidden.shape[-1])  # [sentences, rows * time, dim]
+    attended = attention(queries, state.source, state.source_may_attend, times)
+    choices = None if attended.choices is None else attended.choices.reshape(rows, time)
+    return attended.context.reshape(rows, time, -1), choices

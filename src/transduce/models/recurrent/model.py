@@ -1,0 +1,184 @@
+"""The recurrent encoder-decoder (Cho et al. 2014; Sutskever et al. 2014), with the attentions that came before the
+Transformer (Bahdanau et al. 2015; Luong et al. 2015; Xu et al. 2015)."""
+
+from typing import cast
+
+from torch import nn
+
+from transduce.errors import ConfigError
+from transduce.models.interface import Memory
+from transduce.models.recurrent.attention import (
+    BahdanauAttention,
+    HardAttention,
+    LocalAttention,
+    LuongAttention,
+    NoAttention,
+    score_kind,
+)
+from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.decoder import (
+    CurrentStateDecoder,
+    InputFeedingDecoder,
+    PreviousStateDecoder,
+    Readout,
+    RecurrentDecoder,
+    ThoughtDecoder,
+)
+from transduce.models.recurrent.encoder import RecurrentEncoder, RecurrentMemory
+from transduce.nn.bridge import CopyBridge, LinearBridge, ZeroBridge
+from transduce.nn.focus import Everywhere, Focus, NearPredicted, NearSameTime, OnePosition
+from transduce.nn.initialization import RecurrentInitialization
+from transduce.nn.layers import Dropout
+from transduce.nn.recurrence import BothWays, Onwards, OnwardsStack, parts_of
+from transduce.nn.scores import build_score
+from transduce.nn.source_attention import SourceAttention
+from transduce.nn.state import RecurrentState
+from transduce.shapes import Mask, Tokens
+
+UNIFORM_BOUND = 0.08  # as Sutskever et al. 2014 chose it
+
+
+class Recurrent(nn.Module):
+    """An encoder, a bridge and a decoder; see models/interface.py for what they promise."""
+
+    source_limit: int | None = None
+    target_limit: int | None = None
+
+    def __init__(self, encoder: RecurrentEncoder, bridge: nn.Module, decoder: RecurrentDecoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.bridge = bridge
+        self.decoder = decoder
+
+    def encode(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
+        """Read the source sentences."""
+        return self.encoder(source, is_real)
+
+    def start(self, memory: Memory) -> RecurrentState:
+        """Make the first state, and project the memory once for all steps to come."""
+        memory = cast(RecurrentMemory, memory)
+        return self.decoder.start(memory, self.bridge(memory.final))
+
+
+def build_recurrent(config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int) -> Recurrent:
+    """A recurrent model with fresh weights from torch's global generator; vocabularies are counts of tokens."""
+    if config.tie == "all" and source_vocabulary != target_vocabulary:
+        raise ConfigError(
+            f'model.tie = "all" shares one matrix, but the source has {source_vocabulary} tokens and the target '
+            f'{target_vocabulary}; set tokenizer.shared = true or model.tie = "target"'
+        )
+    source_table = _token_table(config, source_vocabulary)
+    target_table = source_table if config.tie == "all" else _token_table(config, target_vocabulary)
+    output = nn.Linear(config.dim, target_vocabulary)
+    nn.init.zeros_(output.bias)
+    if config.tie == "none":
+        _initialization(config).matrix(output.weight)
+    else:
+        output.weight = target_table.weight
+    return Recurrent(_encoder(config, source_table), _bridge(config), _decoder(config, target_table, output))
+
+
+def _encoder(config: RecurrentConfig, table: nn.Embedding) -> RecurrentEncoder:
+    layers = [
+        BothWays(
+            config.cell,
+            config.memory_dim if layer else config.dim,
+            config.encoder_dim,
+            config.bidirectional,
+            _initialization(config),
+        )
+        for layer in range(config.encoder_layers)
+    ]
+    return RecurrentEncoder(_embedding(config, table), layers, _layer_dropout(config), config.reverse_source)
+
+
+def _bridge(config: RecurrentConfig) -> nn.Module:
+    match config.bridge:
+        case "linear":
+            return LinearBridge(
+                parts_of(config.cell),
+                config.memory_dim,
+                config.decoder_layers,
+                config.decoder_dim,
+                _initialization(config),
+            )
+        case "copy":
+            return CopyBridge()
+        case "zero":
+            return ZeroBridge(config.decoder_layers, config.decoder_dim)
+
+
+def _decoder(config: RecurrentConfig, table: nn.Embedding, output: nn.Linear) -> RecurrentDecoder:
+    embedding = _embedding(config, table)
+    dim, memory_dim, decoder_dim = config.dim, config.memory_dim, config.decoder_dim
+    match config.attention:
+        case NoAttention(thought="start"):
+            return ThoughtDecoder(embedding, _layers(config, dim), _readout(config, decoder_dim), output, 0)
+        case NoAttention():
+            layers, readout = _layers(config, dim + memory_dim), _readout(config, decoder_dim + memory_dim + dim)
+            return ThoughtDecoder(embedding, layers, readout, output, memory_dim)
+        case BahdanauAttention() as attention:
+            layers, readout = _layers(config, dim + memory_dim), _readout(config, decoder_dim + memory_dim + dim)
+            return PreviousStateDecoder(embedding, layers, _attention(config, attention), readout, output)
+        case LuongAttention(input_feeding=True) | LocalAttention(input_feeding=True) as attention:
+            layers, readout = _layers(config, dim + dim), _readout(config, memory_dim + decoder_dim)
+            return InputFeedingDecoder(embedding, layers, _attention(config, attention), readout, output, dim)
+        case attention:
+            layers, readout = _layers(config, dim), _readout(config, memory_dim + decoder_dim)
+            return CurrentStateDecoder(embedding, layers, _attention(config, attention), readout, output)
+
+
+def _attention(
+    config: RecurrentConfig, attention: BahdanauAttention | LuongAttention | LocalAttention | HardAttention
+) -> SourceAttention:
+    width = attention.score_dim or config.decoder_dim
+    score = build_score(score_kind(attention), config.decoder_dim, config.memory_dim, width, _initialization(config))
+    return SourceAttention(score, _focus(config, attention))
+
+
+def _focus(
+    config: RecurrentConfig, attention: BahdanauAttention | LuongAttention | LocalAttention | HardAttention
+) -> Focus:
+    match attention:
+        case LocalAttention(position="monotonic"):
+            return NearSameTime(attention.window)
+        case LocalAttention():
+            return NearPredicted(attention.window, config.decoder_dim, _initialization(config))
+        case HardAttention():
+            return OnePosition(attention.gradient)
+        case _:
+            return Everywhere()
+
+
+def _layers(config: RecurrentConfig, input_dim: int) -> OnwardsStack:
+    layers = [
+        Onwards(config.cell, config.decoder_dim if layer else input_dim, config.decoder_dim, _initialization(config))
+        for layer in range(config.decoder_layers)
+    ]
+    return OnwardsStack(layers, _layer_dropout(config))
+
+
+def _readout(config: RecurrentConfig, input_dim: int) -> Readout:
+    return Readout(input_dim, config.dim, _dropout(config.readout_dropout, config), _initialization(config))
+
+
+def _token_table(config: RecurrentConfig, vocabulary: int) -> nn.Embedding:
+    table = nn.Embedding(vocabulary, config.dim)
+    _initialization(config).embedding(table.weight)
+    return table
+
+
+def _embedding(config: RecurrentConfig, table: nn.Embedding) -> nn.Module:
+    return nn.Sequential(table, _dropout(config.embedding_dropout, config))
+
+
+def _initialization(config: RecurrentConfig) -> RecurrentInitialization:
+    return RecurrentInitialization(config.initialization, config.uniform_bound or UNIFORM_BOUND)
+
+
+def _layer_dropout(config: RecurrentConfig) -> Dropout:
+    return _dropout(config.layer_dropout, config)
+
+
+def _dropout(special: float | None, config: RecurrentConfig) -> Dropout:
+    return Dropout(config.dropout if special is None else special)

@@ -1,0 +1,145 @@
+"""Each cleaning step leaves out what it says, counted and shown, in the order of the settings."""
+
+import pytest
+
+from transduce.config import convert
+from transduce.corpora.cleaning import (
+    Duplicates,
+    Identical,
+    Length,
+    Overlap,
+    Prefix,
+    Ratio,
+    Script,
+    cleaning_filters,
+)
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.splits import DataConfig
+from transduce.errors import ConfigError
+
+
+def corpus(*pairs):
+    return ParallelCorpus.of_pairs("toys", [SentencePair(*pair) for pair in pairs])
+
+
+def cleaned(steps, pairs, held_out=()):
+    """What stays, and what was dropped for which reason."""
+    dropped = []
+    filters = cleaning_filters(steps, held_out)
+    kept = corpus(*pairs).filtered(filters).sift(lambda reason, pair: dropped.append((reason, pair.source)))
+    return [(pair.source, pair.target) for pair in kept], dropped
+
+
+PAIRS = [
+    ("a", "x y"),
+    ("a b c", "x y z"),
+    ("a b c", "x"),
+    ("A b  c", "x y z"),
+    ("a b c d e", "v w x y z"),
+    ("Same here", "same  here"),
+    ("", "x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("step", "kept", "reason"),
+    [
+        (Length(min_words=2), [1, 3, 4, 5], "with fewer than 2 words on a side"),
+        (Length(max_words=3), [0, 1, 2, 3, 5], "with a side not of 1 to 3 words"),
+        (Ratio(most=2), [0, 1, 3, 4, 5], "with more than 2 times the words on a side"),
+        (Duplicates(), [0, 1, 2, 4, 5, 6], "whose pair came before"),
+        (Duplicates(of="source"), [0, 1, 4, 5, 6], "whose source came before"),
+        (Duplicates(of="target"), [0, 1, 2, 4, 5], "whose target came before"),
+        (Identical(), [0, 1, 2, 3, 4, 6], "with equal sides"),
+    ],
+)
+def test_a_step_leaves_out_what_it_says(step, kept, reason):
+    stays, dropped = cleaned([step], PAIRS)
+    assert stays == [PAIRS[i] for i in kept]
+    assert dropped == [(reason, source) for i, (source, _) in enumerate(PAIRS) if i not in kept]
+    assert cleaned([step], PAIRS)[0] == stays  # nothing is remembered from one pass to the next
+
+
+@pytest.mark.parametrize(
+    ("scripts", "least", "kept"),
+    [
+        (["Latin"], 0.5, ["abc", "Ünïcödé 12", "abв", "7 + 3 !"]),
+        (["Latin"], 1.0, ["abc", "Ünïcödé 12", "7 + 3 !"]),
+        (["Cyrillic"], 0.5, ["где я", "7 + 3 !"]),
+        (["Han", "Hiragana"], 1.0, ["猫がいる", "7 + 3 !"]),
+    ],
+)
+def test_a_side_in_another_script_is_left_out(scripts, least, kept):
+    texts = ["abc", "Ünïcödé 12", "abв", "где я", "猫がいる", "7 + 3 !"]
+    for side in ("source", "target"):
+        pairs = [(text, "x") if side == "source" else ("x", text) for text in texts]
+        stays, _ = cleaned([Script(side=side, scripts=scripts, least=least)], pairs)
+        assert [pair[side == "target"] for pair in stays] == kept
+
+
+def test_only_what_begins_with_a_prefix_stays():
+    texts = ["I'm OK.", "I’m here!", "Im Haus", "i am", "I amble", "He isn't.", "'He is'", "She", "…"]
+    step = Prefix(side="target", prefixes=["i m ", "i am ", "he is"])
+    stays, dropped = cleaned([step], [("x", text) for text in texts])
+    assert [target for _, target in stays] == ["I'm OK.", "I’m here!", "i am", "He isn't.", "'He is'"]
+    assert dropped[0][0] == "whose target begins with none of the prefixes"
+
+
+@pytest.mark.parametrize(
+    ("of", "kept"),
+    [("pair", ["b", "a", "d"]), ("source", ["d"]), ("target", ["b", "a"]), ("either", [])],
+)
+def test_what_is_held_out_is_not_trained_on(of, kept):
+    held_out = [corpus(("A", "x")), corpus(("b", "y  z"))]
+    training = [("a", "X"), ("b", "w"), ("a", "w"), ("d", "Y z")]
+    stays, dropped = cleaned([Overlap(of=of)], training, held_out)
+    assert [source for source, _ in stays] == kept
+    assert all("is in the validation or test data" in reason for reason, _ in dropped)
+
+
+def test_steps_are_applied_in_their_order_and_a_pair_is_counted_once():
+    pairs = [("a b", "x"), ("a b", "x"), ("a", "y")]
+    _, dropped = cleaned([Duplicates(), Ratio(most=1)], pairs)
+    assert [reason.split()[0] for reason, _ in dropped] == ["with", "whose"]
+    _, dropped = cleaned([Ratio(most=1), Duplicates()], pairs)
+    assert [reason.split()[0] for reason, _ in dropped] == ["with", "with"]
+
+
+def test_what_a_corpus_is_changes_with_its_cleaning():
+    toys = corpus(("a", "b"))
+    held_out = [corpus(("c", "d"))]
+    variants = [
+        [],
+        [Identical()],
+        [Length(min_words=2)],
+        [Length(min_words=3)],
+        [Length(min_words=2), Identical()],
+        [Identical(), Length(min_words=2)],
+        [Overlap()],
+        [Overlap(of="source")],
+    ]
+    contents = {toys.filtered(cleaning_filters(steps, held_out)).content() for steps in variants}
+    contents.add(toys.filtered(cleaning_filters([Overlap()], [corpus(("c", "e"))])).content())
+    assert len(contents) == len(variants) + 1
+
+
+@pytest.mark.parametrize(
+    ("step", "pattern"),
+    [
+        ({"kind": "lenght"}, r"cleaning\[0\].*'lenght' is not one of .*did you mean 'length'"),
+        ({"kind": "length", "words": 3}, r"cleaning\[0\]: unknown key 'words'"),
+        ({"kind": "length", "min_words": 3, "max_words": 2}, "max_words must be at least min_words"),
+        ({"kind": "ratio", "most": 0.5}, "most: must be at least 1"),
+        ({"kind": "script", "side": "source", "scripts": ["Latein"]}, "'Latein' is not a Unicode script such as Latin"),
+        ({"kind": "script", "side": "source", "scripts": []}, "at least one script"),
+        (
+            {"kind": "script", "side": "source", "scripts": ["Latin"], "least": 0.0},
+            "least: must be above 0 and at most 1",
+        ),
+        ({"kind": "prefix", "side": "source", "prefixes": ["I'm"]}, 'the prefix "I\'m" can begin no sentence'),
+        ({"kind": "prefix", "side": "source", "prefixes": [" "]}, "can begin no sentence"),
+    ],
+)
+def test_a_step_that_makes_no_sense_is_named(step, pattern):
+    with pytest.raises(ConfigError, match=pattern):
+        convert({"dataset": "multi30k", "cleaning": [step]}, DataConfig, "x.toml")

@@ -1,0 +1,41 @@
+"""What is seen of sentence pairs before anything is made of them."""
+
+import pytest
+
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.facts import describe_pairs, sample_pairs
+
+
+def test_a_sample_counts_all_and_keeps_so_many_the_same_each_time() -> None:
+    pairs = [SentencePair(str(n), str(n)) for n in range(1000)]
+    assert sample_pairs(pairs, 2000) == (1000, pairs)
+    count, sample = sample_pairs(iter(pairs), 70)
+    assert (count, len(sample), len(set(sample))) == (1000, 70, 70)
+    assert sample_pairs(iter(pairs), 70) == (count, sample)
+    assert sum(int(pair.source) for pair in sample) / 70 == pytest.approx(500, abs=150), "from everywhere"
+
+
+def test_words_of_a_sample_stand_for_those_of_the_whole() -> None:
+    facts = describe_pairs([SentencePair("ein kleiner Hund", "a small dog runs")] * 10, 700)
+    assert (facts.source.words, facts.target.words, facts.words) == (2100, 2800, 4900)
+    assert facts.target.usual_length == 4
+
+
+def test_a_script_is_that_of_nearly_all_letters_whatever_dirt_there_is() -> None:
+    clean = [SentencePair("犬は速い。ネコも走る。", "Собака быстрая, 100 %.")] * 97
+    facts = describe_pairs([*clean, *[SentencePair("Privacy", "Privacy")] * 3], 100)
+    assert facts.source.scripts == ("Han", "Hiragana", "Katakana")
+    assert facts.target.scripts == ("Cyrillic",)
+
+
+def test_text_of_many_scripts_or_of_none_has_no_script() -> None:
+    mixed = "абвгдежз αβγδεζηθ abcdefgh אבגדהוזח अआइईउऊ กขฃค ㄱㄴㄷㄹ"
+    several = [SentencePair("1 + 1 = 2", f"{mixed[i]}") for i in range(len(mixed))]
+    assert describe_pairs(several, len(several)).source.scripts == ()
+
+
+def test_words_that_no_spaces_separate_are_counted_by_characters() -> None:
+    facts = describe_pairs([SentencePair("彼は毎朝公園を散歩する。雨の日も。", "He walks in the park.")] * 5, 5)
+    assert not facts.source.has_spaces
+    assert facts.target.has_spaces
+    assert facts.source.words > 5 * 5

@@ -1,0 +1,161 @@
+"""Compiled models; what compiles runs in processes of its own, since types are checked in the tests' own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.cli.main import app
+from transduce.cli.main import run as run_command
+from transduce.errors import InputError
+from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.experiment import load_recipe, train
+from transduce.inference.engines import compiled as compiled_module
+from transduce.inference.engines.engine import PyTorchEngine, engine_for
+from transduce.inference.requests import Request
+from transduce.search.beam import Beam, take_step
+
+COMPARE = """
+import json, sys
+import torch
+import transduce
+from torch._dynamo.utils import counters
+
+torch._dynamo.config.fail_on_recompile_limit_hit = True
+texts = ["The dog sleeps.", "Who lives in the new city?", "The woman sees the old man and the small cat."]
+plain, compiled = (transduce.load(sys.argv[1], precision=sys.argv[2], compile=compile) for compile in (False, True))
+before = counters["stats"]["unique_graphs"]
+alone = [[one.translate([text])[0] for text in texts] for one in (plain, compiled)]
+found = [[(translation.text, translation.n_best[0].score) for translation in one] for one in alone]
+print(json.dumps({"found": found, "before": before, "after": counters["stats"]["unique_graphs"]}))
+"""
+
+
+TWICE = """
+import torch
+from transduce.inference.engines.compiled import _compiled
+
+torch._dynamo.config.fail_on_recompile_limit_hit = True
+torch._dynamo.config.recompile_limit = 1
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x + x
+
+
+one, other = _compiled(double), _compiled(double)
+one(torch.ones(3))
+other(torch.ones(3, 4))  # of another rank: not what was compiled
+print("both compiled")
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where PyTorch keeps what it compiles, its headers among it, which take ten seconds."""
+    return tmp_path_factory.mktemp("compiled")
+
+
+def run_compiling(cache: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.run(
+        [sys.executable, *command], env={**os.environ, **own}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "precision", "tolerance"),
+    [
+        ("{kind = 'transformer', dim = 16, heads = 2, encoder_layers = 1, decoder_layers = 1}", "float32", 1e-4),
+        ("{kind = 'recurrent', dim = 16, encoder_dim = 8, decoder_dim = 16}", "int8", 1e-2),
+    ],
+)
+def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
+    model: str, precision: str, tolerance: float, recipe_file: Path, tmp_path: Path, compiled: Path
+) -> None:
+    train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 20"]), tmp_path / "run")
+    done = run_compiling(compiled, "-c", COMPARE, str(tmp_path / "run"), precision)
+    assert not done.returncode, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["after"] == answer["before"] > 0
+    plain, found = answer["found"]
+    assert [text for text, _ in found] == [text for text, _ in plain]
+    assert [score for _, score in found] == pytest.approx([score for _, score in plain], abs=tolerance)
+
+
+def test_models_of_a_kind_do_not_take_each_others_places(compiled: Path) -> None:
+    done = run_compiling(compiled, "-c", TWICE)
+    assert done.stdout == "both compiled\n", done.stderr
+
+
+def test_no_compiler_is_one_clear_line(tiny_run: Path, tmp_path: Path) -> None:
+    command = ("-m", "transduce", "translate", str(tiny_run), "--compile", "--quiet")
+    done = run_compiling(tmp_path, *command, CXX="/nowhere/g++")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "PyTorch cannot compile here" in done.stderr
+    assert "/nowhere/g++" in done.stderr
+
+
+def test_only_a_piece_alone_is_compiled_and_none_whose_attention_is_recorded(tiny_run: Path) -> None:
+    translator = transduce.load(tiny_run)
+    engine = translator.engine = PyTorchEngine(ModelBundle.load(tiny_run), compile=True)
+    engine.compiled = object()  # type: ignore[assignment]
+    assert len(translator.translate(["The dog sleeps.", "A cat."])) == 2
+    assert translator.translate(["The dog sleeps."], Beam(coverage_penalty=0.2))
+    with pytest.raises(AttributeError):
+        translator.translate(["The dog sleeps."])
+
+
+def test_a_step_is_compiled_whole_where_rules_only_forbid_tokens(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            nonlocal steps
+            steps += function is take_step
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(compiled_module, "_compiled", as_it_is)
+    plain, translator = transduce.load(tiny_run), transduce.load(tiny_run)
+    translator.engine = PyTorchEngine(ModelBundle.load(tiny_run), compile=True)
+    short = Beam(max_extra=5)
+    for request, search, is_whole in (
+        (Request("The dog sleeps."), short, True),
+        (Request("The dog sleeps."), Beam(max_extra=5, min_ratio=2.0, max_ratio=2.0), True),
+        (Request("The dog sleeps.", banned=("Hund",)), short, False),
+        (Request("The dog sleeps.", prefix="Der"), short, False),
+        (Request("The dog sleeps."), Beam(max_extra=5, no_repeat_ngram=1), False),
+    ):
+        steps = 0
+        assert translator.translate([request], search)[0].text == plain.translate([request], search)[0].text
+        assert bool(steps) == is_whole
+
+
+def test_where_compiling_makes_no_sense_it_is_an_error(
+    tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    with pytest.raises(InputError, match="ensemble cannot be compiled"):
+        engine_for(bundle, bundle, compile=True)
+    export_ctranslate2(tiny_run, tmp_path / "exported")
+    with pytest.raises(InputError, match="exported is an exported model, which needs no compiling"):
+        transduce.load(tmp_path / "exported", compile=True)
+    (tmp_path / "in.en").write_text("The dog sleeps.\n")
+    for options, error in (
+        ([str(tmp_path / "in.en")], "on standard input; leave it out for a file"),
+        (["--coverage-penalty", "0.2"], "does nothing with --coverage-penalty"),
+    ):
+        assert run_command(lambda options=options: app(["translate", str(tiny_run), "--compile", *options])) == 2
+        assert error in capsys.readouterr().err

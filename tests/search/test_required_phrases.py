@@ -1,0 +1,33 @@
+"""What a search keeps of a vocabulary's words from step to step."""
+
+import pytest
+from toys import BEGIN, END, limits, recurrent
+
+from operator_calls import OperatorCalls
+from transduce.search.beam import Beam, beam_search
+from transduce.search.constrained import constrained_search
+from transduce.search.required_phrases import Phrase, WordEdges
+from transduce.search.rules import Ban, Banned, BeginWith, Rule
+
+VOCABULARY = 37  # of no other tensor's size
+
+
+@pytest.mark.parametrize("kind", ["prefix", "ban", "requirement"])
+def test_the_edges_of_words_become_a_tensor_once_and_not_at_each_step(kind: str) -> None:
+    edges = WordEdges(tuple(token % 3 == 0 for token in range(VOCABULARY)), (True,) * VOCABULARY)
+    bans = [[Banned("7", [7])]] * 3
+    rules: dict[str, list[Rule]] = {
+        "prefix": [BeginWith([[2, 3], [4], []], edges)],
+        "ban": [Ban(bans, edges, lambda tokens: " ".join(map(str, tokens)))],
+        "requirement": [],
+    }
+    decoder, start = recurrent(1, VOCABULARY)
+    asked = (decoder, start(range(3)), Beam(size=2), limits([9, 9, 9], [9, 9, 9]), BEGIN, END, rules[kind])
+    with OperatorCalls() as calls:
+        if kind == "requirement":
+            found = constrained_search(*asked, [[Phrase(((5, 6),))]] * 3, edges)
+        else:
+            found = beam_search(*asked)
+    assert all(len(hypothesis.tokens) == 8 for (hypothesis,) in found)  # nine steps with the end
+    made_from_python = calls.sizes_given("lift_fresh")
+    assert made_from_python and made_from_python.count(VOCABULARY) == 1
