@@ -64,7 +64,7 @@ bench-translate: setup
 bench-decoding: setup
 	$(BIN)/python benchmarks/decoding_speed.py runs/bench/multi30k-de-en --precisions float32 bfloat16 int8
 
-# Without a model, about half an hour on two quiet cores.
+# Peaks of memory; no trained model is needed.
 bench-memory: setup
 	$(BIN)/python benchmarks/training_memory.py
 	$(BIN)/python benchmarks/memory.py

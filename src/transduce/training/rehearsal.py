@@ -16,7 +16,7 @@ from transduce.training.memory import is_shortage
 from transduce.training.precision import WorkingCopy
 
 Pairs = NDArray[np.int64]
-ROUNDS = 2  # the others leave free memory in pieces, in which a part needs up to a tenth more than in the first round
+ROUNDS = 3  # parts and gradients leave free memory in pieces, in which a part needs up to a tenth more than at first
 SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
 
@@ -56,7 +56,10 @@ class Rehearsal:
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
             with torch.random.fork_rng([device] if device.type == "cuda" else []):
-                self._try([self._model(), *update * ROUNDS], device)
+                self._try([self._model()], device)
+                for _ in range(ROUNDS):
+                    self._forget_gradients()  # as an update does: the next one finds its memory in pieces
+                    self._try(update * 2 if largest.has_several else update, device)
                 self._forget_gradients()
                 self._try([one if self.processes.is_first else replace(one, take=_wait) for one in of_first], device)
         finally:
