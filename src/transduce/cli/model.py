@@ -72,7 +72,7 @@ def make_beam(**options: object) -> Beam:
 
 def search_mistake(error: ValueError) -> InputError:
     """The same mistake, with settings of a search by the names of their options."""
-    others = {"size": "--beam-size", "allow_unknown": "--keep-unknown"}
+    others = {"size": "--beam-size"}
     names = {
         name: others.get(name, f"--{name.replace('_', '-')}")
         for kind in get_args(Search)
