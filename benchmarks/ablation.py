@@ -73,7 +73,7 @@ def train(out: Path, seed: int, smoothing: float, updates: int) -> Path:
 def translate(model: Path, file: Path, pairs: list[SentencePair]) -> list[str]:
     """Translations of the test set, kept in a file."""
     if not file.exists():
-        translations = transduce.load(model).translate([pair.source for pair in pairs], Beam(size=4))
+        translations = transduce.Translator.load(model).translate([pair.source for pair in pairs], Beam(size=4))
         file.write_bytes(msgspec.json.encode([translation.text for translation in translations]))
     return msgspec.json.decode(file.read_bytes(), type=list[str])
 

@@ -101,7 +101,7 @@ def parameters(model: Any) -> int:
         return sum(parameter.numel() for parameter in build_model(model, VOCABULARY, VOCABULARY).parameters())
 
 
-def cell(changes: list[str], updates: int) -> Recipe:
+def cell(changes: list[str], updates: int) -> Recipe[Any]:
     """The recipe of a system, validated and kept a few times in its run."""
     every = max(updates // 5, TRIED)
     more = [f"training.updates={updates}", f"checkpoint.every_updates={every}", f"validation.every_updates={every}"]
@@ -127,7 +127,7 @@ def seconds_per_update(run: Path) -> float:
     return mean(msgspec.json.decode(run.with_suffix(f".{n}.json").read_bytes(), type=float) for n in range(ROUNDS))
 
 
-def train(recipe: Recipe, run: Path) -> None:
+def train(recipe: Recipe[Any], run: Path) -> None:
     """The run, finished."""
     transduce.train(recipe, run, resume=True, observers=[Lines(sys.stderr)])
 
@@ -136,7 +136,7 @@ def translate(run: Path, pairs: list[SentencePair]) -> list[str]:
     """Translations of the test set, kept in a file."""
     file = run / "translations.json"
     if not file.exists():
-        translations = transduce.load(run).translate([pair.source for pair in pairs], Beam(size=4))
+        translations = transduce.Translator.load(run).translate([pair.source for pair in pairs], Beam(size=4))
         file.write_bytes(msgspec.json.encode([translation.text for translation in translations]))
     return msgspec.json.decode(file.read_bytes(), type=list[str])
 

@@ -42,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     translators = {
-        precision + (" with shortlist" if shortlist else ""): transduce.load(
+        precision + (" with shortlist" if shortlist else ""): transduce.Translator.load(
             options.model, device="cpu", precision=precision, shortlist=shortlist
         )
         for precision in options.precisions

@@ -26,7 +26,7 @@ from transduce.config import convert, read_toml
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate
-from transduce.experiment import ExperimentConfig, Files, Recipe, load_recipe
+from transduce.experiment import Files, Recipe, TranslationConfig, load_recipe
 from transduce.training.observers import Lines
 
 TUNED: dict[str, list[str]] = {  # what differs from the recipe multi30k
@@ -91,7 +91,7 @@ def measure(name: str, out: Path) -> tuple[Trained, Trained]:
     return chosen, train(recipe, tuned, test)
 
 
-def train(recipe: Recipe | Files, run: Path, test: list[SentencePair] | None) -> Trained:
+def train(recipe: Recipe[Any] | Files, run: Path, test: list[SentencePair] | None) -> Trained:
     """A training, made once, and its score on a test set, or on that which was drawn from the files."""
     kept = run / "first-hour.json"
     if kept.exists():
@@ -100,23 +100,23 @@ def train(recipe: Recipe | Files, run: Path, test: list[SentencePair] | None) ->
     result = transduce.train(recipe, run, resume=run.exists(), observers=[Lines(sys.stderr)], tell=tell)
     print(f"{run}: {(time.monotonic() - began) / 60:.1f} minutes with all that is before and after", file=sys.stderr)
     if test is None:
-        drawn = open_splits(convert(read_toml(run / "experiment.toml"), ExperimentConfig, str(run)).data, run).test
+        drawn = open_splits(convert(read_toml(run / "experiment.toml"), TranslationConfig, str(run)).data, run).test
         assert drawn is not None
         test = list(drawn)
-    scores = evaluate(transduce.load(run), [pair.source for pair in test], [pair.target for pair in test])
+    scores = evaluate(transduce.Translator.load(run), [pair.source for pair in test], [pair.target for pair in test])
     trained = Trained(result.seconds / 60, result.updates, scores.bleu.score, scores.bleu.interval)
     kept.write_bytes(msgspec.json.encode(trained))
     return trained
 
 
-def tuned_recipe(name: str, chosen: Path) -> Recipe:
+def tuned_recipe(name: str, chosen: Path) -> Recipe[Any]:
     """The recipe multi30k with what is tuned for a set, on the data of the run beside it, split and cleaned alike."""
     config = load_recipe("multi30k", TUNED[name]).config
-    data = convert(read_toml(chosen / "experiment.toml"), ExperimentConfig, str(chosen)).data
+    data = convert(read_toml(chosen / "experiment.toml"), TranslationConfig, str(chosen)).data
     return Recipe(name, msgspec.structs.replace(config, data=data), chosen)
 
 
-def of_length(recipe: Recipe, updates: int) -> Recipe:
+def of_length(recipe: Recipe[Any], updates: int) -> Recipe[Any]:
     """The recipe with a schedule of so many updates."""
     changed: dict[str, Any] = {
         "training": msgspec.structs.replace(recipe.config.training, updates=updates),
@@ -128,7 +128,7 @@ def of_length(recipe: Recipe, updates: int) -> Recipe:
     return Recipe(recipe.name, msgspec.structs.replace(recipe.config, **changed), recipe.folder)
 
 
-def times_as_long(chosen: Recipe, tuned: Recipe, out: Path) -> float:
+def times_as_long(chosen: Recipe[Any], tuned: Recipe[Any], out: Path) -> float:
     """An update of the tuned recipe, as a multiple of one of the chosen: the median of turns."""
     ratios = []
     for turn in range(TURNS):
@@ -137,7 +137,7 @@ def times_as_long(chosen: Recipe, tuned: Recipe, out: Path) -> float:
     return median(ratios)
 
 
-def seconds_per_update(recipe: Recipe, run: Path) -> float:
+def seconds_per_update(recipe: Recipe[Any], run: Path) -> float:
     """Measured on the first updates of a run that is made for it, all but the very first."""
     speeds: list[float] = []
 

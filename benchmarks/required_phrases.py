@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    translator = transduce.load(arguments.model)
+    translator = transduce.Translator.load(arguments.model)
     config = translator.bundle.config
     pairs = list(open_split("multi30k", "test_2016_flickr", config.source, config.target))[: arguments.sentences]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]

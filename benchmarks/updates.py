@@ -3,7 +3,7 @@
 import torch
 
 from transduce.data.batch import Batch, SpecialIds, make_batch
-from transduce.experiment import ExperimentConfig
+from transduce.experiment import TranslationConfig
 from transduce.models.families import build_model
 from transduce.objectives.objective import Objective
 from transduce.training.optimizer import build_optimizers, normalize_gradients
@@ -17,7 +17,7 @@ class Updates:
 
     def __init__(
         self,
-        config: ExperimentConfig,
+        config: TranslationConfig,
         vocabulary: int,
         objective: Objective,
         dtype: torch.dtype,

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 
 from transduce.config import Settings
-from transduce.experiment import ExperimentConfig
+from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
+from transduce.tasks.language.settings import LanguageConfig
 
 INTRODUCTION = f"""# Settings
 
@@ -20,11 +21,21 @@ whole numbers go to {MOST:,} (seeds to 2^63 - 1) and others to {LARGEST:g}; none
 from the code by `python docs/make_settings.py > docs/settings.md`.
 """
 
+LANGUAGE_MODELS = """# With task = "language"
+
+A language model has the tables above but `[search]`, and these in place of those of the same name.
+"""
+OF_LANGUAGE_MODELS = ("data", "model", "batching")
+
 
 def main() -> None:
     """Print the page."""
     print(INTRODUCTION)
-    print("\n".join(_section("", ExperimentConfig)))
+    print("\n".join(_section("", TranslationConfig)))
+    print(LANGUAGE_MODELS)
+    for field in msgspec.structs.fields(LanguageConfig):
+        if field.name in OF_LANGUAGE_MODELS:
+            print("\n".join(_section(field.name, field.type)))
 
 
 def _section(path: str, table: type[Settings]) -> Iterator[str]:

@@ -100,7 +100,7 @@ def write_recipe(folder: Path) -> Path:
 @pytest.fixture
 def file_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
     """A server beside an empty cache and no folder of data, whose clients do not pause between attempts."""
-    from transduce.text import download
+    from transduce.corpora.catalogue import download
 
     server = FileServer(tmp_path / "served")
     server.folder.mkdir()

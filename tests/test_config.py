@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from transduce.config import Settings, convert, flatten, override, read_changes, read_toml, to_toml, to_tree
 from transduce.errors import ConfigError
-from transduce.experiment import ExperimentConfig, load_recipe, recipes
+from transduce.experiment import load_recipe, recipes
 from transduce.training.schedules import InverseSquareRoot
 
 
@@ -148,7 +148,7 @@ houses = st.builds(
     House,
     rooms=st.integers(1, 2**40),
     rent=st.floats(allow_nan=False),
-    name=st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+    name=st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
     is_old=st.booleans(),
     pet=pets,
     pets=st.lists(pets, max_size=3).map(tuple),
@@ -276,7 +276,7 @@ def test_toml_that_is_not_valid_names_file_and_line(tmp_path):
 def test_every_built_in_recipe_loads_and_survives_being_written(name, tmp_path):
     config = load_recipe(name).config
     (tmp_path / "x.toml").write_text(to_toml(config), encoding="utf-8")
-    assert convert(read_toml(tmp_path / "x.toml"), ExperimentConfig, "x.toml") == config
+    assert convert(read_toml(tmp_path / "x.toml"), type(config), "x.toml") == config
 
 
 def test_a_mistake_in_an_override_names_the_recipe_and_the_key():

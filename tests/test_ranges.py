@@ -10,7 +10,7 @@ from transduce.config import Settings, convert, to_tree
 from transduce.corpora.cleaning import Prefix, Script
 from transduce.corpora.splits import CorpusConfig, DataConfig
 from transduce.errors import ConfigError
-from transduce.experiment import ExperimentConfig, load_recipe
+from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings
 from transduce.models.recurrent.attention import LuongAttention
 from transduce.models.recurrent.config import RecurrentConfig
@@ -21,12 +21,12 @@ from transduce.search.sampling import Sampling
 from transduce.training.schedules import Noam
 from transduce.training.trainer import TrainingConfig
 
-ROOTS = (ExperimentConfig, Beam, DiverseBeam, Sampling, ShortlistSettings)
+ROOTS = (TranslationConfig, Beam, DiverseBeam, Sampling, ShortlistSettings)
 RECIPE = load_recipe("quickstart").config
 REQUIRED: dict[type[Settings], dict[str, Any]] = {
     CorpusConfig: {"files": "pairs.tsv"},
     DataConfig: {"dataset": "copy"},
-    ExperimentConfig: {"data": RECIPE.data, "model": RECIPE.model, "training": RECIPE.training},
+    TranslationConfig: {"data": RECIPE.data, "model": RECIPE.model, "training": RECIPE.training},
     Noam: {"dim": 5},
     Prefix: {"side": "source", "prefixes": ["i"]},
     Script: {"side": "source", "scripts": ["Latin"]},

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_splits
@@ -9,7 +10,7 @@ from transduce.experiment.recipe import Recipe
 from transduce.text.tokenizer import Tokenizer, train_tokenizers
 
 
-def write_lines(recipe: Recipe, folder: Path) -> None:
+def write_lines(recipe: Recipe[Any], folder: Path) -> None:
     """Write train and valid, tokens between spaces and `<unk>` for unknown ones, and vocab, a token a line, of each
     language (train.de, vocab.en, ...), unless they are there."""
     if (folder / "vocab.en").exists():

@@ -16,7 +16,7 @@ def main() -> None:
     job = json.loads(sys.argv[1])
     torch.set_num_threads(job["threads"])
     precision, compile = job["precision"], job.get("compile", False)
-    translator = transduce.load(job["transduce_model"], device="cpu", precision=precision, compile=compile)
+    translator = transduce.Translator.load(job["transduce_model"], device="cpu", precision=precision, compile=compile)
     beam = Beam(
         size=job["beam_size"],
         length_penalty=job["length_penalty"],

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from transduce.models.transformer import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
+from transduce.models.stack import SelfAttentionLayer
+from transduce.models.transformer import DecoderLayer, Transformer, TransformerConfig
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.positions import sinusoids
 
@@ -129,7 +130,7 @@ def model_dim(model: Transformer) -> int:
     return int(model.encoder.embedding.table.weight.shape[1])
 
 
-def layers(model: Transformer) -> Iterator[tuple[str, int, EncoderLayer | DecoderLayer]]:
+def layers(model: Transformer) -> Iterator[tuple[str, int, SelfAttentionLayer | DecoderLayer]]:
     """All layers, with the side and the number of each."""
     for number, encoder_layer in enumerate(model.encoder.layers):
         yield "encoder", number, encoder_layer
@@ -137,7 +138,7 @@ def layers(model: Transformer) -> Iterator[tuple[str, int, EncoderLayer | Decode
         yield "decoder", number, decoder_layer
 
 
-def attention_of(layer: EncoderLayer | DecoderLayer, name: str) -> MultiHeadAttention:
+def attention_of(layer: SelfAttentionLayer | DecoderLayer, name: str) -> MultiHeadAttention:
     """The attention proper: self-attention keeps its own within."""
     part = getattr(layer, name)
     return part if isinstance(part, MultiHeadAttention) else part.attention

@@ -9,32 +9,38 @@ if TYPE_CHECKING:
     from transduce.errors import TransduceError as TransduceError
     from transduce.evaluation.compare import compare as compare
     from transduce.evaluation.evaluate import evaluate as evaluate
-    from transduce.experiment.recipe import ExperimentConfig as ExperimentConfig
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
+    from transduce.inference.generator import Generation as Generation
+    from transduce.inference.generator import Generator as Generator
+    from transduce.inference.loading import load as load
     from transduce.inference.requests import Request as Request
     from transduce.inference.scorer import Scorer as Scorer
     from transduce.inference.translator import Translation as Translation
     from transduce.inference.translator import Translator as Translator
-    from transduce.inference.translator import load as load
     from transduce.search.beam import Beam as Beam
     from transduce.search.diverse import DiverseBeam as DiverseBeam
     from transduce.search.sampling import Sampling as Sampling
+    from transduce.tasks.language.settings import LanguageConfig as LanguageConfig
+    from transduce.tasks.translation.settings import TranslationConfig as TranslationConfig
 
 _PLACES = {
-    "load": "inference.translator",
+    "load": "inference.loading",
     "train": "experiment.run",
     "evaluate": "evaluation.evaluate",
     "compare": "evaluation.compare",
     "Translator": "inference.translator",
     "Translation": "inference.translator",
+    "Generator": "inference.generator",
+    "Generation": "inference.generator",
     "Request": "inference.requests",
     "Beam": "search.beam",
     "DiverseBeam": "search.diverse",
     "Sampling": "search.sampling",
     "Scorer": "inference.scorer",
     "SentencePair": "corpora.corpus",
-    "ExperimentConfig": "experiment.recipe",
+    "TranslationConfig": "tasks.translation.settings",
+    "LanguageConfig": "tasks.language.settings",
     "load_recipe": "experiment.recipe",
     "TransduceError": "errors",
 }
@@ -47,13 +53,16 @@ __all__ = [
     "compare",
     "Translator",
     "Translation",
+    "Generator",
+    "Generation",
     "Request",
     "Beam",
     "DiverseBeam",
     "Sampling",
     "Scorer",
     "SentencePair",
-    "ExperimentConfig",
+    "TranslationConfig",
+    "LanguageConfig",
     "load_recipe",
     "TransduceError",
     "__version__",

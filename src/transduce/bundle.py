@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import safetensors
@@ -18,6 +18,7 @@ from transduce.files import new_folder, save_tensors
 from transduce.models.families import ModelConfig, build_model
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.ranges import PositiveInt
+from transduce.task_table import TASKS
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from transduce.verification import COPY_AGAIN, check_unchanged, checksums, read_json
 
@@ -39,7 +40,12 @@ class BundleConfig(Settings, frozen=True):
     tokenizer: TokenizerConfig
     """How the tokenizers were made."""
     longest_source: PositiveInt
-    """Most tokens of a source sentence in training; longer text is translated in pieces."""
+    """Most tokens read at once in training: a source sentence (longer text is translated in pieces), or a window of
+    running text."""
+    task: str = "translation"
+    """What the model was trained for: see task_table.py."""
+    begin: Literal["bos", "eos"] = "bos"
+    """The token after which an output begins; in running text, where lines follow one another, the end of a line."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class ModelBundle:
     @property
     def special(self) -> SpecialIds:
         """The ids that batches need."""
-        return special_ids(self.tokenizers)
+        return special_ids(self.tokenizers, self.config.begin)
 
     @property
     def device(self) -> torch.device:
@@ -104,7 +110,7 @@ class ModelBundle:
                 f"{folder}/weights.safetensors does not fit its config.toml: {' '.join(str(error).split())}"
             ) from None
         history = read_history(folder)
-        check_probe(probe, model.eval(), tokenizers, special_ids(tokenizers), folder)
+        check_probe(probe, model.eval(), tokenizers, special_ids(tokenizers, config.begin), folder)
         return ModelBundle(config, model.to(device), tokenizers, history)
 
 
@@ -135,10 +141,10 @@ def best_bundle(run: Path) -> Path:
     return run / "checkpoints" / name / "bundle"
 
 
-def special_ids(tokenizers: Tokenizers) -> SpecialIds:
+def special_ids(tokenizers: Tokenizers, begin: Literal["bos", "eos"] = "bos") -> SpecialIds:
     """The ids that batches need."""
     source, target = tokenizers.source, tokenizers.target
-    return SpecialIds(source.pad, source.eos, target.pad, target.bos, target.eos)
+    return SpecialIds(source.pad, source.eos, target.pad, getattr(target, begin), target.eos)
 
 
 def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
@@ -196,15 +202,17 @@ def read_config(folder: Path) -> BundleConfig:
 
 def _card(bundle: ModelBundle) -> str:
     config, history = bundle.config, bundle.history
+    entry, family, tokenizer = TASKS[config.task], config.model.__struct_config__.tag, config.tokenizer
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
+    source, target = (len(side) for side in (bundle.tokenizers.source, bundle.tokenizers.target))
     told = "\n".join(f"- {name.replace('_', ' ')}: {_told(value)}" for name, value in history.items())
-    return f"""# {config.source} to {config.target}
+    return f"""# {" to ".join(dict.fromkeys((config.source, config.target)))}
 
-A translation model made with [Transduce](https://pypi.org/project/transduce/): {config.model.__struct_config__.tag},
-{parameters:,} parameters, {len(bundle.tokenizers.source):,} source and {len(bundle.tokenizers.target):,} target tokens
-({config.tokenizer.kind}{", shared" if config.tokenizer.is_shared else ""}).
+{entry.title.capitalize()} made with [Transduce](https://pypi.org/project/transduce/): {family},
+{parameters:,} parameters, {source:,} source and {target:,} target tokens
+({tokenizer.kind}{", shared" if tokenizer.is_shared else ""}).
 
-    transduce translate . input.txt -o output.txt
+    {entry.example.replace("MODEL", ".")}
 
 Trained on one kind of text, it is at its best on that kind; have a person read what matters.
 

@@ -152,6 +152,16 @@ def _dotted(changes: Mapping[str, Any], type_: Any, prefix: str = "") -> Iterato
             raise ConfigError(f"{prefix}{key}: {error}") from None
 
 
+def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:
+    """The settings that differ, and of each a line with both values."""
+    old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
+    return {
+        key: f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
+        for key in old | new
+        if old.get(key) != new.get(key)
+    }
+
+
 def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
     """A new table under a key of `found`, with nothing but the kind that it has by default, if it has one."""
     for struct in _structs(type_, found):

@@ -122,6 +122,39 @@ precision = "float32"
 size = 1
 """
 
+LANGUAGE = """
+task = "language"
+
+[data]
+train = "train.en"
+test = "test.en"
+
+[tokenizer]
+kind = "characters"
+min_frequency = 1
+
+[batching]
+window = 12
+target_tokens = 48
+
+[model]
+kind = "causal-transformer"
+layers = 1
+dim = 12
+heads = 3
+inner_dim = 20
+
+[training]
+updates = 4
+precision = "float32"
+
+[checkpoint]
+every_updates = 2
+
+[validation]
+every_updates = 2
+"""
+
 
 def prepare(folder: Path) -> None:
     """Fill the working folder; takes a few seconds."""
@@ -137,10 +170,10 @@ def prepare(folder: Path) -> None:
         table = "".join(f"{pair.source}\t{pair.target}\n" for pair in part)
         Path(f"{name}.tsv").write_text(table, encoding="utf-8")
     Path("test.en.gz").write_bytes(gzip.compress(Path("test.en").read_bytes()))
-    for name, text in (("tiny", TINY), ("rnn", RECURRENT), ("own", CUSTOMARY), ("copy", SEQUENCES)):
+    for name, text in (("tiny", TINY), ("rnn", RECURRENT), ("own", CUSTOMARY), ("copy", SEQUENCES), ("lm", LANGUAGE)):
         Path(f"{name}.toml").write_text(text, encoding="utf-8")
     Path("terms.tsv").write_text("dog\tHund\n", encoding="utf-8")
-    for name, run in (("tiny", "run"), ("rnn", "rnn")):
+    for name, run in (("tiny", "run"), ("rnn", "rnn"), ("lm", "lm")):
         train(load_recipe(f"{name}.toml"), Path(run))
     average(Path("run"), out=Path("mean"))
     sweep("tiny.toml", {}, out="swept")
@@ -151,7 +184,7 @@ def prepare(folder: Path) -> None:
         from transduce.exchange.ctranslate2 import export_ctranslate2
 
         export_ctranslate2(Path("run"), Path("exported"))
-    for run in ("run", "rnn", "swept/recipe/seed-1"):  # nothing reads these, and every row copies what is here
+    for run in ("run", "rnn", "lm", "swept/recipe/seed-1"):  # nothing reads these, and every row copies what is here
         shutil.rmtree(f"{run}/tensorboard")
         Path(run, "curves.png").unlink()
 

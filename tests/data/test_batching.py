@@ -61,6 +61,17 @@ def test_a_plan_is_a_function_of_seed_and_epoch(seed, epoch):
     assert plain(replace(data, seed=seed + 1).plan(epoch)) != wanted
 
 
+def test_what_is_beyond_the_memory_is_said_with_what_helps():
+    data = of_lengths([(9, 5), (1500, 700), (8, 6)])
+    assert data.too_large(np.array([0, 2])) == (
+        "the largest part of a batch, 2 pairs of 30 tokens with padding,",
+        "raise training.accumulate, or lower batching.target_tokens (or sentences)",
+    )
+    what, remedy = data.too_large(np.array([1]))
+    assert what == "a pair of 1,500 source and 700 target tokens"
+    assert remedy == "leave such pairs out by data.max_tokens, 1,498 or fewer"
+
+
 @pytest.mark.parametrize("config", [{"target_tokens": 40}, {"sentences": 11}, {}])
 def test_every_pair_is_seen_once_an_epoch(config):
     plan = training_data(**config).plan(3)

@@ -30,11 +30,15 @@ from transduce.experiment.recipe import find_recipe
 from transduce.inference.engines import ctranslate2 as ctranslate2_engine
 from transduce.inference.engines import pytorch_search as decoding
 from transduce.search.limits import limits_for
+from transduce.task_table import find_task
 
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
 MINE = 300  # pairs of the files that a user is taken to have
 SMALL_DIM = 16
 MOST_TOKENS = 9  # of an output: such models do not know where one ends
+
+LANGUAGE_MODELS = {"shakespeare", "novels"}
+"""Names of runs that pages use for language models."""
 
 NOT_RUN = {
     r"^git clone": "needs the network",
@@ -92,14 +96,14 @@ class Workplace:
     def _recipe(self, text: str) -> None:
         """Train by a recipe, or by a part of one in place of what another says there; other TOML is only read."""
         tree = tomllib.loads(text)
-        if not tree.keys() <= set(running.ExperimentConfig.__struct_fields__):
+        if not tree.keys() <= set(find_task(tree.get("task", "translation")).config.__struct_fields__):
             return
         base: dict[str, Any] = {
             "data": {"train": ["train.de", "train.en"], "validation": ["dev.de", "dev.en"], "source": "de"},
             "model": {"kind": "transformer"},
             "training": {"updates": 10},
         }
-        if {"data", "model", "training"} <= tree.keys():
+        if "task" in tree or {"data", "model", "training"} <= tree.keys():
             base = {}
         for table, values in tree.items():
             is_new = table == "model" or not isinstance(values, dict)
@@ -149,7 +153,8 @@ class Workplace:
         for name in runs:
             run_name = name.removesuffix("/average").removesuffix("/model")
             if not (self.folder / run_name).exists():
-                shutil.copytree(self.stand_in, self.folder / run_name)
+                ending = "-language" if Path(run_name).name in LANGUAGE_MODELS else ""
+                shutil.copytree(f"{self.stand_in}{ending}", self.folder / run_name)
 
     def _clear(self, outputs: list[str]) -> None:
         """Remove what another example has written, where a page shows several ways to make one thing."""
@@ -232,13 +237,14 @@ def shrink(recipe: Recipe) -> Recipe:
         size = getattr(config.model, name, None)
         if size is not None and config.model.dim > SMALL_DIM:  # else it is small already, as a run's own settings are
             changes[f"model.{name}"] = max(size // 16, 4)
-    for name in ("encoder_layers", "decoder_layers"):
-        changes[f"model.{name}"] = 1
+    for name in ("encoder_layers", "decoder_layers", "layers"):
+        if (name == "layers") == (config.task == "language"):
+            changes[f"model.{name}"] = 1
     if hasattr(config.model, "heads"):
         changes |= {"model.heads": 2, "model.dim": SMALL_DIM}
     if config.tokenizer.kind in ("bpe", "wordpiece", "unigram"):
         changes["tokenizer.size"] = 320
-    if config.batching.sentences is None:
+    if getattr(config.batching, "sentences", None) is None:
         changes["batching.target_tokens"] = 256
     if config.data.dataset in ("copy", "reverse"):
         changes |= {f"data.sequences.{part}": 40 for part in ("train", "validation", "test")}
@@ -285,6 +291,8 @@ def write_files(folder: Path) -> None:
     shutil.copy(folder / "train.tsv", folder / "captions.tsv")
     for language in ("de", "en"):
         shutil.copy(folder / f"train.{language}", folder / f"news.{language}")
+    for stem in ("first", "second", "third", "other", "lines", "prompts"):
+        shutil.copy(folder / "train.en", folder / f"{stem}.txt")
     (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")
     (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")
 
@@ -309,10 +317,15 @@ def write_data(folder: Path, texts: Path) -> None:
     tatoeba = [f"I am {number}.\tJ'ai {number} ans.\n" for number in ("one", "two", "three", "four", "five", "six")]
     tatoeba += [line.replace("I am", "He is").replace("J'ai", "Il a") for line in tatoeba]
     (folder / "tatoeba-eng-fra").mkdir()
+    lines = DATASETS["tinyshakespeare"].lines["train"][1]
+    assert lines is not None
+    (folder / "tinyshakespeare").mkdir()
+    (folder / "tinyshakespeare" / "input.txt.gz").write_bytes(gzip.compress(b"To be\n" * (lines + 30)))
     (folder / "tatoeba-eng-fra" / "eng-fra.txt.gz").write_bytes(gzip.compress("".join(tatoeba * 4).encode()))
 
 
 def train_stand_in(folder: Path) -> Path:
-    """Train the run that others are copies of."""
+    """Train the runs that others are copies of: of a translation model, and of a language model."""
+    running.train(load_recipe("shakespeare"), folder / "stand-in-language")
     recipe = load_recipe("multi30k")
     return running.train(replace(recipe, folder=folder), folder / "stand-in").run

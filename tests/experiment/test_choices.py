@@ -9,7 +9,7 @@ from transduce.corpora.cleaning import selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs
 from transduce.corpora.splits import DataConfig
-from transduce.experiment import ExperimentConfig
+from transduce.experiment import TranslationConfig
 from transduce.experiment.choices import Choice, choose, choose_cleaning
 from transduce.experiment.machine import Machine
 from transduce.models.recurrent.config import RecurrentConfig
@@ -24,9 +24,9 @@ def corpus_of(pairs: int, words: int = 12, scripts: tuple[str, str] = ("Latin", 
     return CorpusFacts(pairs, source, target)
 
 
-def config_of(choice: Choice) -> ExperimentConfig:
+def config_of(choice: Choice) -> TranslationConfig:
     data = {"train": ["a", "b"], **choice.tables["data"]}
-    return convert({**choice.tables, "data": data}, ExperimentConfig, "chosen")
+    return convert({**choice.tables, "data": data}, TranslationConfig, "chosen")
 
 
 def minutes(choice: Choice, machine: Machine) -> float:

@@ -55,7 +55,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 def losses(run: Path) -> list[float]:
     lines = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
-    return [line["loss"] if "loss" in line else line["validation"]["loss"] for line in lines]
+    return [line["loss"] if "loss" in line else line["validation"]["loss"] for line in lines if "samples" not in line]
 
 
 def test_two_processes_give_the_losses_of_one_and_go_on_as_one(recipe_file: Path, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from torch import nn
 
 import transduce
 from transduce.errors import ConfigError
-from transduce.experiment import load_recipe, validation
+from transduce.experiment import load_recipe
 from transduce.objectives.translation import Translation
+from transduce.tasks.translation import validation
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.trainer import Trainer
 

@@ -58,12 +58,14 @@ def evaluate(
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
 
+    Of a language model, its perplexity on a text (--reference FILE or --dataset) is told, the run's own by default.
     Outputs that are there already, by whatever made them, are scored as they are: give their file instead of a model.
 
     Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split newstest2013`
     """
     import msgspec
 
+    from transduce.cli.language import evaluate_text, is_language_model
     from transduce.cli.model import make_beam, set_threads, which_shortlist
     from transduce.cli.output import text_output
     from transduce.cli.streams import check_read_once
@@ -77,6 +79,12 @@ def evaluate(
         raise InputError(
             "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"
         )
+    if is_language_model(model):
+        set_threads(threads)
+        text, scores = evaluate_text(model, reference, dataset, split, device, precision)
+        lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
+        print(msgspec.json.encode({"text": text, **scores}).decode() if json else "\n".join([text, *lines]))
+        return
     check_read_once(**{"the outputs": model, "--source": source, "--reference": reference})
     set_threads(threads)
     metrics = metric or []

@@ -16,6 +16,7 @@ from transduce.cli.data import data
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
 from transduce.cli.failures import run
+from transduce.cli.generate import generate
 from transduce.cli.info import info
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
@@ -61,6 +62,7 @@ for verb in (
     runs,
     average,
     translate,
+    generate,
     score,
     evaluate,
     compare,

@@ -1,12 +1,16 @@
 """`transduce score`: how probable a model finds given translations."""
 
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transduce.cli.options import OUTPUT, Device, InferencePrecision, Json, Model, Quiet, Threads
 from transduce.errors import InputError
+
+if TYPE_CHECKING:
+    from transduce.corpora.corpus import Pair
 
 
 def score(
@@ -21,7 +25,7 @@ def score(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score given pairs: a line each of log-probability (nats), the same per token, and perplexity, tabs between.
+    """Score given pairs, or lines of text by a language model: log-probability (nats), the same per token, perplexity.
 
     The end token counts. With --json, one object: every pair with all its tokens, then the total.
 
@@ -29,15 +33,22 @@ def score(
     """
     import msgspec
 
+    from transduce.cli.language import is_language_model
     from transduce.cli.model import open_bundle, set_threads
     from transduce.cli.output import text_output
-    from transduce.corpora.formats import parallel_files
+    from transduce.corpora.formats import parallel_files, read_lines
     from transduce.inference.scorer import Scorer, perplexity
 
     set_threads(threads)
-    if (pairs is None) == (source is None) or (source is None) != (target is None):
-        raise InputError("give either --source and --target, or --pairs")
-    corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+    corpus: Iterable[Pair]
+    if is_language_model(model):
+        if target is None or source is not None or pairs is not None:
+            raise InputError("a language model scores lines of text: give them by --target alone")
+        corpus = (("", line) for line in read_lines(target))
+    else:
+        if (pairs is None) == (source is None) or (source is None) != (target is None):
+            raise InputError("give either --source and --target, or --pairs")
+        corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
     scorer = Scorer(open_bundle(model, device, precision))
     count, tokens, nats = 0, 0, 0.0
     with text_output(output) as stream:

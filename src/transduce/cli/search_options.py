@@ -1,4 +1,4 @@
-"""The options of `transduce translate` as settings and requests, and what is told of the requests at the end."""
+"""The options of `translate` and `generate` as settings and requests, and what is told of the requests at the end."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ LINES_NAMED = 5
 
 
 def make_search(context: typer.Context) -> Search:
-    """Search settings from the command's options; InputError for a combination that makes no sense."""
+    """Search settings from a command's options; InputError for a combination that makes no sense."""
     options = dict(context.params)
-    shared = {name: options[name] for name in SHARED}
-    beam = {name.removeprefix("beam_"): options[name] for name in OF_BEAM}
+    shared = {name: options[name] for name in SHARED if name in options}
+    beam = {name.removeprefix("beam_"): options[name] for name in OF_BEAM if name in options}
     try:
         if options["sample"]:
             _refuse(context, (*OF_BEAM, *OF_GROUPS), "is for a beam, not for --sample")

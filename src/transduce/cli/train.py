@@ -50,6 +50,7 @@ def train(
 
     from transduce import experiment
     from transduce.cli.model import set_threads
+    from transduce.task_table import TASKS, find_task
     from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
     from transduce.training.observers import console_observer
@@ -94,5 +95,5 @@ def train(
     scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
     print(f"{result.updates:,} updates in {result.seconds / 60:.1f} minutes; validation {scores}")
     if result.test:
-        print(f"test BLEU {result.test['bleu']:.1f} ({result.test['signature']})")
-    print(f"the model is in {result.model}; try it:\n  echo 'a sentence' | transduce translate {result.run}")
+        print(find_task(result.task).describe_test(result.test))
+    print(f"the model is in {result.model}; try it:\n  {TASKS[result.task].example.replace('MODEL', str(result.run))}")

@@ -136,6 +136,11 @@ class TextCorpus:
     def __iter__(self) -> Iterator[str]:
         return self.read()
 
+    @staticmethod
+    def joined(name: str, texts: Sequence["TextCorpus"]) -> "TextCorpus":
+        """Several texts, one after another."""
+        return TextCorpus(name, lambda: chain.from_iterable(texts), lambda: _hash([text.content() for text in texts]))
+
 
 def check_not_empty(corpus: ParallelCorpus) -> None:
     """Raise DataError, which tells why pairs were left out, for a corpus that has none with text on both sides."""

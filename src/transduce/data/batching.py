@@ -16,6 +16,8 @@ from transduce.data.store import TokenStore
 from transduce.errors import DataError
 from transduce.ranges import PositiveInt
 
+SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
+
 BOTH_SIDES = 4
 """Times target_tokens: the most source and target tokens together of a batch, padding of each group counted."""
 
@@ -123,6 +125,15 @@ class TrainingData:
         """Source and target tokens of some pairs of a plan as one batch, padding counted."""
         source, target = self._lengths(pairs)
         return len(pairs) * int(source.max() + target.max())
+
+    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
+        """What to say of some pairs of a plan whose batch is beyond the memory, and what to do then."""
+        source, target = (int(lengths.max()) for lengths in self._lengths(pairs))
+        if len(pairs) == 1:
+            what = f"a pair of {source:,} source and {target:,} target tokens"
+            return what, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer"
+        tokens = len(pairs) * (source + target)
+        return f"the largest part of a batch, {len(pairs):,} pairs of {tokens:,} tokens with padding,", SMALLER_PARTS
 
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
         """The padded ids of some pairs of a plan."""

@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from transduce.models.transformer import DecoderLayer, Embedding, EncoderLayer, Transformer, TransformerConfig
+from transduce.models.stack import Embedding, SelfAttentionLayer
+from transduce.models.transformer import DecoderLayer, Transformer, TransformerConfig
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.layers import FeedForward
 from transduce.nn.positions import LearnedPositions, sinusoids
@@ -70,7 +71,7 @@ def _fill_embedding(
         part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)
 
 
-def _fill_encoder_layer(spec: Any, layer: EncoderLayer) -> None:
+def _fill_encoder_layer(spec: Any, layer: SelfAttentionLayer) -> None:
     _fill_norm(spec.self_attention.layer_norm, layer.around_attention.norm)
     _fill_self_attention(spec.self_attention, layer.attention.attention)
     _fill_norm(spec.ffn.layer_norm, layer.around_feed_forward.norm)

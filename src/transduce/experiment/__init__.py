@@ -3,9 +3,11 @@
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
-from transduce.experiment.recipe import ExperimentConfig, Recipe, describe_recipe, load_recipe, recipes
+from transduce.experiment.recipe import Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.sweep import Sweep, sweep
+from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.translation.settings import TranslationConfig
 
 __all__ = [
     "Average",
@@ -16,6 +18,7 @@ __all__ = [
     "RunResult",
     "ShortlistSettings",
     "Sweep",
+    "TranslationConfig",
     "average",
     "describe_recipe",
     "from_words",

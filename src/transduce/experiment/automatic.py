@@ -17,7 +17,8 @@ from transduce.corpora.splits import DataConfig
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.choices import choose, choose_cleaning
 from transduce.experiment.machine import Machine, measure_machine
-from transduce.experiment.recipe import SETTINGS_FILE, ExperimentConfig, Recipe, change, load_recipe, recipes
+from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes
+from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig, train_tokenizer
 
 LEAST_PAIRS = 20
@@ -65,7 +66,7 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     return None
 
 
-def from_words(words: Sequence[str]) -> Recipe | Files:
+def from_words(words: Sequence[str]) -> Recipe[Any] | Files:
     """What the words of a command line mean: a recipe or files, and `key=value` changes."""
     first, *others = words
     if first.endswith(".toml") or (first in recipes() and not Path(first).is_file()):
@@ -81,7 +82,7 @@ def recipe_for(
     run: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
     machine: Callable[[], Machine] = lambda: measure_machine(torch.device("cpu")),
-) -> Recipe:
+) -> Recipe[Any]:
     """Settings for two line-aligned files, or one .tsv or .jsonl of pairs, that fit the data and the machine.
 
     Args:
@@ -94,8 +95,8 @@ def recipe_for(
     """
     if run is not None and (run / SETTINGS_FILE).exists():
         return _recorded(run, files)
-    changes = read_changes(files.overrides, ExperimentConfig)
-    wanted = override({}, changes, ExperimentConfig)
+    changes = read_changes(files.overrides, TranslationConfig)
+    wanted = override({}, changes, TranslationConfig)
     source, target = languages_of(files.paths)
     named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
     change({"data": named, "model": {"kind": "transformer"}, "training": {"updates": 1}}, "settings", changes)
@@ -149,10 +150,10 @@ def _look_at(
 def _joined(first: Changes, second: Changes) -> Changes:
     if not first or not second:
         return first or second
-    return read_changes(first, ExperimentConfig) | read_changes(second, ExperimentConfig)
+    return read_changes(first, TranslationConfig) | read_changes(second, TranslationConfig)
 
 
-def _recorded(run: Path, files: Files) -> Recipe:
+def _recorded(run: Path, files: Files) -> Recipe[Any]:
     """The settings of a run on these files, which were chosen when it began."""
     config = change(read_toml(run / SETTINGS_FILE), str(run), files.overrides)
     trained = [config.data.train] if isinstance(config.data.train, str) else config.data.train or []

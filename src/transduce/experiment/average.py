@@ -5,14 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from transduce.bundle import ModelBundle, load_weights
-from transduce.config import convert, read_toml
-from transduce.corpora.catalogue.files import cache_folder
-from transduce.corpora.splits import open_splits
-from transduce.data.store import open_store
 from transduce.errors import InputError
-from transduce.experiment.inputs import VALIDATION, check_inputs, corpus_input
-from transduce.experiment.recipe import ExperimentConfig
-from transduce.experiment.validation import build_validator, probe_texts
+from transduce.experiment.inputs import check_inputs
+from transduce.experiment.recipe import SETTINGS_FILE, read_settings
+from transduce.task_table import find_task
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
 
@@ -48,18 +44,16 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     if out.exists():
         raise InputError(f"{out} exists; remove it or choose another folder (out)")
     chosen = _choose_checkpoints(run, last, best)
-    settings = run / "experiment.toml"
-    config = convert(read_toml(settings), ExperimentConfig, str(settings))
+    config = read_settings(run / SETTINGS_FILE)
     for path in chosen:
         check_bundle(path)
     bundle = ModelBundle.load(chosen[-1] / BUNDLE)
     load_weights(bundle.model, average_weights([path / BUNDLE / "weights.safetensors" for path in chosen]))
-    splits = open_splits(config.data, run)
-    check_inputs(run, [corpus_input(VALIDATION, splits.validation)])
-    store = open_store(splits.validation, bundle.tokenizers, None, cache_folder())
-    scores = dict(build_validator(config, splits, bundle, store)(bundle.model).scores)
+    experiment = find_task(config.task).open(config, run)
+    check_inputs(run, [each for each in experiment.inputs if each.setting == "data.validation"])
+    scores = dict(experiment.validator(bundle)(bundle.model).scores)
     names = [path.name for path in chosen]
-    bundle.with_history(average_of=names, validation=scores).save(out, probe_texts(splits))
+    bundle.with_history(average_of=names, validation=scores).save(out, experiment.examples)
     return Average(out, names, scores)
 
 

@@ -5,51 +5,25 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from transduce.bundle import find_bundle
-from transduce.config import Settings
-from transduce.corpora.corpus import ParallelCorpus
-from transduce.corpora.splits import Splits
 from transduce.errors import CheckpointError, DataError
 from transduce.experiment.recipe import Recipe
-from transduce.files import sha256, write_text
+from transduce.files import write_text
 from transduce.probe import read_probe
+from transduce.tasks.inputs import Input
+from transduce.tasks.task import Experiment
 from transduce.verification import read_json
 
 FILE = "inputs.json"
-VALIDATION = "data.validation"
 
 
-class Input(Settings, frozen=True):
-    """Something that a run learns from, is validated or tested on, or starts from."""
-
-    setting: str
-    """What names it."""
-    name: str
-    """The files, the data set's split, or the folder."""
-    content: str
-    """A hash that changes when it does."""
-
-
-def find_inputs(recipe: Recipe, splits: Splits) -> list[Input]:
-    """All that a run learns from. Files that are not there are left out: what needs them says so.
-
-    Training data come last: filters on them may hold a hash of what is held out, whose change is to be told first.
-    """
-    held_out = [(VALIDATION, splits.validation), ("data.test", splits.test)]
-    training = [(f"data.train {number}", entry.corpus) for number, entry in enumerate(splits.train, 1)]
-    return [
-        *_tokenizer_files(recipe),
-        *_start(recipe),
-        *(corpus_input(setting, corpus) for setting, corpus in held_out + training if corpus is not None),
-    ]
-
-
-def corpus_input(setting: str, corpus: ParallelCorpus) -> Input:
-    """A corpus as an input."""
-    return Input(setting=setting, name=corpus.name, content=corpus.content())
+def find_inputs(recipe: Recipe[Any], experiment: Experiment) -> list[Input]:
+    """All that a run learns from. Files that are not there are left out: what needs them says so."""
+    return [*_start(recipe), *experiment.inputs]
 
 
 def record_inputs(run: Path, inputs: Sequence[Input]) -> None:
@@ -73,14 +47,7 @@ def check_inputs(run: Path, inputs: Sequence[Input], tell: Callable[[str], None]
             )
 
 
-def _tokenizer_files(recipe: Recipe) -> Iterator[Input]:
-    config = recipe.config.tokenizer
-    for name, side in (("tokenizer", config), ("tokenizer.source", config.source), ("tokenizer.target", config.target)):
-        if side is not None and side.file is not None and (path := recipe.folder / side.file).is_file():
-            yield Input(setting=f"{name}.file", name=str(path), content=sha256(path))
-
-
-def _start(recipe: Recipe) -> Iterator[Input]:
+def _start(recipe: Recipe[Any]) -> Iterator[Input]:
     if recipe.config.training.start_from is not None:
         path = recipe.folder / recipe.config.training.start_from
         with suppress(CheckpointError):

@@ -1,25 +1,17 @@
 """All settings of a run in one table, and where they come from: the built-in recipes, or a file of the user's own."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
-from transduce.config import Changes, Settings, convert, flatten, override, read_changes, read_toml, to_tree
-from transduce.corpora.splits import DataConfig
-from transduce.data.batching import BatchingConfig
+from transduce.config import Changes, convert, override, read_changes, read_toml, to_tree
 from transduce.errors import ConfigError
-from transduce.models.families import ModelConfig
-from transduce.ranges import Seed
-from transduce.search.beam import Beam
-from transduce.text.tokenizer import TokenizerConfig
-from transduce.training.checkpoint import CheckpointConfig
-from transduce.training.optimizer import OptimizerConfig
-from transduce.training.trainer import TrainingConfig
-from transduce.training.validation import ValidationConfig
+from transduce.task_table import find_task
+from transduce.tasks.settings import ExperimentConfig
 
 SETTINGS_FILE = "experiment.toml"  # of a run's folder
 PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
@@ -48,37 +40,15 @@ MAY_CHANGE = (
 """Settings, and tables of settings, that a run may change when it goes on: it stays the run that it was."""
 
 
-class ExperimentConfig(Settings, frozen=True):
-    """All settings of a run."""
-
-    data: DataConfig
-    """What is learned from."""
-    model: ModelConfig
-    """What learns."""
-    training: TrainingConfig
-    """How long and how."""
-    seed: Seed = 1
-    """Decides initial weights, order of data, and dropout."""
-    tokenizer: TokenizerConfig = TokenizerConfig()
-    """How text becomes tokens."""
-    batching: BatchingConfig = BatchingConfig()
-    """How large a batch is."""
-    optimizer: OptimizerConfig = OptimizerConfig()
-    """How weights move."""
-    checkpoint: CheckpointConfig = CheckpointConfig()
-    """What is kept, and when."""
-    validation: ValidationConfig = ValidationConfig()
-    """When the model is validated."""
-    search: Beam = Beam()
-    """How the test set is translated when training ends."""
+Config = TypeVar("Config", bound=ExperimentConfig)
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """An experiment's settings and where they come from."""
+class Recipe(Generic[Config]):
+    """An experiment's settings, of whichever task, and where they come from."""
 
     name: str
-    config: ExperimentConfig
+    config: Config
     folder: Path
     """Relative paths in the settings start here."""
     run: Path | None = None
@@ -102,7 +72,7 @@ def describe_recipe(name: str) -> str:
     return " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines()))
 
 
-def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe:
+def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
     """A built-in recipe, a TOML file, or the settings of a run's folder, with changes.
 
     A change takes the place of a setting that excludes it. Raises ConfigError for what is none of these.
@@ -121,7 +91,7 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe:
     )
 
 
-def find_recipe(recipe: Recipe | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe:
+def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe[Any]:
     """The recipe that is meant, with changes; of settings alone, relative paths start from the working folder."""
     if isinstance(recipe, str | Path):
         return load_recipe(recipe, overrides)
@@ -130,16 +100,28 @@ def find_recipe(recipe: Recipe | ExperimentConfig | str | Path, overrides: Chang
     return replace(recipe, config=change(to_tree(recipe.config), recipe.name, overrides)) if overrides else recipe
 
 
-def recipe_of(model: Path) -> Recipe | None:
+def recipe_of(model: Path) -> Recipe[Any] | None:
     """The settings of the run that a model stands in, or that the folder is; None where it stands in none."""
     run = next((folder for folder in (model, model.resolve().parent) if (folder / SETTINGS_FILE).is_file()), None)
     return None if run is None else load_recipe(run)
 
 
-def change(tree: dict[str, Any], origin: str, overrides: Changes) -> ExperimentConfig:
+def change(tree: dict[str, Any], origin: str, overrides: Changes) -> Any:
     """Settings from a tree of them with changes; `origin` begins every error."""
-    values = read_changes(overrides, ExperimentConfig)
-    return convert(override(_without_rivals(tree, values), values, ExperimentConfig), ExperimentConfig, origin)
+    type_ = config_type({**tree, **read_changes(overrides)})
+    values = read_changes(overrides, type_)
+    return convert(override(_without_rivals(tree, values), values, type_), type_, origin)
+
+
+def config_type(tree: Mapping[str, Any]) -> type[ExperimentConfig]:
+    """The type of the settings of the task that a tree of them names."""
+    return cast(type[ExperimentConfig], find_task(tree.get("task", "translation")).config)
+
+
+def read_settings(path: Path) -> ExperimentConfig:
+    """The settings of a file as they stand."""
+    tree = read_toml(path)
+    return convert(tree, config_type(tree), str(path))
 
 
 def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
@@ -153,7 +135,7 @@ def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, A
     }
 
 
-def record(recipe: Recipe, run: Path) -> ExperimentConfig:
+def record(recipe: Recipe[Config], run: Path) -> Config:
     """The settings with file names relative to the run's folder, where they stand as a recipe that repeats the run."""
 
     def moved(value: Any) -> Any:
@@ -164,21 +146,11 @@ def record(recipe: Recipe, run: Path) -> ExperimentConfig:
         return [moved(item) for item in value] if isinstance(value, list) else value
 
     tree = to_tree(recipe.config)
-    for table in ("data", "training", "tokenizer"):
+    for table in {"data", "training", "tokenizer"} & tree.keys():
         tree[table] = moved(tree[table])
-    for side in {"source", "target"} & tree["tokenizer"].keys():
+    for side in {"source", "target"} & tree.get("tokenizer", {}).keys():
         tree["tokenizer"][side] = moved(tree["tokenizer"][side])
-    return convert(tree, ExperimentConfig, recipe.name)
-
-
-def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:
-    """The settings that differ, and of each a line with both values."""
-    old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
-    return {
-        key: f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
-        for key in old | new
-        if old.get(key) != new.get(key)
-    }
+    return convert(tree, type(recipe.config), recipe.name)
 
 
 def may_change(key: str) -> bool:

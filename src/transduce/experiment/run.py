@@ -12,30 +12,25 @@ import torch
 
 from transduce.analysis.plots import plot_training_curves
 from transduce.bundle import ModelBundle, best_bundle
-from transduce.config import Changes, convert, read_toml, to_toml, to_tree
+from transduce.config import Changes, differences, to_toml
 from transduce.corpora.catalogue.download import announce
-from transduce.corpora.splits import DataConfig, Splits, open_splits
-from transduce.data.batching import TrainingData
 from transduce.errors import CheckpointError, ConfigError
-from transduce.evaluation.metrics import score_bleu
 from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.machine import measure_machine
-from transduce.experiment.preparation import Prepared, prepare
 from transduce.experiment.recipe import (
     SETTINGS_FILE,
-    ExperimentConfig,
     Recipe,
-    differences,
     find_recipe,
     may_change,
+    read_settings,
     record,
 )
-from transduce.experiment.validation import build_validator, metrics_of, probe_texts
 from transduce.files import locked, write_text
-from transduce.inference.translator import Translator
-from transduce.objectives.translation import Translation
+from transduce.task_table import find_task
+from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
@@ -52,13 +47,15 @@ class RunResult:
 
     run: Path
     model: Path
+    task: str
+    """What the model was trained for."""
     updates: int
     seconds: float
     """Over all resumes, validation counted."""
     validation: dict[str, float]
-    """Of the kept model: loss in nats per real target token, perplexity, and BLEU if it was asked for."""
+    """Of the kept model: loss in nats per real target token, perplexity, and the metrics that were asked for."""
     test: dict[str, Any] | None
-    """BLEU on the test set, its signature and the search, if the data have one."""
+    """Scores on the test set, if the data have one: of a translation model BLEU, its signature and the search."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce train --json` prints."""
@@ -73,7 +70,7 @@ class RunResult:
 
 
 def train(
-    recipe: Recipe | Files | ExperimentConfig | str | Path | Sequence[str | Path],
+    recipe: Recipe[Any] | Files | ExperimentConfig | str | Path | Sequence[str | Path],
     out: str | Path | None = None,
     *,
     resume: bool = False,
@@ -123,7 +120,7 @@ def train(
 
 def _choose(
     files: Files, run: Path, start: Start, device: torch.device, processes: Processes, tell: Callable[[str], None]
-) -> Recipe:
+) -> Recipe[Any]:
     """The settings for files, or those that a run on them which is gone on with was begun with."""
     if start == "new":
         _check_is_new(run)
@@ -135,7 +132,7 @@ def _choose(
 
 
 def _train(
-    recipe: Recipe,
+    recipe: Recipe[Any],
     run: Path,
     start: Start,
     processes: Processes,
@@ -144,17 +141,22 @@ def _train(
     device: torch.device,
 ) -> RunResult:
     config = recipe.config
-    metrics_of(config)  # a name that is none is told before anything is prepared
+    task: Task[ExperimentConfig] = find_task(config.task)
+    task.check(config)
     recorded = record(recipe, run)
     if processes.is_first:
         _check_folder(run, recorded, start, tell)
     checkpoint = processes.from_first(lambda: newest_checkpoint(run, tell) if start == "resume" else None)
     torch.manual_seed(config.seed)
-    splits = open_splits(config.data, recipe.folder, announce(tell))
-    inputs = find_inputs(recipe, splits) if processes.is_first else []
+    experiment = task.open(config, recipe.folder, announce(tell))
+    inputs = find_inputs(recipe, experiment) if processes.is_first else []
     if checkpoint is not None and processes.is_first:
         check_inputs(run, inputs, tell)
-    prepared = prepare(recipe, splits, checkpoint, processes, tell)
+
+    def teacher_forcing() -> float:
+        return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
+
+    prepared = experiment.prepare(checkpoint, processes, teacher_forcing, tell)
     if processes.is_first:
         if start == "overwrite":
             _remove(run)
@@ -163,7 +165,7 @@ def _train(
             record_inputs(run, inputs)
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
-    trainer = _build_trainer(run, config, splits, prepared, processes, device)
+    trainer = _build_trainer(run, config, experiment, prepared, processes, device)
     if checkpoint is not None:
         is_same = trainer.resume(checkpoint)
         tell(f"resuming after update {trainer.position.update:,}")
@@ -183,61 +185,53 @@ def _train(
     finally:
         for observer in trainer.observers:
             observer.close()
-    return processes.from_first(lambda: _finish(run, trainer, splits, config))
+    return processes.from_first(lambda: _finish(run, trainer, experiment))
 
 
 def _build_trainer(
-    run: Path, config: ExperimentConfig, splits: Splits, prepared: Prepared, processes: Processes, device: torch.device
+    run: Path,
+    config: ExperimentConfig,
+    experiment: Experiment,
+    prepared: Prepared,
+    processes: Processes,
+    device: torch.device,
 ) -> Trainer:
     bundle = prepared.bundle
     model = bundle.model.to(device)
-    probes = probe_texts(splits)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    facts = {"data": _describe_data(config.data), "parameters": parameters, "seed": config.seed}
+    facts = {"data": experiment.name, "parameters": parameters, "seed": config.seed}
 
     def write_bundle(folder: Path) -> None:
         position = trainer.position
         history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
         kept = replace(bundle, model=trainer.kept)
-        kept.with_history(**facts, **history, validation=position.scores).save(folder, probes)
+        kept.with_history(**facts, **history, validation=position.scores).save(folder, experiment.examples)
 
-    def teacher_forcing() -> float:
-        return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
-
-    weights = [entry.weight for entry in splits.train]
-    data = TrainingData(prepared.stores, weights, bundle.special, config.batching, config.seed)
-    of_a_process = [need // processes.count for need in data.largest(config.training.accumulate).needs]
-    validator = build_validator(config, splits, bundle, prepared.validation, of_a_process)
     trainer = Trainer(
         model,
-        Translation(config.training.label_smoothing, teacher_forcing),
-        data,
-        validator,
+        prepared.objective,
+        prepared.data,
+        prepared.validator,
         Checkpoints(run, config.checkpoint, write_bundle),
         [],
         config.training,
         config.optimizer,
         config.validation,
         processes,
-        validator.trials,
+        prepared.validator.trials,
     )
     return trainer
 
 
-def _finish(run: Path, trainer: Trainer, splits: Splits, config: ExperimentConfig) -> RunResult:
+def _finish(run: Path, trainer: Trainer, experiment: Experiment) -> RunResult:
     """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
-    test = _recorded_test(model, best)
-    if test is None and splits.test is not None and (pairs := list(splits.test)):
-        folds_case = (config.tokenizer.target or config.tokenizer).folds_case
-        translations = Translator(best).translate([pair.source for pair in pairs], config.search)
-        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
-        test = {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(config.search)}
+    test = _recorded_test(model, best) or experiment.test(best)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
-    best.with_history(**({"test": test} if test else {})).save(model, probe_texts(splits))
-    return RunResult(run, model, position.update, position.seconds, position.scores, test)
+    best.with_history(**({"test": test} if test else {})).save(model, experiment.examples)
+    return RunResult(run, model, best.config.task, position.update, position.seconds, position.scores, test)
 
 
 def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
@@ -297,7 +291,7 @@ def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Calla
         raise CheckpointError(f"{run} is not the folder of a run: it has no {SETTINGS_FILE}")
     if start == "overwrite":
         return
-    before = convert(read_toml(kept), ExperimentConfig, str(kept))
+    before = read_settings(kept)
     changes = differences(before, config)
     for key, change in changes.items():
         if not may_change(key):
@@ -318,13 +312,6 @@ def _remove(run: Path) -> None:
         shutil.rmtree(run / name, ignore_errors=True)
     for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, SETTINGS_FILE):
         (run / name).unlink(missing_ok=True)
-
-
-def _describe_data(config: DataConfig) -> str:
-    if config.dataset is not None:
-        return config.dataset
-    entries = [config.train] if isinstance(config.train, str) else config.train or []
-    return ", ".join(entry if isinstance(entry, str) else str(entry.files) for entry in entries)
 
 
 def _say_nothing(line: str) -> None:

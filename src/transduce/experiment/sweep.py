@@ -122,6 +122,8 @@ def sweep(
         [load_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]
         for settings in combinations
     ]
+    if (task := trainings[0][0].config.task) != "translation":
+        raise InputError(f"{recipe}: a sweep compares translations, but its task is {task}; train one by one")
     folder = Path(out) if out else Path("runs") / f"{trainings[0][0].name}-sweep"
     tests = [_test_set(row[0]) for row in trainings]
     if len({test.content() for test in tests}) > 1:
@@ -185,12 +187,12 @@ def _folder_name(settings: Mapping[str, str]) -> str:
     return ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
 
 
-def _test_set(recipe: Recipe) -> ParallelCorpus:
+def _test_set(recipe: Recipe[Any]) -> ParallelCorpus:
     splits = open_splits(recipe.config.data, recipe.folder)
     return splits.test or splits.validation
 
 
-def _translate(run: Path, sources: Sequence[str], recipe: Recipe, device: torch.device) -> list[str]:
+def _translate(run: Path, sources: Sequence[str], recipe: Recipe[Any], device: torch.device) -> list[str]:
     """Translations of the test set by the run's model, kept beside it until another model stands there."""
     file, model = run / OUTPUTS, find_bundle(run)
     key = f"{(model / 'probe.json').stat().st_mtime_ns} {len(sources)}"
@@ -205,7 +207,7 @@ def _translate(run: Path, sources: Sequence[str], recipe: Recipe, device: torch.
 
 
 def _count(
-    metric: Metric, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str], recipe: Recipe
+    metric: Metric, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str], recipe: Recipe[Any]
 ) -> SentenceCounts:
     tokenizer = recipe.config.tokenizer
     scoring = Scoring(lowercase=(tokenizer.target or tokenizer).folds_case)

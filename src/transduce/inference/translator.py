@@ -25,6 +25,7 @@ from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
+from transduce.task_table import check_task
 from transduce.text.tokenizer import Tokenizer
 
 LINES_AT_ONCE = 1000
@@ -87,6 +88,8 @@ class Translator:
     ) -> None:
         self.bundle = bundle
         self.tokens_at_once = tokens_at_once
+        for number, one in enumerate((bundle, *others), 1):
+            check_task(f"model {number}" if others else "the model", one.config.task, "translation")
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
         self.engine = engine_for(bundle, *others, shortlist=shortlist, compile=compile)
@@ -94,6 +97,24 @@ class Translator:
         limit = self.engine.source_limit
         self.longest_source = min(longest, limit - 1 if limit else longest)
         self._wishes = Wishes(bundle.tokenizers.target)
+
+    @staticmethod
+    def load(
+        path: str | Path,
+        *others: str | Path,
+        device: str = "auto",
+        precision: InferencePrecision = "float32",
+        shortlist: bool | str | Path = False,
+        compile: bool = False,
+    ) -> "Translator":
+        """A translator from the folder of a model, a run or an exported model, or an ensemble: see `transduce.load`."""
+        keep_free_memory()
+        device = device_for(precision, device)
+        models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
+        translator = Translator(*models, shortlist=find_shortlist(path, models[0], shortlist), compile=compile)
+        if compile:
+            translator.warm_up()
+        return translator
 
     def warm_up(self, search: Search | None = None) -> None:
         """Search two made-up sentences at great length, so that all is compiled that others will need in such a search.
@@ -230,36 +251,6 @@ class Translator:
             missed=[phrase for phrase in request.required if phrase not in honoured],
             not_avoided=self._wishes.found_in(text, request.banned),
         )
-
-
-def load(
-    path: str | Path,
-    *others: str | Path,
-    device: str = "auto",
-    precision: InferencePrecision = "float32",
-    shortlist: bool | str | Path = False,
-    compile: bool = False,
-) -> Translator:
-    """A translator from the folder of a model, a run or an exported model, or an ensemble from several.
-
-    The device `auto` is a GPU where there is one; int8 and exported models stay on the cpu unless another is named
-    (cpu, cuda, cuda:1 and so on, mps). With a shortlist (True: the one in the first model's folder; or a file), only
-    likely tokens are searched. To compile takes a minute or two, and then sentences that are translated one by one take
-    a third of the time, with a plain `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process
-    keeps more free memory from then on, see `keep_free_memory`.
-
-    Raises CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
-    exported one at another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a
-    shortlist that is not there or not the model's, ConfigError for a precision that the device lacks or where nothing
-    can be compiled.
-    """
-    keep_free_memory()
-    device = device_for(precision, device)
-    models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
-    translator = Translator(*models, shortlist=find_shortlist(path, models[0], shortlist), compile=compile)
-    if compile:
-        translator.warm_up()
-    return translator
 
 
 def find_shortlist(path: str | Path, model: Model, asked: bool | str | Path) -> Shortlist | None:

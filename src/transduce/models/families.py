@@ -2,12 +2,19 @@
 
 from torch import nn
 
+from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
 
-ModelConfig = TransformerConfig | RecurrentConfig
-"""The union of all families' settings, told apart by `kind`."""
+EncoderDecoderConfig = TransformerConfig | RecurrentConfig
+"""Families that read a source and write a target, told apart by `kind`."""
+
+LanguageModelConfig = CausalTransformerConfig
+"""Families that go on with a text."""
+
+ModelConfig = TransformerConfig | RecurrentConfig | CausalTransformerConfig
+"""The union of all families' settings."""
 
 
 def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> nn.Module:
@@ -17,3 +24,5 @@ def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: 
             return build_transformer(config, source_vocabulary, target_vocabulary)
         case RecurrentConfig():
             return build_recurrent(config, source_vocabulary, target_vocabulary)
+        case CausalTransformerConfig():
+            return build_causal_transformer(config, target_vocabulary)

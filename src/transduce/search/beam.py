@@ -13,7 +13,7 @@ from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.largest import largest_sums
-from transduce.search.limits import Limits
+from transduce.search.limits import Begin, Limits, begin_each
 from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
 from transduce.search.settings import SearchSettings
 
@@ -156,7 +156,7 @@ def beam_search(
     state: State,
     beam: Beam,
     limits: Limits,
-    begin: int,
+    begin: Begin,
     end: int,
     rules: Sequence[Rule] = (),
     take_step: TakeStep = take_step,
@@ -168,7 +168,7 @@ def beam_search(
 
     Args:
         state: a started state with one row a sentence.
-        begin: the token that every output starts from.
+        begin: the token that every output starts from, or one for each sentence.
         end: the token that ends one.
         rules: what may not come next, beside what the limits say.
         take_step: the function of this name, as it is or compiled.
@@ -183,7 +183,7 @@ def follow(
     state: State,
     beam: Beam,
     limits: Limits,
-    begin: int,
+    begin: Begin,
     end: int,
     rules: Sequence[Rule],
     choose: Choice,
@@ -196,7 +196,7 @@ def follow(
         sentences,
         counts=sentences.new_zeros(len(sentences), groups),
         scores=torch.zeros(len(sentences), 1, device=sentences.device),
-        tokens=sentences.new_full((len(sentences), 1, 1), begin),
+        tokens=begin_each(begin, sentences)[:, None],
         state=state,
     )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]

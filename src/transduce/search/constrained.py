@@ -14,7 +14,7 @@ from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam, Candidates, follow
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Limits
+from transduce.search.limits import Begin, Limits
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import LogProbabilities, Rule, SoFar
 
@@ -26,7 +26,7 @@ def constrained_search(
     state: State,
     beam: Beam,
     limits: Limits,
-    begin: int,
+    begin: Begin,
     end: int,
     rules: Sequence[Rule],
     required: Sequence[Sequence[Phrase]],

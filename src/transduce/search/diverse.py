@@ -13,7 +13,7 @@ from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, NonNegativeFloat
 from transduce.search.beam import Beam, Candidates, first_that_go_on, follow
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Limits
+from transduce.search.limits import Begin, Limits
 from transduce.search.rules import LogProbabilities, Rule, SoFar
 
 State = TypeVar("State", bound=DecoderState)
@@ -38,7 +38,7 @@ def diverse_search(
     state: State,
     beam: DiverseBeam,
     limits: Limits,
-    begin: int,
+    begin: Begin,
     end: int,
     rules: Sequence[Rule] = (),
 ) -> list[list[Hypothesis]]:

@@ -1,6 +1,6 @@
-"""How long each sentence's output may be."""
+"""Where each sentence's output begins and how long it may be."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -9,6 +9,14 @@ from torch import Tensor
 
 from transduce.search.settings import SearchSettings
 
+Begin = int | Int[Tensor, " sentences"]
+"""The token that outputs start from, or one for each sentence."""
+
+
+def begin_each(begin: Begin, sentences: Int[Tensor, " sentences"]) -> Int[Tensor, "sentences 1"]:
+    """The token that each sentence's outputs start from."""
+    return torch.as_tensor(begin, device=sentences.device).expand(len(sentences))[:, None]
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -16,6 +24,8 @@ class Limits:
 
     shortest: Int[Tensor, " sentences"]
     longest: Int[Tensor, " sentences"]
+    end_is_free: bool = False
+    """Whether an end that the longest length forces costs nothing, as of a text that could go on."""
 
     @cached_property
     def all_may_end(self) -> int:
@@ -29,7 +39,7 @@ class Limits:
 
     def make_room(self, lengths: Int[Tensor, " sentences"]) -> "Limits":
         """The same, but no sentence's longest output is shorter than the given length."""
-        return Limits(self.shortest, torch.maximum(self.longest, lengths))
+        return replace(self, longest=torch.maximum(self.longest, lengths))
 
 
 def limits_for(settings: SearchSettings, source_lengths: Int[Tensor, " sentences"], target_limit: int | None) -> Limits:

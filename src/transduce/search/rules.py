@@ -67,6 +67,8 @@ class KeepWithin:
             return
         must_end = (length >= self.limits.longest[so_far.sentences])[:, None]
         end = log_probabilities[..., self.end].clone()
+        if self.limits.end_is_free:
+            end.zero_()
         self._keep_going(log_probabilities, so_far)
         log_probabilities.masked_fill_(must_end[..., None], -torch.inf)
         log_probabilities[..., self.end] = torch.where(must_end, end, log_probabilities[..., self.end])

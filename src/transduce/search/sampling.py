@@ -12,7 +12,7 @@ from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Temperature
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Limits
+from transduce.search.limits import Begin, Limits, begin_each
 from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
 from transduce.search.settings import SearchSettings
 
@@ -48,7 +48,7 @@ def sample(
     state: State,
     sampling: Sampling,
     limits: Limits,
-    begin: int,
+    begin: Begin,
     end: int,
     generators: Sequence[torch.Generator],
     rules: Sequence[Rule] = (),
@@ -62,7 +62,7 @@ def sample(
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still written
     uniform = _uniform(generators, rows, limits).to(sentences.device)  # [sentences, rows, length]
     drawn: list[list[Hypothesis | None]] = [[None] * rows for _ in sentences]
-    tokens = sentences.new_full((len(sentences) * rows, 1), begin)  # [sentences * rows, length]
+    tokens = begin_each(begin, sentences).repeat_interleave(rows, 0)  # [sentences * rows, length]
     scores = torch.zeros(len(sentences), rows, device=sentences.device)
     is_open = torch.ones_like(scores, dtype=torch.bool)
     rule = KeepWithin(limits, end, rules)

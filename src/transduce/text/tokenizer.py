@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -109,6 +110,7 @@ class Tokenizer:
         self._size = 1 + max(backend.get_vocab().values())  # a file that is brought may leave out some ids
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
+        self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
         self._joins_words = isinstance(backend.model, models.WordLevel)
 
     def __len__(self) -> int:
@@ -132,17 +134,17 @@ class Tokenizer:
         """The tokens as they stand in the vocabulary."""
         return [self.backend.id_to_token(token) or "" for token in ids]
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """Normal text on one line: special tokens go, unknown ones read <unk>, line ends and control characters, which
-        bytes may spell, are spaces."""
-        kept = [i for i in ids if i not in self._specials]
+    def decode(self, ids: Iterable[int], on_one_line: bool = True) -> str:
+        """Normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one line,
+        line ends, tabs and control characters, which bytes may spell, are spaces."""
+        kept = self._with_whole_characters([i for i in ids if i not in self._specials])
         if self._joins_words:
             text = detokenize(self.pieces(kept))
         else:
             text = str(self.backend.decode(kept, skip_special_tokens=False))
         if self.unknown in kept:
             text = text.replace(self.pieces([self.unknown])[0], UNK)
-        return text if text.isprintable() else text.translate(ON_ONE_LINE)
+        return text.translate(ON_ONE_LINE) if on_one_line and not text.isprintable() else text
 
     def save(self, path: Path) -> None:
         """Write the tokenizer's JSON."""
@@ -163,6 +165,19 @@ class Tokenizer:
         """A hash that changes when the tokenizer does."""
         return hashlib.sha256(self.backend.to_str().encode()).hexdigest()
 
+    def _with_whole_characters(self, ids: list[int]) -> list[int]:
+        """The same ids, but bytes that are no UTF-8 replaced: the library would replace their valid neighbours too."""
+        if self._bytes is None or not self._byte_of.keys() & set(ids):
+            return ids
+        whole: list[int] = []
+        for is_byte, run in groupby(ids, key=self._byte_of.__contains__):
+            if is_byte:
+                text = bytes(self._byte_of[token] for token in run).decode(errors="replace")
+                whole += [self._bytes[byte] for byte in text.encode()]
+            else:
+                whole += run
+        return whole
+
     def _ids(self, encoding: Encoding, text: str) -> list[int]:
         ids: list[int] = encoding.ids
         if self._bytes is None or not (self.unknown in ids or self._specials.intersection(ids)):
@@ -180,11 +195,15 @@ class Tokenizer:
 
 
 def train_tokenizers(
-    config: TokenizerConfig, source: Iterable[str], target: Iterable[str], folder: Path = Path()
+    config: TokenizerConfig,
+    source: Iterable[str],
+    target: Iterable[str],
+    folder: Path = Path(),
+    keep_spaces: bool = False,
 ) -> Tokenizers:
     """Train on the training text of each side; tokenizer files are sought from the given folder."""
     if config.is_shared:
-        both = train_tokenizer(config, (text for side in (source, target) for text in side), folder)
+        both = train_tokenizer(config, (text for side in (source, target) for text in side), folder, keep_spaces)
         return Tokenizers(both, both)
     return Tokenizers(
         train_tokenizer(config.source or config, source, folder),
@@ -192,8 +211,13 @@ def train_tokenizers(
     )
 
 
-def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Path()) -> Tokenizer:
-    """Train a tokenizer of the kind asked for, or read the file that is named."""
+def train_tokenizer(
+    config: SideConfig, texts: Iterable[str], folder: Path = Path(), keep_spaces: bool = False
+) -> Tokenizer:
+    """Train a tokenizer of the kind asked for, or read the file that is named.
+
+    White space becomes one space wherever there is some inside a text, and none around it, unless all is to be kept.
+    """
     if config.file is not None:
         if config.size is not None:
             raise ConfigError(f"tokenizer.size: {config.file} has a size of its own; leave it out")
@@ -207,11 +231,11 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
         )
     match config.kind:
         case "bpe" | "wordpiece" | "unigram":
-            backend = _train_subwords(config, texts, size or 0)
+            backend = _train_subwords(config, texts, size or 0, keep_spaces)
         case "words":
             backend = Backend(models.WordLevel(unk_token=UNK))
             backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)
-            backend.normalizer = _normalizer(config)
+            backend.normalizer = _normalizer(config, keep_spaces)
             trainer = trainers.WordLevelTrainer(
                 vocab_size=size or 2**31,
                 min_frequency=config.min_frequency,
@@ -221,7 +245,7 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
             backend.train_from_iterator(texts, trainer)
             backend = _without_added_tokens(backend)
         case _:
-            backend = _characters(config, texts, size)
+            backend = _characters(config, texts, size, keep_spaces)
     found = backend.get_vocab_size()
     if found <= (len(SPECIALS) if config.kind == "words" else FIRST) and config.kind != "bytes":
         raise DataError(
@@ -236,14 +260,16 @@ def train_tokenizer(config: SideConfig, texts: Iterable[str], folder: Path = Pat
     return Tokenizer(backend)
 
 
-def _train_subwords(config: SideConfig, texts: Iterable[str], size: int) -> Backend:
+def _train_subwords(config: SideConfig, texts: Iterable[str], size: int, keep_spaces: bool) -> Backend:
     if config.kind == "bpe":
         backend = Backend(models.BPE(unk_token=UNK, byte_fallback=True))
     elif config.kind == "wordpiece":
         backend = Backend(models.WordPiece(unk_token=UNK, max_input_chars_per_word=100))
     else:
         backend = Backend(models.Unigram())
-    backend.normalizer = normalizers.Sequence([_normalizer(config), normalizers.Replace(SPACE, SPACE_IN_TEXT)])
+    backend.normalizer = normalizers.Sequence(
+        [_normalizer(config, keep_spaces), normalizers.Replace(SPACE, SPACE_IN_TEXT)]
+    )
     # A mark for each space makes decoding exact; punctuation never joins a word.
     backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(SPACE), pre_tokenizers.Punctuation()])
     without_prefix = [decoders.Replace(Regex("^##"), "")] if config.kind == "wordpiece" else []
@@ -292,9 +318,9 @@ def _without_added_tokens(backend: Backend) -> Backend:
     return Backend.from_str(json.dumps(tree))
 
 
-def _characters(config: SideConfig, texts: Iterable[str], size: int | None) -> Backend:
+def _characters(config: SideConfig, texts: Iterable[str], size: int | None, keep_spaces: bool) -> Backend:
     """Characters, or bytes alone: BPE without merges."""
-    normalizer = _normalizer(config)
+    normalizer = _normalizer(config, keep_spaces)
     vocabulary = [*SPECIALS, *BYTES]
     if config.kind == "characters":
         counts: Counter[str] = Counter()
@@ -313,9 +339,10 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
     return sorted(counts, key=lambda character: (-counts[character], character))
 
 
-def _normalizer(config: SideConfig) -> normalizers.Normalizer:
-    """Any white space or control character is one space, so that tabs and line marks never enter a vocabulary."""
-    steps = [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
+def _normalizer(config: SideConfig, keep_spaces: bool) -> normalizers.Normalizer:
+    """Any white space or control character is one space, so that tabs and line marks never enter a vocabulary, unless
+    they are to be kept."""
+    steps = [] if keep_spaces else [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
     if config.normalize == "letters":
         without_accents = [normalizers.NFD(), normalizers.StripAccents(), normalizers.NFC()]
         steps = [*without_accents, normalizers.Replace(Regex(r"[^\p{L}.!?]+"), " "), *steps]

@@ -41,6 +41,10 @@ class TrainingData(Protocol):
         """Source and target tokens of some pairs as one batch, padding counted."""
         ...
 
+    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
+        """What to say of some pairs whose batch is beyond the memory, and what to do then."""
+        ...
+
     def batch(self, pairs: NDArray[np.int64]) -> Batch:
         """The padded ids of some pairs."""
         ...

@@ -17,7 +17,6 @@ from transduce.training.precision import WorkingCopy
 
 Pairs = NDArray[np.int64]
 ROUNDS = 3  # parts and gradients leave free memory in pieces, in which a part needs up to a tenth more than at first
-SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,10 @@ class Rehearsal:
         """
         device = next(self.working.masters.parameters()).device
         largest = data.largest(accumulate)
-        batches = [data.batch(part).to(device) for part in self._shares(largest.parts, data.padded_tokens)]
-        update = [self._part(batch, largest.has_several) for batch in batches]
+        shares = self._shares(largest.parts, data.padded_tokens)
+        update = [
+            self._part(data.batch(share).to(device), data.too_large(share), largest.has_several) for share in shares
+        ]
         if self.processes.count > 1:
             update.append(self._exchange())
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
@@ -103,19 +104,14 @@ class Rehearsal:
                 for group, rate in zip(optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate
 
-    def _part(self, batch: Batch, has_several: bool) -> Trial:
+    def _part(self, batch: Batch, too_large: tuple[str, str], has_several: bool) -> Trial:
         def take() -> None:
             if not has_several:  # there are no gradients yet when one is worked through
                 self._forget_gradients()
             self.objective(self.working.model.train(), batch, None).total.backward()
             self.working.collect_gradients()
 
-        (rows, source), target = batch.source.shape, batch.target_in.shape[1]
-        if rows == 1:
-            what = f"a pair of {source:,} source and {target:,} target tokens"
-            return Trial(what, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer", take)
-        what = f"the largest part of a batch, {rows:,} pairs of {rows * (source + target):,} tokens with padding,"
-        return Trial(what, SMALLER_PARTS, take)
+        return Trial(*too_large, take)
 
     def _exchange(self) -> Trial:
         return Trial(

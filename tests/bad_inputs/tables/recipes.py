@@ -13,7 +13,7 @@ def _recipe(name: str, more: str, words: str | tuple[str, ...], **options: objec
 
 
 ROWS = [
-    row("an empty recipe", TRAIN, 2, ("tiny.toml", "'data' is missing"), empty("tiny.toml")),
+    row("an empty recipe", TRAIN, 2, ("tiny.toml", "is missing"), empty("tiny.toml")),
     row("a folder as a recipe", TRAIN, 2, "tiny.toml", folder("tiny.toml")),
     row("a recipe that is a link to itself", TRAIN, 2, "tiny.toml", link("tiny.toml", "tiny.toml")),
     row("garbage as a recipe", TRAIN, 2, ("tiny.toml", "UTF-8"), garbage("tiny.toml")),
@@ -174,7 +174,7 @@ ROWS = [
         "bidirectional = false",
     ),
     row("a bound that nothing draws from", "train rnn.toml --out new -q model.uniform_bound=0.1", 2, "uniform_bound"),
-    row("best by a score of no meaning", f"{TRAIN} validation.best_by=ter", 2, "'ter' is not one of"),
+    row("best by a score of no meaning", f"{TRAIN} validation.best_by=beauty", 2, "no metric 'beauty'"),
     row("a precision of no meaning", f"{TRAIN} training.precision=float16", 2, "'float16' is not one of"),
     row("a normalisation of no meaning", f"{TRAIN} tokenizer.normalize=nfc", 2, "'nfc' is not one of"),
     row("a beam smaller than its outputs", f"{TRAIN} search.n_best=3", 2, "from 1 to the beam's size, 1"),

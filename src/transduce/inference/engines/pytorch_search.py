@@ -21,7 +21,7 @@ from transduce.search.choices import Search, can_require
 from transduce.search.constrained import constrained_search
 from transduce.search.diverse import DiverseBeam, diverse_search
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import limits_for
+from transduce.search.limits import Begin, Limits, limits_for
 from transduce.search.rules import Ban, BeginWith, Forbid, NoRepeat, Rule
 from transduce.search.sampling import Sampling, sample
 from transduce.shapes import Mask, Tokens
@@ -73,7 +73,6 @@ def _search(
     search: Search,
 ) -> list[list[Hypothesis]]:
     """What the search finds; pieces and outputs are in the vocabulary's numbers."""
-    begin, end = vocabulary.begin, vocabulary.end
     limits = limits_for(search, is_real.sum(1), model.target_limit)
     if any(piece.prefix for piece in pieces):
         lengths = torch.tensor([len(piece.prefix) + 1 for piece in pieces], device=source.device)
@@ -83,8 +82,21 @@ def _search(
                 "model can write; shorten it"
             )
         limits = limits.make_room(lengths)
-    rules = _rules(pieces, vocabulary, search)
     state = model.start(model.encode(source, is_real))
+    return search_from(model, state, limits, vocabulary.begin, pieces, vocabulary, search)
+
+
+def search_from(
+    model: EncoderDecoder[DecoderState],
+    state: DecoderState,
+    limits: Limits,
+    begin: Begin,
+    pieces: Sequence[Piece],
+    vocabulary: Vocabulary,
+    search: Search,
+) -> list[list[Hypothesis]]:
+    """What the search finds from a started state on."""
+    rules, end = rules_for(pieces, vocabulary, search), vocabulary.end
     if isinstance(search, Sampling):
         generators = [search.generator(piece.source) for piece in pieces]
         return sample(model.decoder, state, search, limits, begin, end, generators, rules)
@@ -100,7 +112,8 @@ def _search(
     return beam_search(model.decoder, state, search, limits, begin, end, rules, step)
 
 
-def _rules(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:
+def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:
+    """What may not come next, by what the search and the pieces ask for."""
     unknown = [] if search.allow_unknown else [vocabulary.unknown]
     rules: list[Rule] = [Forbid([vocabulary.pad, vocabulary.begin, *unknown])]
     if search.no_repeat_ngram:

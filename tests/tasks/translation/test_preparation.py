@@ -9,15 +9,15 @@ import torch
 from transduce.corpora.splits import open_splits
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import load_recipe
-from transduce.experiment.preparation import Prepared, prepare
+from transduce.tasks.translation.preparation import Numbers, prepare
 from transduce.training.distributed import Processes
 
 
-def prepared(recipe_file: Path, *changes: str, checkpoint: Path | None = None) -> tuple[Prepared, list[str]]:
+def prepared(recipe_file: Path, *changes: str, checkpoint: Path | None = None) -> tuple[Numbers, list[str]]:
     recipe = load_recipe(str(recipe_file), changes)
     lines: list[str] = []
     splits = open_splits(recipe.config.data, recipe.folder)
-    return prepare(recipe, splits, checkpoint, Processes(), lines.append), lines
+    return prepare(recipe.config, recipe.folder, splits, checkpoint, Processes(), lines.append), lines
 
 
 def test_tokenizers_stores_and_model_fit_each_other(recipe_file: Path) -> None:

@@ -1,4 +1,4 @@
-"""From text to numbers and a model before its first update."""
+"""From sentence pairs to numbers and a model before its first update."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from pathlib import Path
 
 from torch import nn
 
-from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokenizers
+from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import check_not_empty
 from transduce.corpora.overlap import find_overlaps
 from transduce.corpora.splits import Splits
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import CheckpointError, ConfigError, DataError
-from transduce.experiment.recipe import Recipe, differences
+from transduce.errors import DataError
 from transduce.models.families import build_model
-from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers, train_tokenizers
-from transduce.training.checkpoint import BUNDLE
+from transduce.tasks.origin import find_origin
+from transduce.tasks.translation.settings import TranslationConfig
+from transduce.text.tokenizer import Tokenizers, train_tokenizers
 from transduce.training.distributed import Processes
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Numbers:
     """A model before its first update, and its data as numbers."""
 
     bundle: ModelBundle
@@ -30,32 +30,25 @@ class Prepared:
 
 
 def prepare(
-    recipe: Recipe, splits: Splits, checkpoint: Path | None, processes: Processes, tell: Callable[[str], None]
-) -> Prepared:
+    config: TranslationConfig,
+    folder: Path,
+    splits: Splits,
+    checkpoint: Path | None,
+    processes: Processes,
+    tell: Callable[[str], None],
+) -> Numbers:
     """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
-    config = recipe.config
     if checkpoint is None and processes.is_first:
         named = [splits.test] if splits.test and config.data.test else []  # a part that was drawn may be empty
         for corpus in [*(entry.corpus for entry in splits.train), *named]:
             check_not_empty(corpus)
-    start = None
-    if config.training.start_from is not None and checkpoint is None:
-        try:
-            start = ModelBundle.load(recipe.folder / config.training.start_from)
-        except CheckpointError as error:
-            raise CheckpointError(f"training.start_from: {error}") from None
-        if start.config.model != config.model:
-            first = next(iter(differences(start.config.model, config.model, "model.").values()))
-            raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
-    if start is not None:
-        tokenizers, tokenizer_config = start.tokenizers, start.config.tokenizer
-    elif checkpoint is not None:
-        tokenizer_config = read_config(checkpoint / BUNDLE).tokenizer
-        tokenizers = read_tokenizers(checkpoint / BUNDLE, tokenizer_config)
-    else:
-        tokenizer_config = config.tokenizer
-        tokenizers = processes.from_first(lambda: _make_tokenizers(recipe, splits))
-    tell(_describe_vocabulary(tokenizer_config, tokenizers))
+
+    def make_tokenizers() -> Tokenizers:
+        return train_tokenizers(config.tokenizer, _side(splits, "source"), _side(splits, "target"), folder)
+
+    origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers)
+    tokenizers = origin.tokenizers
+    tell(origin.describe_vocabulary())
     cache = cache_folder()
     with processes.first_goes_ahead():
         stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
@@ -69,42 +62,24 @@ def prepare(
     tell(f"validation data: {len(validation):,} pairs from {splits.validation.name}")
     if checkpoint is None and processes.is_first:
         _tell_overlaps(splits, tell)
-    if start is not None:
-        model = start.model
-    else:
-        model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
+    model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
     for entry, store in zip(splits.train, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model)
     _check_lengths(splits.validation.name, validation, model)
-    bundle = ModelBundle(
-        BundleConfig(
-            format=1,
-            source=config.data.source,
-            target=config.data.target,
-            model=config.model,
-            tokenizer=tokenizer_config,
-            longest_source=max(int(store.source.lengths.max()) for store in stores),
-        ),
-        model,
-        tokenizers,
+    bundle = BundleConfig(
+        format=FORMAT,
+        task=config.task,
+        source=config.data.source,
+        target=config.data.target,
+        model=config.model,
+        tokenizer=origin.config,
+        longest_source=max(int(store.source.lengths.max()) for store in stores),
     )
-    return Prepared(bundle, stores, validation)
+    return Numbers(ModelBundle(bundle, model, tokenizers), stores, validation)
 
 
-def _make_tokenizers(recipe: Recipe, splits: Splits) -> Tokenizers:
-    def side(name: str) -> Iterator[str]:
-        return (getattr(pair, name) for entry in splits.train for pair in entry.corpus)
-
-    return train_tokenizers(recipe.config.tokenizer, side("source"), side("target"), recipe.folder)
-
-
-def _describe_vocabulary(config: TokenizerConfig, tokenizers: Tokenizers) -> str:
-    """One line, with what a default size has become where the text does not yield that many subwords."""
-    line = f"vocabulary: {len(tokenizers.source):,} source and {len(tokenizers.target):,} target tokens"
-    sides = ((config.source or config, tokenizers.source), (config.target or config, tokenizers.target))
-    if any(side.is_smaller_than_default(len(tokenizer)) for side, tokenizer in sides):
-        line += f", all that the training text yields of the {DEFAULT_SUBWORDS:,} that are the default"
-    return line
+def _side(splits: Splits, name: str) -> Iterator[str]:
+    return (getattr(pair, name) for entry in splits.train for pair in entry.corpus)
 
 
 def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:

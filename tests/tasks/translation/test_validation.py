@@ -12,8 +12,9 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data.batching import BatchingConfig
 from transduce.data.parts import needs, within
 from transduce.data.store import Side, TokenStore
-from transduce.experiment.validation import UNKNOWN_NEEDS, Validator
+from transduce.evaluation.metrics import find_metric
 from transduce.inference.engines.engine import PyTorchEngine
+from transduce.tasks.translation.validation import UNKNOWN_NEEDS, Validator
 
 SENTENCES = ["The dog sleeps.", "A cat.", "The old man buys a red car.", "The old woman sees a cat and a dog."]
 PAIRS = [SentencePair(text, text) for text in SENTENCES for _ in range(5)]
@@ -30,7 +31,7 @@ def validator(bundle: ModelBundle, lengths: list[tuple[int, int]], most: tuple[i
     store = TokenStore(*(Side(np.full(side[-1], 5, np.uint16), side) for side in offsets), {})
     corpus = ParallelCorpus.of_pairs("few", PAIRS)
     fits = UNKNOWN_NEEDS if most is None else within(most)
-    return Validator(bundle, store, corpus, fits, 20, wants_bleu=True, wants_exact_match=False, folds_case=False)
+    return Validator(bundle, store, corpus, fits, 20, {"bleu": find_metric("bleu")}, "loss", [], folds_case=False)
 
 
 @settings(max_examples=30)

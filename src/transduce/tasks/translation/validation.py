@@ -1,6 +1,7 @@
 """What a run's validation measures, and which of its sentences a bundle is probed with."""
 
 import heapq
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,18 +15,18 @@ from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.splits import Splits
 from transduce.data.batch import Batch, make_batch
-from transduce.data.batching import BatchingConfig, Plan, largest_of
+from transduce.data.batching import SMALLER_PARTS, BatchingConfig, Plan, largest_of
 from transduce.data.parts import Fits, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
 from transduce.errors import ConfigError, InputError
 from transduce.evaluation.evaluate import measure_loss
 from transduce.evaluation.metrics import Metric, Scoring, Texts, find_metric
-from transduce.experiment.recipe import ExperimentConfig
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
-from transduce.training.rehearsal import SMALLER_PARTS, Trial
+from transduce.tasks.translation.settings import TranslationConfig
+from transduce.training.rehearsal import Trial
 from transduce.training.validation import Sample, Validation
 
 GREEDY = Beam(size=1)
@@ -34,7 +35,7 @@ UNKNOWN_NEEDS = BatchingConfig().fits  # where it is not known what training nee
 
 
 def build_validator(
-    config: ExperimentConfig,
+    config: TranslationConfig,
     splits: Splits,
     bundle: ModelBundle,
     store: TokenStore,
@@ -54,7 +55,7 @@ def build_validator(
     )
 
 
-def metrics_of(config: ExperimentConfig) -> dict[str, Metric]:
+def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
     """The metrics that validation reports beside the loss; raises ConfigError for one that there is not."""
     asked = config.validation
     wanted = [*(("metrics", name) for name in asked.metrics), ("best_by", asked.best_by)]
@@ -92,6 +93,8 @@ class Validator:
     def __call__(self, model: nn.Module) -> Validation:
         """See Validate."""
         scores = measure_loss(model, map(self._batch, self._plan))
+        if not math.isfinite(scores["loss"]):  # nothing can be translated, and the run will end
+            return Validation(scores, scores["loss"])
         translator = self._translator(model)
         if self.metrics:
             sources, references = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)

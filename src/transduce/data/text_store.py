@@ -1,0 +1,84 @@
+"""Running text as one row of token ids on disk, mapped into memory: built once and found again by its contents."""
+
+import hashlib
+import itertools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.corpora.corpus import TextCorpus
+from transduce.data.store import MOST_UNKNOWN
+from transduce.errors import DataError
+from transduce.files import new_folder, sha256
+from transduce.text.tokenizer import Tokenizer
+
+FORMAT = 1
+LINES_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class TextStore:
+    """The ids of all lines, each ended by the end token."""
+
+    ids: NDArray[np.integer]
+    words: int
+    """Running words between spaces, and the ends of lines."""
+    characters: int
+    """Of Unicode, the ends of lines among them."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def open_text_store(corpus: TextCorpus, tokenizer: Tokenizer, cache: Path) -> TextStore:
+    """The store of a text, built if the cache has none of these contents and tokenizer.
+
+    Raises DataError for a text of fewer than two tokens, or one whose tokens are mostly unknown.
+    """
+    made_from = ["text", FORMAT, corpus.content(), tokenizer.content]
+    folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
+    return _read(folder) or _build(corpus, tokenizer, folder)
+
+
+def _read(folder: Path) -> TextStore | None:
+    """The store in a folder; None where there is none, or where its files are not what was written."""
+    try:
+        facts = json.loads((folder / "store.json").read_text())
+        if facts["sha256"] != sha256(folder / "text.ids"):
+            return None
+        ids = np.memmap(folder / "text.ids", dtype=facts["dtype"], mode="r")
+        return TextStore(ids, int(facts["words"]), int(facts["characters"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
+    dtype = np.dtype(np.uint16 if len(tokenizer) <= 2**16 else np.uint32)
+    tokens = unknown = words = characters = 0
+    with new_folder(folder) as new:
+        with (new / "text.ids").open("wb") as file:
+            lines = iter(corpus)
+            while chunk := list(itertools.islice(lines, LINES_AT_ONCE)):
+                encoded = tokenizer.encode_batch(chunk)
+                ids = [token for line in encoded for token in (*line, tokenizer.eos)]
+                file.write(np.array(ids, dtype).tobytes())
+                tokens += len(ids)
+                unknown += ids.count(tokenizer.unknown)
+                words += sum(len(line.split()) + 1 for line in chunk)
+                characters += sum(len(line) + 1 for line in chunk)
+        if tokens < 2:
+            raise DataError(f"{corpus.name}: there is no text")
+        if unknown > MOST_UNKNOWN * tokens:
+            raise DataError(
+                f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; is it the "
+                "tokenizer of that text?"
+            )
+        facts = {"dtype": dtype.name, "words": words, "characters": characters, "sha256": sha256(new / "text.ids")}
+        (new / "store.json").write_text(json.dumps(facts))
+    store = _read(folder)
+    if store is None:
+        raise DataError(f"{folder}: damaged as soon as it was written; is the disk sound?")
+    return store

@@ -1,0 +1,38 @@
+"""The tool that a model is for, from its folder."""
+
+from pathlib import Path
+
+from transduce.bundle import find_bundle, read_config
+from transduce.errors import InputError
+from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.generator import Generator
+from transduce.inference.translator import Translator
+
+
+def load(
+    path: str | Path,
+    *others: str | Path,
+    device: str = "auto",
+    precision: InferencePrecision = "float32",
+    shortlist: bool | str | Path = False,
+    compile: bool = False,
+) -> Translator | Generator:
+    """What runs the model in a folder: a Translator, or a Generator for a language model; of several an ensemble.
+
+    The folder is that of a model, of a run, or of an exported model. `Translator.load` and `Generator.load` do the same
+    where it is known which one it is. The device `auto` is a GPU where there is one; int8 and exported models stay on
+    the cpu unless another is named (cpu, cuda, cuda:1 and so on, mps). With a shortlist (True: the one in the first
+    model's folder; or a file), only likely tokens are searched. To compile takes a minute or two, and then sentences
+    that are translated one by one take a third of the time, with a plain `Beam()`; for another search see
+    `Translator.warm_up`. On Linux the whole process keeps more free memory from then on, see `keep_free_memory`.
+
+    Raises CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
+    exported one at another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a
+    shortlist that is not there or not the model's, ConfigError for a precision that the device lacks or where nothing
+    can be compiled.
+    """
+    if read_config(find_bundle(Path(path))).task == "language":
+        if shortlist or compile:
+            raise InputError("shortlist and compile are for translation models; leave them out")
+        return Generator.load(path, *others, device=device, precision=precision)
+    return Translator.load(path, *others, device=device, precision=precision, shortlist=shortlist, compile=compile)

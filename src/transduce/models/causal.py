@@ -1,0 +1,114 @@
+"""The decoder half of a Transformer alone: a model of running text (Radford et al. 2018)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, cast
+
+from torch import nn
+
+from transduce.models.interface import Memory
+from transduce.models.projecting import ProjectingDecoder
+from transduce.models.stack import (
+    Embedding,
+    SelfAttentionLayer,
+    StackConfig,
+    build_embedding,
+    build_final_norm,
+    build_self_attention_layer,
+    build_token_table,
+    initialization_of,
+)
+from transduce.nn.initialization import InitializationKind
+from transduce.nn.layers import Activation
+from transduce.nn.masks import padding_mask
+from transduce.nn.self_attention import Span
+from transduce.nn.state import AttentionState
+from transduce.ranges import Layers
+from transduce.shapes import Hidden, Mask, Tokens
+
+
+class CausalTransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="causal-transformer"):
+    """Sizes and choices of a decoder-only Transformer, normalised before sublayers unless told otherwise."""
+
+    layers: Layers = 6
+    """Layers of the decoder."""
+    activation: Activation = "gelu"
+    """In feed-forward networks: relu, gelu, or gated (GEGLU, with a third matrix)."""
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "rotary"
+    """How the order of tokens is told."""
+    scale_embeddings: bool = False
+    """Multiply embeddings by sqrt(dim)."""
+    tie: bool = True
+    """Share one matrix between embeddings and the output layer."""
+    initialization: InitializationKind = "small"
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's (small)."""
+
+    @property
+    def depth(self) -> int:
+        """Layers of the one stack."""
+        return self.layers
+
+
+def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -> "CausalTransformer":
+    """A decoder-only Transformer with fresh weights from torch's global generator, for so many tokens."""
+    table = build_token_table(config, vocabulary)
+    output = nn.Linear(config.dim, vocabulary, bias=False)
+    if config.tie:
+        output.weight = table.weight
+    else:
+        initialization_of(config).matrix(output.weight)
+    layers = [build_self_attention_layer(config) for _ in range(config.layers)]
+    decoder = CausalDecoder(build_embedding(config, table), layers, build_final_norm(config), output)
+    return CausalTransformer(decoder)
+
+
+class CausalTransformer(nn.Module):
+    """A decoder without a source; see models/interface.py for what it promises. Of a source it reads nothing."""
+
+    source_limit: int | None = None
+
+    def __init__(self, decoder: "CausalDecoder") -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    @property
+    def target_limit(self) -> int | None:
+        """The rows of a learned table of positions, else None."""
+        return self.decoder.embedding.positions.limit
+
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """Nothing, once for each row."""
+        dim = self.decoder.output.in_features
+        weight = self.decoder.embedding.table.weight
+        return Memory(weight.new_empty(len(source), 0, dim), is_real.new_empty(len(source), 0))
+
+    def start(self, memory: Memory) -> AttentionState:
+        """A state that has read nothing."""
+        cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.decoder.layers)
+        return AttentionState((), padding_mask(memory.is_real), cache, position=0)
+
+
+class CausalDecoder(ProjectingDecoder[AttentionState]):
+    """Layers of attention to the text so far, and the output layer."""
+
+    def __init__(
+        self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module, output: nn.Linear
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
+        self.norm = norm
+        self.output = output
+
+    def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
+        """See ProjectingDecoder."""
+        span = Span(state.position, tokens.shape[1])
+        embedded = self.embedding(tokens, span.start)
+        may_attend, past = state.extend(span.time)
+        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
+        caches = []
+        for layer, cache in zip(self.layers, state.cache, strict=True):
+            hidden, cache = layer(hidden, span, may_attend, cache)
+            caches.append(cache)
+        after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)
+        return self.norm(hidden).view_as(embedded), after

@@ -1,0 +1,190 @@
+"""What every Transformer is built of: the settings that its stacks share, embeddings, and a layer of self-attention."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from torch import nn
+
+from transduce.config import Settings
+from transduce.nn.attention import MultiHeadAttention
+from transduce.nn.cache import Cache
+from transduce.nn.initialization import Initialization, InitializationKind
+from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
+from transduce.nn.masks import AttentionMask
+from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
+from transduce.nn.self_attention import SelfAttention, Span
+from transduce.ranges import ShareBelowOne, Width
+from transduce.shapes import Hidden, Tokens
+
+
+class StackConfig(Settings, frozen=True):
+    """What stacks of attention layers share; the defaults are the paper's base model, normalised before sublayers."""
+
+    dim: Width = 512
+    """Width of embeddings and layers."""
+    heads: Width = 8
+    """Attention heads."""
+    key_dim: Width | None = None
+    """Size of queries and keys in each head; dim / heads unless given."""
+    value_dim: Width | None = None
+    """Size of values in each head; dim / heads unless given."""
+    inner_dim: Width = 2048
+    """Width between the two layers of a feed-forward network."""
+    activation: Activation = "relu"
+    """In feed-forward networks: relu, gelu, or gated (GEGLU, with a third matrix)."""
+    norm: NormPlace = "before"
+    """Layer normalisation before each sublayer (and at the end of both stacks), or after each residual sum."""
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    """How the order of tokens is told."""
+    max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
+    """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by sqrt(dim)."""
+    dropout: ShareBelowOne = 0.1
+    """Share dropped, 0 to 1, wherever the next four do not say otherwise."""
+    embedding_dropout: ShareBelowOne | None = None
+    """Share of the embedded input dropped."""
+    attention_dropout: ShareBelowOne | None = None
+    """Share of the attention weights dropped."""
+    activation_dropout: ShareBelowOne | None = None
+    """Share of a feed-forward network's inner layer dropped."""
+    residual_dropout: ShareBelowOne | None = None
+    """Share of each sublayer's output dropped."""
+    initialization: InitializationKind = "scaled"
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's (small)."""
+
+    def _check_together(self) -> None:
+        if self.dim % self.heads and (self.key_dim is None or self.value_dim is None):
+            raise ValueError(f"dim {self.dim} is not a multiple of heads {self.heads}: set key_dim and value_dim")
+        if self.positions == "rotary" and self.size_of_key % 2:
+            raise ValueError(f"rotary positions need an even key_dim, not {self.size_of_key}")
+
+    @property
+    def size_of_key(self) -> int:
+        """Size of queries and keys in each head."""
+        return self.key_dim or self.dim // self.heads
+
+    @property
+    def size_of_value(self) -> int:
+        """Size of values in each head."""
+        return self.value_dim or self.dim // self.heads
+
+    @property
+    def depth(self) -> int:
+        """Layers of all stacks together."""
+        raise NotImplementedError
+
+
+class SelfAttentionLayer(nn.Module):
+    """Self-attention, then a feed-forward network."""
+
+    def __init__(self, attention: SelfAttention, feed_forward: FeedForward, residuals: list[Residual]) -> None:
+        super().__init__()
+        self.attention = attention
+        self.feed_forward = feed_forward
+        self.around_attention, self.around_feed_forward = residuals
+
+    def forward(
+        self, hidden: Hidden, span: Span, may_attend: AttentionMask | None, cache: Cache
+    ) -> tuple[Hidden, Cache]:
+        """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
+
+        def attend(x: Hidden) -> Hidden:
+            nonlocal cache
+            x, cache = self.attention(x, span, may_attend, cache)
+            return x
+
+        hidden = self.around_attention(hidden, attend)
+        return self.around_feed_forward(hidden, self.feed_forward), cache
+
+    def read_whole(self, hidden: Hidden, may_attend: AttentionMask | None) -> Hidden:
+        """[rows, time, dim] of whole sequences to the same shape."""
+        return self(hidden, Span(0, hidden.shape[1]), may_attend, self.attention.empty_cache(hidden))[0]
+
+
+class Embedding(nn.Module):
+    """Vectors of tokens, scaled, told their positions, and dropped in part."""
+
+    def __init__(self, table: nn.Embedding, scale: float, positions: Positions, dropout: Dropout) -> None:
+        super().__init__()
+        self.table = table
+        self.scale = scale
+        self.positions = positions
+        self.dropout = dropout
+
+    def forward(self, tokens: Tokens, start: int) -> Hidden:
+        """[rows, time, dim] of tokens that stand at positions start, start + 1, ..."""
+        embedded = self.table(tokens)
+        if self.scale != 1:
+            embedded = embedded * self.scale  # keeps embeddings as large as positions (section 3.4)
+        return self.dropout(self.positions(embedded, start))
+
+
+def initialization_of(config: StackConfig) -> Initialization:
+    """How weights begin in stacks of these settings."""
+    return Initialization(config.initialization, config.depth)
+
+
+def _rate(special: float | None, config: StackConfig) -> float:
+    return config.dropout if special is None else special
+
+
+def build_token_table(config: StackConfig, vocabulary: int) -> nn.Embedding:
+    """A vector for each token of a vocabulary."""
+    table = nn.Embedding(vocabulary, config.dim)
+    initialization_of(config).embedding(table.weight)
+    return table
+
+
+def build_embedding(config: StackConfig, table: nn.Embedding) -> Embedding:
+    """Vectors of tokens, told their positions as the settings say."""
+    positions: Positions
+    match config.positions:
+        case "sinusoidal":
+            positions = SinusoidalPositions(config.dim)
+        case "learned":
+            positions = LearnedPositions(config.max_positions, config.dim, initialization_of(config))
+        case "rotary" | "none":
+            positions = NoPositions()
+    scale = config.dim**0.5 if config.scale_embeddings else 1.0
+    return Embedding(table, scale, positions, Dropout(_rate(config.embedding_dropout, config)))
+
+
+def build_attention(config: StackConfig) -> MultiHeadAttention:
+    """Attention of as many heads as the settings say."""
+    return MultiHeadAttention(
+        config.dim,
+        config.heads,
+        config.size_of_key,
+        config.size_of_value,
+        _rate(config.attention_dropout, config),
+        initialization_of(config),
+    )
+
+
+def build_self_attention(config: StackConfig) -> SelfAttention:
+    """Attention of a sequence to itself, which rotary positions turn."""
+    rotary = Rotary(config.size_of_key) if config.positions == "rotary" else None
+    return SelfAttention(build_attention(config), rotary)
+
+
+def build_feed_forward(config: StackConfig) -> FeedForward:
+    """The feed-forward network of a layer."""
+    dropout = _rate(config.activation_dropout, config)
+    return FeedForward(config.dim, config.inner_dim, config.activation, dropout, initialization_of(config))
+
+
+def build_residual(config: StackConfig) -> Residual:
+    """What adds a sublayer's output to its input."""
+    return Residual(config.dim, config.norm, _rate(config.residual_dropout, config))
+
+
+def build_final_norm(config: StackConfig) -> nn.Module:
+    """What normalises the last layer's output: nothing, where each sum has been normalised."""
+    return nn.LayerNorm(config.dim) if config.norm == "before" else nn.Identity()
+
+
+def build_self_attention_layer(config: StackConfig) -> SelfAttentionLayer:
+    """A layer with fresh weights."""
+    residuals = [build_residual(config) for _ in range(2)]
+    return SelfAttentionLayer(build_self_attention(config), build_feed_forward(config), residuals)

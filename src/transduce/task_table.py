@@ -1,0 +1,48 @@
+"""The one table of tasks: what `task` may say in a recipe, which verbs run its models, and where it stands."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from transduce.errors import ConfigError, InputError
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A line of the table."""
+
+    title: str
+    """What a model for it is called, with its article."""
+    example: str
+    """A command that uses the model MODEL."""
+    place: str
+    """Module and name of its Task: see tasks/task.py."""
+
+
+TASKS = {
+    "translation": TaskEntry(
+        "a translation model",
+        "echo 'a sentence' | transduce translate MODEL",
+        "transduce.tasks.translation.task:TRANSLATION",
+    ),
+    "language": TaskEntry(
+        "a language model",
+        "transduce generate MODEL 'To be'",
+        "transduce.tasks.language.task:LANGUAGE",
+    ),
+}
+
+
+def find_task(name: object) -> Any:
+    """The Task of that name, imported now."""
+    if not isinstance(name, str) or name not in TASKS:
+        raise ConfigError(f"task: no task '{name}'; there are {', '.join(TASKS)}")
+    module, _, attribute = TASKS[name].place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def check_task(model: object, found: str, *wanted: str) -> None:
+    """Raise InputError, with a verb that fits, for a model that is for none of the wanted tasks."""
+    if found not in wanted:
+        entry = TASKS[found]
+        raise InputError(f"{model} is {entry.title}, which this is not for; try: {entry.example}")

@@ -1,0 +1,45 @@
+"""What a run learns from, told by its contents."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from transduce.config import Settings
+from transduce.files import sha256
+from transduce.text.tokenizer import TokenizerConfig
+
+
+class Input(Settings, frozen=True):
+    """Something that a run learns from, is validated or tested on, or starts from."""
+
+    setting: str
+    """What names it."""
+    name: str
+    """The files, the data set's split, or the folder."""
+    content: str
+    """A hash that changes when it does."""
+
+
+class Corpus(Protocol):
+    """Text that a run reads."""
+
+    @property
+    def name(self) -> str:
+        """The files, or the data set's split."""
+        ...
+
+    def content(self) -> str:
+        """A hash that changes when the text does."""
+        ...
+
+
+def corpus_input(setting: str, corpus: Corpus) -> Input:
+    """A corpus as an input."""
+    return Input(setting=setting, name=corpus.name, content=corpus.content())
+
+
+def tokenizer_inputs(config: TokenizerConfig, folder: Path) -> Iterator[Input]:
+    """The tokenizer files that settings name. Those that are not there are left out: what needs them says so."""
+    for name, side in (("tokenizer", config), ("tokenizer.source", config.source), ("tokenizer.target", config.target)):
+        if side is not None and side.file is not None and (path := folder / side.file).is_file():
+            yield Input(setting=f"{name}.file", name=str(path), content=sha256(path))

@@ -1,0 +1,46 @@
+"""All settings of a run that learns a language model."""
+
+from transduce.config import Settings
+from transduce.data.windows import WindowsConfig
+from transduce.models.families import LanguageModelConfig
+from transduce.ranges import ShareWithin
+from transduce.tasks.settings import ExperimentConfig
+from transduce.text.tokenizer import TokenizerConfig
+
+DEFAULT_SHARE = 0.05
+
+
+class TextConfig(Settings, frozen=True):
+    """A built-in text, or files of text; paths are relative to the file that names them."""
+
+    dataset: str | None = None
+    """Name of a built-in text; `transduce data list` shows them."""
+    language: str = "text"
+    """What the text is written in."""
+    train: str | list[str] | None = None
+    """Training files, plain text or .gz, .xz and .zst, read one after another."""
+    validation: str | list[str] | None = None
+    """Validation files; the last lines of the training files unless given."""
+    test: str | list[str] | None = None
+    """Test files, scored when training ends."""
+    validation_share: ShareWithin | None = None
+    """Share of the training files' lines to validate on; 0.05 unless given."""
+
+    def _check_together(self) -> None:
+        if (self.dataset is None) == (self.train is None):
+            raise ValueError("give either dataset or train")
+        if self.validation_share is not None and (self.validation is not None or self.dataset is not None):
+            raise ValueError("validation_share: validation data are given; leave one of them out")
+
+
+class LanguageConfig(ExperimentConfig, frozen=True, kw_only=True):
+    """All settings of a run that learns to go on with a text."""
+
+    data: TextConfig
+    """What is learned from."""
+    model: LanguageModelConfig
+    """What learns."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """How text becomes tokens."""
+    batching: WindowsConfig = WindowsConfig()
+    """How much text is read at once."""

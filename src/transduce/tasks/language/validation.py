@@ -1,0 +1,62 @@
+"""How well a language model predicts text, and how it goes on with some of it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from transduce.bundle import ModelBundle
+from transduce.data.text_store import TextStore
+from transduce.data.windows import WindowsConfig, windows_in_order
+from transduce.evaluation.evaluate import measure_loss
+from transduce.inference.generator import Generator, text_of
+from transduce.search.beam import Beam
+from transduce.training.rehearsal import Trial
+from transduce.training.validation import Sample, Validation
+
+SAMPLE_TOKENS = 32  # of a prompt, and of what is written after it
+
+
+def measure_text(model: nn.Module, store: TextStore, config: WindowsConfig) -> dict[str, float]:
+    """Scores of a model on a text, each token predicted from the part of its window that stands before it.
+
+    `loss` is in nats a token, `perplexity` its exponential; those a word (the ends of lines are words, too) and bits a
+    character compare across tokenizers.
+    """
+    scores = measure_loss(model, windows_in_order(store, config))
+    nats = scores["loss"] * (len(store) - 1)
+    of_a_word = math.exp(min(nats / max(store.words, 1), 700))
+    return scores | {"word_perplexity": of_a_word, "bits_per_character": nats / math.log(2) / max(store.characters, 1)}
+
+
+@dataclass(frozen=True)
+class LanguageValidator:
+    """Validates a language model; see tasks/task.py."""
+
+    bundle: ModelBundle
+    store: TextStore
+    config: WindowsConfig
+    samples: int
+
+    def __call__(self, model: nn.Module) -> Validation:
+        """See Validator."""
+        scores = measure_text(model, self.store, self.config)
+        return Validation(scores, scores["loss"], self._samples(model))
+
+    def trials(self, model: nn.Module) -> Sequence[Trial]:
+        """A batch of validation is no larger than one of training, and keeps no gradients."""
+        return ()
+
+    def _samples(self, model: nn.Module) -> list[Sample]:
+        tokenizer = self.bundle.tokenizers.target
+        generator = Generator(ModelBundle(self.bundle.config, model, self.bundle.tokenizers))
+        samples = []
+        for start in range(0, self.samples * 2 * SAMPLE_TOKENS, 2 * SAMPLE_TOKENS):
+            ids = self.store.ids[start : start + 2 * SAMPLE_TOKENS].tolist()
+            if len(ids) < 2 * SAMPLE_TOKENS:
+                break
+            prompt, whole = text_of(tokenizer, ids[:SAMPLE_TOKENS]), text_of(tokenizer, ids)
+            found = generator.generate(prompt, Beam(size=1), max_tokens=SAMPLE_TOKENS)
+            samples.append(Sample(prompt, whole[len(prompt) :], found.continuation))
+        return samples

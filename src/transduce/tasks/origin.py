@@ -1,0 +1,66 @@
+"""Where a run's tokenizers and weights come from: made for it, taken from a bundle, or from its own checkpoint."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import nn
+
+from transduce.bundle import ModelBundle, read_config, read_tokenizers
+from transduce.config import differences
+from transduce.errors import CheckpointError, ConfigError
+from transduce.models.families import ModelConfig
+from transduce.task_table import check_task
+from transduce.tasks.settings import ExperimentConfig
+from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers
+from transduce.training.checkpoint import BUNDLE
+from transduce.training.distributed import Processes
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a run begins with."""
+
+    tokenizers: Tokenizers
+    config: TokenizerConfig
+    """How the tokenizers were made."""
+    model: nn.Module | None
+    """With the weights of `training.start_from`; None where they are to be drawn."""
+
+    def describe_vocabulary(self) -> str:
+        """One line, with what a default size has become where the text does not yield that many subwords."""
+        source, target = self.tokenizers.source, self.tokenizers.target
+        line = f"vocabulary: {len(source):,} source and {len(target):,} target tokens"
+        sides = ((self.config.source or self.config, source), (self.config.target or self.config, target))
+        if any(side.is_smaller_than_default(len(tokenizer)) for side, tokenizer in sides):
+            line += f", all that the training text yields of the {DEFAULT_SUBWORDS:,} that are the default"
+        return line
+
+
+def find_origin(
+    config: ExperimentConfig,
+    model: ModelConfig,
+    tokenizer: TokenizerConfig,
+    folder: Path,
+    checkpoint: Path | None,
+    processes: Processes,
+    make_tokenizers: Callable[[], Tokenizers],
+) -> Origin:
+    """What a run with these settings begins with, or goes on with from a checkpoint.
+
+    Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
+    """
+    if checkpoint is not None:
+        known = read_config(checkpoint / BUNDLE).tokenizer
+        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known, None)
+    if config.training.start_from is None:
+        return Origin(processes.from_first(make_tokenizers), tokenizer, None)
+    try:
+        start = ModelBundle.load(folder / config.training.start_from)
+    except CheckpointError as error:
+        raise CheckpointError(f"training.start_from: {error}") from None
+    check_task(f"training.start_from: {config.training.start_from}", start.config.task, config.task)
+    if start.config.model != model:
+        first = next(iter(differences(start.config.model, model, "model.").values()))
+        raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
+    return Origin(start.tokenizers, start.config.tokenizer, start.model)

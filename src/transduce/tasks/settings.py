@@ -1,0 +1,25 @@
+"""The settings that the runs of all tasks share."""
+
+from transduce.config import Settings
+from transduce.ranges import Seed
+from transduce.training.checkpoint import CheckpointConfig
+from transduce.training.optimizer import OptimizerConfig
+from transduce.training.trainer import TrainingConfig
+from transduce.training.validation import ValidationConfig
+
+
+class ExperimentConfig(Settings, frozen=True, kw_only=True):
+    """All settings of a run; each task adds its own."""
+
+    training: TrainingConfig
+    """How long and how."""
+    task: str = "translation"
+    """What is learned: translation, or language (a model of running text)."""
+    seed: Seed = 1
+    """Decides initial weights, order of data, and dropout."""
+    optimizer: OptimizerConfig = OptimizerConfig()
+    """How weights move."""
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    """What is kept, and when."""
+    validation: ValidationConfig = ValidationConfig()
+    """When the model is validated."""

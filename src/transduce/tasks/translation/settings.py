@@ -1,0 +1,23 @@
+"""All settings of a run that learns to translate."""
+
+from transduce.corpora.splits import DataConfig
+from transduce.data.batching import BatchingConfig
+from transduce.models.families import EncoderDecoderConfig
+from transduce.search.beam import Beam
+from transduce.tasks.settings import ExperimentConfig
+from transduce.text.tokenizer import TokenizerConfig
+
+
+class TranslationConfig(ExperimentConfig, frozen=True, kw_only=True):
+    """All settings of a run that learns to translate."""
+
+    data: DataConfig
+    """What is learned from."""
+    model: EncoderDecoderConfig
+    """What learns."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """How text becomes tokens."""
+    batching: BatchingConfig = BatchingConfig()
+    """How large a batch is."""
+    search: Beam = Beam()
+    """How the test set is translated when training ends."""

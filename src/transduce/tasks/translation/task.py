@@ -1,0 +1,103 @@
+"""Translation as a task: what a run and the verbs ask of it; see tasks/task.py."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from transduce.bundle import ModelBundle
+from transduce.config import to_tree
+from transduce.corpora.catalogue.download import Progress
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.splits import Splits, open_splits
+from transduce.data.batching import TrainingData
+from transduce.data.store import open_store
+from transduce.evaluation.metrics import score_bleu
+from transduce.inference.translator import Translator
+from transduce.objectives.translation import Translation
+from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
+from transduce.tasks.task import Prepared, Rate, Tell
+from transduce.tasks.translation.preparation import prepare
+from transduce.tasks.translation.settings import TranslationConfig
+from transduce.tasks.translation.validation import Validator, build_validator, metrics_of, probe_texts
+from transduce.training.distributed import Processes
+
+
+@dataclass(frozen=True)
+class TranslationExperiment:
+    """The corpora of a run; see Experiment."""
+
+    config: TranslationConfig
+    folder: Path
+    splits: Splits
+
+    @property
+    def name(self) -> str:
+        """See Experiment."""
+        data = self.config.data
+        if data.dataset is not None:
+            return data.dataset
+        entries = [data.train] if isinstance(data.train, str) else data.train or []
+        return ", ".join(entry if isinstance(entry, str) else str(entry.files) for entry in entries)
+
+    @property
+    def inputs(self) -> list[Input]:
+        """Training data come last: filters on them may hold a hash of what is held out, whose change is told first."""
+        held_out = [("data.validation", self.splits.validation), ("data.test", self.splits.test)]
+        training = [(f"data.train {number}", entry.corpus) for number, entry in enumerate(self.splits.train, 1)]
+        named = [(setting, corpus) for setting, corpus in held_out + training if corpus is not None]
+        files = tokenizer_inputs(self.config.tokenizer, self.folder)
+        return [*files, *(corpus_input(setting, corpus) for setting, corpus in named)]
+
+    @cached_property
+    def examples(self) -> list[tuple[str, str]]:
+        """A few short validation pairs."""
+        return probe_texts(self.splits)
+
+    def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
+        """See Experiment."""
+        config = self.config
+        numbers = prepare(config, self.folder, self.splits, checkpoint, processes, tell)
+        weights = [entry.weight for entry in self.splits.train]
+        data = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
+        needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
+        validator = build_validator(config, self.splits, numbers.bundle, numbers.validation, needs)
+        objective = Translation(config.training.label_smoothing, teacher_forcing)
+        return Prepared(numbers.bundle, data, objective, validator)
+
+    def validator(self, bundle: ModelBundle) -> Validator:
+        """See Experiment."""
+        store = open_store(self.splits.validation, bundle.tokenizers, None, cache_folder())
+        return build_validator(self.config, self.splits, bundle, store)
+
+    def test(self, bundle: ModelBundle) -> dict[str, Any] | None:
+        """BLEU, its signature and the search."""
+        pairs = list(self.splits.test or ())
+        if not pairs:
+            return None
+        search = self.config.search
+        folds_case = (self.config.tokenizer.target or self.config.tokenizer).folds_case
+        translations = Translator(bundle).translate([pair.source for pair in pairs], search)
+        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
+        return {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(search)}
+
+
+class TranslationTask:
+    """See Task."""
+
+    config = TranslationConfig
+
+    def check(self, config: TranslationConfig) -> None:
+        """Raise ConfigError for a metric that there is not."""
+        metrics_of(config)
+
+    def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
+        """See Task."""
+        return TranslationExperiment(config, folder, open_splits(config.data, folder, progress))
+
+    def describe_test(self, test: dict[str, Any]) -> str:
+        """BLEU with its signature."""
+        return f"test BLEU {test['bleu']:.1f} ({test['signature']})"
+
+
+TRANSLATION = TranslationTask()

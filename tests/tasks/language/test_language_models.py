@@ -1,0 +1,229 @@
+"""A language model from text to text: trained, gone on with, measured, and written with."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import tomli_w
+import torch
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.errors import ConfigError, DataError, InputError
+from transduce.inference.generator import Generator
+from transduce.inference.requests import Request
+from transduce.inference.scorer import Scorer
+from transduce.search.beam import Beam
+from transduce.search.diverse import DiverseBeam
+from transduce.search.sampling import Sampling
+
+LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
+TEXT = "".join(LINES) * 20
+SETTINGS: dict[str, Any] = {
+    "task": "language",
+    "data": {"train": "text", "validation_share": 0.1, "language": "en"},
+    "tokenizer": {"kind": "characters", "min_frequency": 1},
+    "model": {"kind": "causal-transformer", "layers": 1, "dim": 16, "heads": 2, "inner_dim": 24, "dropout": 0.1},
+    "batching": {"window": 12, "target_tokens": 48},
+    "training": {"updates": 40, "precision": "float32", "report_every": 5, "label_smoothing": 0.0},
+    "optimizer": {"learning_rate": 0.01, "schedule": {"kind": "inverse_square_root", "warmup": 5}},
+    "checkpoint": {"every_updates": 20},
+    "validation": {"every_updates": 20},
+}
+DRAWS = Sampling(temperature=0.9, seed=4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a text, and a recipe for it."""
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "text").write_text(TEXT, encoding="utf-8")
+    (folder / "test").write_text("the dog sees the moon\n", encoding="utf-8")
+    (folder / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
+        transduce.train(folder / "tiny.toml", folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def generator(run: Path) -> Generator:
+    loaded = transduce.load(run)
+    assert isinstance(loaded, Generator)
+    return loaded
+
+
+def log(run: Path) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+
+
+def test_it_learns(run: Path) -> None:
+    first, *_, last = [line["validation"]["loss"] for line in log(run) if "validation" in line]
+    assert last < first < math.log(300)
+    (samples, *_) = [line["samples"] for line in log(run) if "samples" in line]
+    assert all(TEXT.count(sample["source"] + sample["reference"]) for sample in samples)
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(folder: Path, run: Path) -> None:
+    transduce.train(folder / "tiny.toml", folder / "stopped", overrides={"training.updates": 20})
+    transduce.train(folder / "tiny.toml", folder / "stopped", resume=True)
+    expected, found = ([line["loss"] for line in log(one) if "loss" in line] for one in (run, folder / "stopped"))
+    assert found == expected
+
+
+def test_parts_of_a_batch_give_the_losses_of_the_whole(folder: Path, tmp_path: Path) -> None:
+    still = {"model.dropout": 0.0, "training.updates": 10}
+    for name, parts in (("whole", 1), ("parts", 3)):
+        transduce.train(folder / "tiny.toml", tmp_path / name, overrides={**still, "training.accumulate": parts})
+    losses = [[line["loss"] for line in log(tmp_path / name) if "loss" in line] for name in ("whole", "parts")]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def test_changed_text_is_an_error_that_names_it(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
+    (tmp_path / "text").write_text(TEXT, encoding="utf-8")
+    transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides={"training.updates": 20})
+    (tmp_path / "text").write_text(TEXT.replace("dog", "pig"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"text \(data\.(validation|train)\) is not what"):
+        transduce.train(tmp_path / "tiny.toml", tmp_path / "run", resume=True)
+
+
+def test_scores_of_a_test_text_compare_across_tokenizers(folder: Path, tmp_path: Path) -> None:
+    overrides = {"training.updates": 5, "data.test": "test"}
+    result = transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=overrides)
+    assert result.test is not None
+    bundle = ModelBundle.load(tmp_path / "run")
+    line = "the dog sees the moon"
+    ids = [*bundle.tokenizers.target.encode(line), bundle.tokenizers.target.eos]
+    assert len(ids) == len(line) + 1
+    nats = result.test["loss"] * (len(ids) - 1)
+    assert result.test["perplexity"] == pytest.approx(math.exp(result.test["loss"]))
+    assert result.test["word_perplexity"] == pytest.approx(math.exp(nats / 6))  # five words and the end of the line
+    assert result.test["bits_per_character"] == pytest.approx(nats / math.log(2) / len(ids))
+
+
+@pytest.mark.parametrize("search", [Beam(size=1), DRAWS, Sampling(top_k=3, seed=9)], ids=["greedy", "draws", "top k"])
+@pytest.mark.parametrize("stop", [(), ("\n",), ("sees", "moon")], ids=str)
+def test_a_stream_is_what_is_generated(generator: Generator, search: Any, stop: tuple[str, ...]) -> None:
+    for prompt in ("the ", "", "the dog\nthe"):
+        pieces = list(generator.stream(prompt, search, 50, stop))
+        generation = generator.generate(prompt, search, 50, stop)
+        assert "".join(pieces) == generation.continuation
+        assert len(pieces) > 3 or stop
+        assert not any(end in generation.continuation for end in stop)
+
+
+@pytest.mark.parametrize(
+    "search", [Beam(size=1), DRAWS, Beam(size=3, n_best=2), DiverseBeam(size=4, groups=2, n_best=2)], ids=str
+)
+def test_many_prompts_give_what_each_alone_gives(generator: Generator, search: Any) -> None:
+    prompts = ["the ", "the cow sees", "a", "", "the ", "the cat sees the moon\nthe dog"]
+    together = generator.generate(prompts, search, 30)
+    for prompt, found in zip(prompts, together, strict=True):
+        alone = generator.generate(prompt, search, 30)
+        assert [draft.text for draft in found.n_best] == [draft.text for draft in alone.n_best]
+        assert found.text.startswith(prompt)
+
+
+def test_greedy_takes_the_likeliest_token_each_time(generator: Generator) -> None:
+    """The slow and obvious way: the whole text anew for each token."""
+    tokenizer, model = generator.bundle.tokenizers.target, generator.model
+    ids = generator.encode("the")
+    for _ in range(generator.window - len(ids) + 1):
+        tokens = torch.tensor([ids])
+        logits, _ = model.decoder(tokens, model.start(model.encode(tokens[:, :0], tokens[:, :0].bool())))
+        logits[0, -1, [tokenizer.pad, tokenizer.bos, tokenizer.unknown]] = -torch.inf
+        ids.append(int(logits[0, -1].argmax()))
+    found = generator.generate("the", max_tokens=generator.window - 2)
+    assert found.text == generator.text_of(ids)
+
+
+def test_text_goes_on_beyond_the_window(generator: Generator) -> None:
+    (draft,) = generator.generate("the", DRAWS, 3 * generator.window).n_best
+    assert draft.tokens == 3 * generator.window == len(draft.text) - 3
+    assert not draft.stopped
+
+
+def test_a_model_and_itself_write_what_it_writes_alone(run: Path, generator: Generator) -> None:
+    both = Generator.load(run, run)
+    assert both.generate("the ", DRAWS, 20).text == generator.generate("the ", DRAWS, 20).text
+
+
+def test_required_and_banned_phrases_are_followed(generator: Generator) -> None:
+    request = Request("the ", required=("moon",))
+    assert "moon" in generator.generate(request, Beam(size=8), 10).continuation
+    banned = generator.generate(Request("the dog sees the ", banned=("sun", "moon", "the")), Beam(size=2), 10)
+    assert not {"sun", "moon", "the"} & set(banned.continuation.split())
+
+
+def test_lines_are_scored_as_running_text_is(run: Path) -> None:
+    bundle = ModelBundle.load(run)
+    (score,) = Scorer(bundle).score([("", "the dog")])
+    tokenizer = bundle.tokenizers.target
+    ids = torch.tensor([[tokenizer.eos, *tokenizer.encode("the dog"), tokenizer.eos]])
+    model: Any = bundle.model
+    logits, _ = model.decoder(ids[:, :-1], model.start(model.encode(ids[:, :0], ids[:, :0].bool())))
+    expected = logits.log_softmax(-1).gather(2, ids[:, 1:, None]).sum()
+    assert score.log_probability == pytest.approx(float(expected.detach()), abs=1e-4)
+
+
+def test_checkpoints_are_averaged(run: Path, tmp_path: Path) -> None:
+    from transduce.experiment import average
+
+    found = average(run, out=tmp_path / "mean")
+    assert len(found.checkpoints) == 2
+    assert isinstance(transduce.load(tmp_path / "mean"), Generator)
+
+
+def test_a_model_of_another_task_is_refused_with_a_command_that_fits(run: Path, tiny_run: Path) -> None:
+    with pytest.raises(InputError, match=r"is a language model, .* transduce generate"):
+        transduce.Translator.load(run)
+    with pytest.raises(InputError, match=r"is a translation model, .* transduce translate"):
+        Generator.load(tiny_run)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("validation.metrics=['bleu']", "validated by its loss alone"),
+        ("validation.best_by=bleu", "validated by its loss alone"),
+        ("tokenizer.shared=false", "has one vocabulary"),
+        ("task=translating", "no task 'translating'; there are translation, language"),
+        ("model.kind=transformer", "model"),
+    ],
+)
+def test_settings_that_do_not_fit_are_told_before_the_run_begins(
+    folder: Path, tmp_path: Path, change: str, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=[change])
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_window_needs_positions(folder: Path, tmp_path: Path) -> None:
+    overrides = ["model.positions=learned", "model.max_positions=11"]
+    with pytest.raises(ConfigError, match=r"batching\.window = 12, but model\.max_positions = 11"):
+        transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=overrides)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"max_tokens": 0}, "max_tokens must be at least 1"),
+        ({"stop": ("",)}, "an empty text would end"),
+    ],
+)
+def test_what_cannot_be_written_is_told(generator: Generator, arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        generator.generate("the", **arguments)
+    with pytest.raises(InputError, match="only one hypothesis can be shown"):
+        next(generator.stream("the", Beam(size=2)))
+    with pytest.raises(InputError, match="prompt is its prefix"):
+        generator.generate(Request("the", prefix="dog"))
