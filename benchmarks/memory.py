@@ -17,8 +17,9 @@ import transduce
 from made_up_pairs import write_text_like_pairs
 from peaks import peak_of, watch
 from transduce.corpora.generated.grammar import derive_pairs
-from transduce.experiment import load_recipe, preparation
-from transduce.experiment import run as run_module
+from transduce.experiment import load_recipe
+from transduce.tasks.translation import preparation
+from transduce.tasks.translation.task import TranslationExperiment
 from transduce.training.trainer import Trainer
 
 PAIRS, HELD_OUT = 2_000_000, 2_000
@@ -61,10 +62,10 @@ def train_step_by_step(recipe: str, run: Path) -> None:
         print(f"  {step}: peak {peak:,.0f} MiB, {seconds / 60:.1f} minutes", flush=True)
 
     steps = [
-        (preparation, "_make_tokenizers", "training the tokenizer"),
+        (preparation, "train_tokenizers", "training the tokenizer"),
         (preparation, "open_store", "a token store"),
         (preparation, "_tell_overlaps", "search for overlaps"),
-        (run_module, "_build_trainer", "an epoch's plan, and its largest parts"),
+        (TranslationExperiment, "prepare", "the rest of the preparation, an epoch's plan among it"),
         (Trainer, "_rehearse", "trying the memory"),
         (Trainer, "_train", "updates and a validation"),
     ]
