@@ -18,8 +18,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from peers.report import table
 from transduce.data.batch import Batch
 from transduce.experiment import load_recipe
+from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
-from transduce.objectives.translation import Translation
 from transduce.training.precision import choose_precision
 from updates import Updates, random_batch
 
@@ -42,7 +42,7 @@ def main() -> None:
     batches = [random_batch(each, VOCABULARY, options.tokens // each, each - 1).to(device) for each in LENGTHS]
     tokens = sum(int(batch.target_is_real.sum()) for batch in batches)
 
-    plain = Translation(config.training.label_smoothing)
+    plain = NextToken(config.training.label_smoothing)
     forms: dict[str, Objective] = {"as it is": plain, "torch.compile": torch.compile(plain)}
     updates = {name: Updates(config, VOCABULARY, objective, dtype, device) for name, objective in forms.items()}
     with FlopCounterMode(display=False) as counter:

@@ -21,7 +21,7 @@ from transduce.data.windows import WindowData
 from transduce.experiment import load_recipe
 from transduce.models.families import build_model
 from transduce.nn.positions import turns
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.training.optimizer import build_optimizers, normalize_gradients
 from transduce.training.precision import WorkingCopy, choose_precision
@@ -106,7 +106,7 @@ def ours(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]:
     masters = build_model(config.model, VOCABULARY, VOCABULARY)
     working = WorkingCopy(masters, dtype)
     optimizers = build_optimizers(config.optimizer, masters, dtype)
-    objective = Translation(config.training.label_smoothing)
+    objective = NextToken(config.training.label_smoothing)
 
     def update(batch: Batch) -> None:
         loss = objective(working.model.train(), batch, None)
@@ -125,7 +125,7 @@ def plain(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]
     """The same written plainly, with autocast where the precision is bfloat16."""
     sizes = config.model
     window = config.batching.window
-    model = PlainModel(sizes.layers, sizes.dim, sizes.heads, sizes.inner_dim, window)
+    model = PlainModel(sizes.layers, sizes.dim, sizes.heads, sizes.feed_forward_dim, window)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
     autocast = partial(torch.autocast, "cpu", torch.bfloat16, enabled=dtype == torch.bfloat16)
 

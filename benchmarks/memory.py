@@ -46,7 +46,7 @@ def prepare_and_train(folder: Path) -> None:
     settings = {
         "data": {"train": ["train.src", "train.trg"], "validation": ["dev.src", "dev.trg"], "max_tokens": 200},
         "tokenizer": {"kind": "bpe", "size": 32_000, "shared": True},
-        "model": {"kind": "transformer", "encoder_layers": 3, "decoder_layers": 3, "dim": 256, "inner_dim": 512},
+        "model": {"kind": "transformer", "encoder_layers": 3, "decoder_layers": 3, "dim": 256, "feed_forward_dim": 512},
         "training": {"updates": UPDATES},
         "search": {"size": 1},
     }
@@ -66,7 +66,7 @@ def train_step_by_step(recipe: str, run: Path) -> None:
         (preparation, "open_store", "a token store"),
         (preparation, "_tell_overlaps", "search for overlaps"),
         (TranslationExperiment, "prepare", "the rest of the preparation, an epoch's plan among it"),
-        (Trainer, "_rehearse", "trying the memory"),
+        (Trainer, "_check_memory", "trying the memory"),
         (Trainer, "_train", "updates and a validation"),
     ]
     for place, name, step in steps:

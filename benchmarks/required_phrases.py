@@ -1,4 +1,4 @@
-"""How often required words are honoured, and at what price: `python benchmarks/required_phrases.py MODEL`.
+"""How often required words are satisfied, and at what price: `python benchmarks/required_phrases.py MODEL`.
 
 Each of 500 sentences of Multi30k (test_2016_flickr) demands one word of its reference, drawn by seed from those that
 the model's plain translation lacks, or from all where it lacks none.
@@ -47,8 +47,8 @@ def main() -> None:
         report(f"beam {size}, plain", references, *timed(translator, sources, size))
         translations, seconds = timed(translator, requests, size)
         report(f"beam {size}, required", references, translations, seconds)
-        honoured = sum(holds(t.text, word) for t, word in zip(translations, demanded, strict=True))
-        print(f"beam {size}: {honoured} of {len(requests)} honoured, {honoured / len(requests):.1%}")
+        satisfied = sum(holds(t.text, word) for t, word in zip(translations, demanded, strict=True))
+        print(f"beam {size}: {satisfied} of {len(requests)} satisfied, {satisfied / len(requests):.1%}")
 
 
 def demanded_word(reference: str, plain: str, choice: random.Random) -> str:

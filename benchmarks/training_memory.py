@@ -32,8 +32,8 @@ from made_up_pairs import write_pairs
 from peaks import peak_of, status, watch
 from transduce.data.batch import Batch
 from transduce.experiment import load_recipe
+from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Loss
-from transduce.objectives.translation import Translation
 from transduce.training.precision import choose_precision
 from transduce.training.trainer import Trainer
 from updates import Updates, random_batch
@@ -137,7 +137,7 @@ def write_recipe(folder: Path, case: Case) -> Path:
         "batching": {"target_tokens": 4096},
         "model": {
             **{"kind": "transformer", "encoder_layers": 3, "decoder_layers": 3, "dim": 256, "heads": 8},
-            **{"inner_dim": 512, "dropout": 0.1},
+            **{"feed_forward_dim": 512, "dropout": 0.1},
         },
         "training": {"epochs": 1, "report_every": 1},
         "checkpoint": {"every_updates": 1000},
@@ -167,15 +167,15 @@ def run_and_watch(recipe: str, run: str, *changes: str) -> None:
     """Train, and print peaks in MiB as JSON: resident memory of what is tried before the first update and of all that
     comes after, and what is counted as data (which RLIMIT_DATA bounds) of the first."""
     found: dict[str, float] = {}
-    rehearse = Trainer._rehearse
+    check_memory = Trainer._check_memory
 
     def with_data(trainer: Trainer) -> None:
         with highest_data() as data:
-            rehearse(trainer)
+            check_memory(trainer)
         found["data"] = data[0]
 
-    Trainer._rehearse = with_data  # type: ignore[method-assign, assignment]
-    watch(Trainer, "_rehearse", lambda peak, _: found.update(tried=peak))
+    Trainer._check_memory = with_data  # type: ignore[method-assign, assignment]
+    watch(Trainer, "_check_memory", lambda peak, _: found.update(tried=peak))
     watch(Trainer, "_train", lambda peak, _: found.update(reached=peak))
     transduce.train(load_recipe(recipe, list(changes)), Path(run))
     print(json.dumps(found))
@@ -203,7 +203,7 @@ def make_updates(form: str) -> None:
     if form == "plain":
         updates = Updates(config, VOCABULARY, plain_loss, torch.float32, cpu)
     else:
-        updates = Updates(config, VOCABULARY, Translation(0.1), choose_precision("auto", cpu), cpu)
+        updates = Updates(config, VOCABULARY, NextToken(0.1), choose_precision("auto", cpu), cpu)
     for seed in range(UPDATES):
         updates.make(random_batch(seed, VOCABULARY, SENTENCES, LENGTH))
 

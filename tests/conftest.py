@@ -38,7 +38,7 @@ TINY = {
         "decoder_layers": 2,
         "dim": 24,
         "heads": 3,
-        "inner_dim": 40,
+        "feed_forward_dim": 40,
         "dropout": 0.1,
     },
     "training": {"updates": 30, "precision": "float32", "report_every": 5},

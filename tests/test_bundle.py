@@ -73,7 +73,7 @@ def test_a_missing_file_is_named(model: Path, name: str) -> None:
 
 def test_a_newer_format_asks_for_a_newer_program(model: Path) -> None:
     config = model / "config.toml"
-    config.write_text(config.read_text().replace("format = 1", "format = 2"))
+    config.write_text(config.read_text().replace("format = 2", "format = 3"))
     assert "install a newer Transduce" in complaint(model)
 
 

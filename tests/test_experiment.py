@@ -278,10 +278,10 @@ def test_a_run_that_failed_before_it_learned_anything_begins_anew_with_mended_se
         raise ConfigError("batches beyond the memory")
 
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match="beyond the memory"):
-        patch.setattr("transduce.training.trainer.Trainer._rehearse", beyond_memory)
-        transduce.train(load_recipe(str(recipe_file), ["model.inner_dim=50"]), tmp_path / "run")
+        patch.setattr("transduce.training.trainer.Trainer._check_memory", beyond_memory)
+        transduce.train(load_recipe(str(recipe_file), ["model.feed_forward_dim=50"]), tmp_path / "run")
     assert (tmp_path / "run" / "experiment.toml").exists()
-    mended = load_recipe(str(recipe_file), ["model.inner_dim=20", "training.updates=2"])
+    mended = load_recipe(str(recipe_file), ["model.feed_forward_dim=20", "training.updates=2"])
     assert transduce.train(mended, tmp_path / "run", resume=resume).updates == 2
 
 
@@ -432,7 +432,7 @@ def test_cleaning_and_overlap_are_told_when_training_begins(recipe_file: Path, c
 
 def tiny(*overrides: str) -> list[str]:
     """Settings that make any recipe's model small."""
-    sizes = ["encoder_layers=1", "decoder_layers=1", "dim=32", "heads=2", "inner_dim=32"]
+    sizes = ["encoder_layers=1", "decoder_layers=1", "dim=32", "heads=2", "feed_forward_dim=32"]
     return [*(f"model.{size}" for size in sizes), "training.precision=float32", *overrides]
 
 

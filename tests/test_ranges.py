@@ -12,7 +12,7 @@ from transduce.corpora.splits import CorpusConfig, DataConfig
 from transduce.errors import ConfigError
 from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings
-from transduce.models.recurrent.attention import LuongAttention
+from transduce.models.recurrent.attention import LuongAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.ranges import NonNegativeFloat, Number, PositiveInt, number_of
 from transduce.search.beam import Beam
@@ -73,7 +73,7 @@ def beyond(number: Number) -> list[Any]:
 
 
 def test_the_walk_meets_all_kinds_of_tables() -> None:
-    assert {Sampling, RecurrentConfig, LuongAttention, Noam, Script, CorpusConfig} <= set(tables())
+    assert {Sampling, RecurrentConfig, LuongAttentionConfig, Noam, Script, CorpusConfig} <= set(tables())
     assert len(numbers()) > 90
 
 

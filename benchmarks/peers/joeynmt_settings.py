@@ -59,9 +59,9 @@ def transformer(model: dict[str, Any]) -> dict[str, Any]:
             "num_layers": layers,
             "num_heads": model["heads"],
             "hidden_size": model["dim"],
-            "ff_size": model["inner_dim"],
+            "ff_size": model["feed_forward_dim"],
             "activation": model["activation"],
-            "layer_norm": {"after": "post", "before": "pre"}[model["norm"]],
+            "layer_norm": model["norm"],
             "dropout": model["dropout"],
             "embeddings": {
                 "embedding_dim": model["dim"],

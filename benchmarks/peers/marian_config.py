@@ -7,7 +7,7 @@ import transformers
 
 def marian_config(model: dict[str, Any], source_vocabulary: int, target_vocabulary: int) -> "transformers.MarianConfig":
     """Marian's positions are always sinusoids, and it normalises after each sublayer."""
-    assert model["norm"] == "after", "Marian normalises after each sublayer"
+    assert model["norm"] == "post", "Marian normalises after each sublayer"
     return transformers.MarianConfig(
         vocab_size=source_vocabulary,
         decoder_vocab_size=target_vocabulary,
@@ -18,8 +18,8 @@ def marian_config(model: dict[str, Any], source_vocabulary: int, target_vocabula
         decoder_layers=model["decoder_layers"],
         encoder_attention_heads=model["heads"],
         decoder_attention_heads=model["heads"],
-        encoder_ffn_dim=model["inner_dim"],
-        decoder_ffn_dim=model["inner_dim"],
+        encoder_ffn_dim=model["feed_forward_dim"],
+        decoder_ffn_dim=model["feed_forward_dim"],
         activation_function=model["activation"],
         dropout=model["dropout"],
         attention_dropout=model["dropout"],

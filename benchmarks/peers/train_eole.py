@@ -76,7 +76,7 @@ def settings(job: dict[str, Any], work: str) -> dict[str, Any]:
             "architecture": "transformer",
             "hidden_size": model["dim"],
             "heads": model["heads"],
-            "transformer_ff": model["inner_dim"],
+            "transformer_ff": model["feed_forward_dim"],
             "add_qkvbias": True,
             "add_final_linear_bias": True,
             "add_ffnbias": True,

@@ -19,7 +19,7 @@ class NotExpressibleError(Exception):
 
 def check(config: TransformerConfig) -> None:
     """Raise NotExpressibleError unless JoeyNMT and Marian both have such a model."""
-    wanted = {"norm": "after", "positions": "sinusoidal", "activation": "relu", "tie": "target"}
+    wanted = {"norm": "post", "positions": "sinusoidal", "activation": "relu", "tie": "target"}
     for name, value in wanted.items():
         if getattr(config, name) != value:
             raise NotExpressibleError(

@@ -20,9 +20,9 @@ from transduce.probe import check_probe, make_probe, read_probe
 from transduce.ranges import PositiveInt
 from transduce.task_table import TASKS
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
-from transduce.verification import COPY_AGAIN, check_unchanged, checksums, read_json
+from transduce.verification import check_unchanged, checksums, read_json
 
-FORMAT = 1
+FORMAT = 2  # in 1, settings had other names
 EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
 
 
@@ -194,7 +194,10 @@ def read_config(folder: Path) -> BundleConfig:
                 f"{folder} has format {found}, but this Transduce reads up to {FORMAT}; install a newer Transduce"
             )
         if isinstance(found, int) and found < FORMAT:
-            raise CheckpointError(f"{path} is damaged (there is no format {found}); {COPY_AGAIN}")
+            raise CheckpointError(
+                f"{folder} has format {found}, from before settings were renamed; train the model again, or "
+                "use the Transduce that made it"
+            )
         return convert(tree, BundleConfig, str(path))
     except ConfigError as error:
         raise CheckpointError(str(error)) from None

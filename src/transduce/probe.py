@@ -84,7 +84,7 @@ def check_probe(probe: Probe, model: nn.Module, tokenizers: Tokenizers, special:
     ):
         _check_ids(rows, len(tokenizer), MOST_TOKENS if limit is None else limit - 1, folder)
     if tokenizers.source.encode_batch(probe.text) != probe.source:
-        raise CheckpointError(f"{folder}: its tokenizer splits text otherwise than when it was saved")
+        raise CheckpointError(f"{folder}: its tokenizer tokenizes text differently than when it was saved")
     (score,) = _score(model, make_batch(probe.source[:1], probe.target[:1], special))
     saved = probe.scores[0]
     if not abs(score - saved) <= TOLERANCE * max(1.0, abs(saved)):  # nothing is at most anything for a NaN

@@ -26,7 +26,7 @@ encoder_layers = 1
 decoder_layers = 1
 dim = 12
 heads = 3
-inner_dim = 20
+feed_forward_dim = 20
 
 [training]
 updates = 6
@@ -90,7 +90,7 @@ encoder_layers = 1
 decoder_layers = 1
 dim = 12
 heads = 3
-inner_dim = 20
+feed_forward_dim = 20
 
 [training]
 updates = 2
@@ -112,7 +112,7 @@ encoder_layers = 1
 decoder_layers = 1
 dim = 12
 heads = 3
-inner_dim = 20
+feed_forward_dim = 20
 
 [training]
 updates = 2
@@ -142,7 +142,7 @@ kind = "causal-transformer"
 layers = 1
 dim = 12
 heads = 3
-inner_dim = 20
+feed_forward_dim = 20
 
 [training]
 updates = 4

@@ -86,7 +86,7 @@ def test_a_chart_of_the_same_figures_is_the_same_file(tmp_path: Path) -> None:
 
 def test_converted_weights_are_all_of_the_models_numbers() -> None:
     config = TransformerConfig(
-        encoder_layers=2, decoder_layers=3, dim=8, heads=2, inner_dim=12, norm="after", positions="sinusoidal"
+        encoder_layers=2, decoder_layers=3, dim=8, heads=2, feed_forward_dim=12, norm="post", positions="sinusoidal"
     )
     check(config)
     model = build_transformer(config, 7, 11)
@@ -104,6 +104,6 @@ def test_a_model_that_the_others_do_not_know_is_refused() -> None:
     with pytest.raises(
         NotExpressibleError, match=r"model\.positions is rotary, but JoeyNMT and Marian need sinusoidal"
     ):
-        check(TransformerConfig(norm="after", positions="rotary"))
+        check(TransformerConfig(norm="post", positions="rotary"))
     with pytest.raises(NotExpressibleError, match="as wide together"):
-        check(TransformerConfig(norm="after", heads=2, key_dim=3, value_dim=3))
+        check(TransformerConfig(norm="post", heads=2, key_dim=3, value_dim=3))

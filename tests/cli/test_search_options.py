@@ -26,10 +26,10 @@ def test_a_glossary_is_honoured_and_reported(transduce: Command, tiny_run: Path,
     status, output, errors = transduce("translate", tiny_run, text, *glossary, "--json", *SHORT)
     first, blank, last = (json.loads(line) for line in output.splitlines())
     assert status == 0
-    assert (first["honoured"], first["missed"], first["not_avoided"]) == (["Frau"], [], [])
-    assert (blank["text"], blank["missed"]) == ("", [])
-    assert last["missed"] == ["Zebra"]
-    assert "1 of 2 required phrases honoured, missed on line 3" in errors
+    assert (first["satisfied"], first["unsatisfied"], first["violated"]) == (["Frau"], [], [])
+    assert (blank["text"], blank["unsatisfied"]) == ("", [])
+    assert last["unsatisfied"] == ["Zebra"]
+    assert "1 of 2 required phrases satisfied, unsatisfied on line 3" in errors
 
 
 def test_prefixes_come_from_the_command_or_a_file(

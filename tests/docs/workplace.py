@@ -233,7 +233,7 @@ def shrink(recipe: Recipe) -> Recipe:
     updates = max(config.checkpoint.keep_last, 2)
     changes: dict[str, Any] = {"training.updates": updates, "checkpoint.every_updates": 1}
     changes["validation.every_updates"] = updates
-    for name in ("dim", "inner_dim", "encoder_dim", "decoder_dim", "key_dim", "value_dim"):
+    for name in ("dim", "feed_forward_dim", "encoder_dim", "decoder_dim", "key_dim", "value_dim"):
         size = getattr(config.model, name, None)
         if size is not None and config.model.dim > SMALL_DIM:  # else it is small already, as a run's own settings are
             changes[f"model.{name}"] = max(size // 16, 4)

@@ -25,14 +25,14 @@ from transduce.search.beam import Beam
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.verification import checksums
 
-SMALL = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 90}
+SMALL = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "feed_forward_dim": 17, "max_positions": 90}
 CONFIGS = {
     "sinusoids, before": TransformerConfig(**SMALL),
-    "sinusoids, after, more encoder": TransformerConfig(**{**SMALL, "encoder_layers": 3}, norm="after", tie="none"),
+    "sinusoids, after, more encoder": TransformerConfig(**{**SMALL, "encoder_layers": 3}, norm="post", tie="none"),
     "learned, gelu": TransformerConfig(**SMALL, positions="learned", activation="gelu", scale_embeddings=False),
-    "learned, gated, after": TransformerConfig(**SMALL, positions="learned", activation="gated", norm="after"),
-    "rotary": TransformerConfig(**SMALL, positions="rotary", activation="gated"),
-    "rotary, larger keys": TransformerConfig(**SMALL, positions="rotary", key_dim=6, value_dim=5, norm="after"),
+    "learned, gated, after": TransformerConfig(**SMALL, positions="learned", activation="geglu", norm="post"),
+    "rotary": TransformerConfig(**SMALL, positions="rotary", activation="geglu"),
+    "rotary, larger keys": TransformerConfig(**SMALL, positions="rotary", key_dim=6, value_dim=5, norm="post"),
     "rotary, larger values": TransformerConfig(**SMALL, positions="rotary", key_dim=2, value_dim=7, tie="all"),
     "none, tied": TransformerConfig(**SMALL, positions="none", tie="all"),
     "odd sizes": TransformerConfig(**{**SMALL, "dim": 13}, key_dim=3, value_dim=7, tie="none"),

@@ -1,4 +1,4 @@
-"""What is asked of single lines: honoured in the text, whatever the tokenizer and the search."""
+"""What is asked of single lines: satisfied in the text, whatever the tokenizer and the search."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -41,7 +41,7 @@ def untrained(request: pytest.FixtureRequest, corpus: Path) -> Translator:
     texts = [(corpus / f"train.{side}").read_text(encoding="utf-8").splitlines() for side in ("en", "de")]
     tokenizers = train_tokenizers(config, *texts)
     torch.manual_seed(3)
-    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, inner_dim=14)
+    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, feed_forward_dim=14)
     model = build_model(sizes, len(tokenizers.source), len(tokenizers.target)).eval()
     bundle = BundleConfig(format=1, source="en", target="de", model=sizes, tokenizer=config, longest_source=40)
     return Translator(ModelBundle(bundle, model, tokenizers))
@@ -52,7 +52,7 @@ def test_required_phrases_stand_in_the_text_as_whole_words(untrained: Translator
     wanted = ("Der Hund", "alte")
     requests = [Request(text, required=wanted) for text in SOURCES]
     for translation in untrained.translate(requests, Beam(size=size, max_extra=25, max_ratio=1)):
-        assert (translation.honoured, translation.missed) == (list(wanted), [])
+        assert (translation.satisfied, translation.unsatisfied) == (list(wanted), [])
         text = translation.text.lower()
         assert all(holds(text, phrase.lower()) for phrase in wanted)
 
@@ -72,7 +72,7 @@ def test_banned_words_do_not_come(translator: Translator, search: Search) -> Non
     ]
     assert any(request.banned for request in requests)
     for translation in translator.translate(requests, search):
-        assert translation.not_avoided == []
+        assert translation.violated == []
 
 
 @pytest.mark.parametrize(
@@ -107,20 +107,20 @@ def test_no_run_of_tokens_comes_twice(translator: Translator) -> None:
 
 def test_a_phrase_that_the_vocabulary_lacks_is_reported(translator: Translator) -> None:
     (translation,) = translator.translate([Request("The dog sleeps.", required=("Zebra", "Hund"))], NARROW)
-    assert (translation.honoured, translation.missed) == (["Hund"], ["Zebra"])
+    assert (translation.satisfied, translation.unsatisfied) == (["Hund"], ["Zebra"])
 
 
 def test_a_line_in_pieces_begins_and_holds_what_it_should(translator: Translator) -> None:
     long = " ".join(["The old man buys a red car."] * 10)
     (translation,) = translator.translate([Request(long, "Der", required=("Hund",))], NARROW)
     assert translation.was_split
-    assert translation.honoured == ["Hund"]
+    assert translation.satisfied == ["Hund"]
     assert translation.text.startswith("Der")
 
 
 def test_blank_lines_stay_blank_whatever_is_asked_of_them(translator: Translator) -> None:
     (translation,) = translator.translate([Request(" ", "Der", ("Hund",), ("Katze",))])
-    assert (translation.text, translation.missed) == ("", [])
+    assert (translation.text, translation.unsatisfied) == ("", [])
 
 
 @pytest.mark.parametrize(

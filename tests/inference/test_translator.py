@@ -166,7 +166,7 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
         torch.set_num_threads(threads)
     assert not searched_here
     assert [translation.text for translation in found] == [translation.text for translation in expected]
-    assert found[7].honoured == ["Hund"]
+    assert found[7].satisfied == ["Hund"]
 
 
 def test_what_is_recorded_is_searched_by_one_worker(translator: Translator) -> None:
@@ -183,7 +183,7 @@ def test_an_output_is_one_line_whatever_bytes_the_model_writes() -> None:
     config = TokenizerConfig(kind="bytes")
     tokenizers = train_tokenizers(config, [], [])
     torch.manual_seed(5)
-    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, inner_dim=14)
+    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, feed_forward_dim=14)
     model = build_model(sizes, len(tokenizers.source), len(tokenizers.target)).eval()
     bundle = BundleConfig(format=1, source="en", target="de", model=sizes, tokenizer=config, longest_source=40)
     untrained = Translator(ModelBundle(bundle, model, tokenizers))

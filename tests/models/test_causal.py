@@ -9,11 +9,18 @@ from torch.testing import assert_close
 from transduce.models.causal import CausalTransformer, CausalTransformerConfig, build_causal_transformer
 
 VOCABULARY, ROWS, TIME = 13, 3, 7
-SIZES: dict[str, Any] = {"layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 19, "dropout": 0.0}
+SIZES: dict[str, Any] = {
+    "layers": 2,
+    "dim": 12,
+    "heads": 3,
+    "feed_forward_dim": 17,
+    "max_positions": 19,
+    "dropout": 0.0,
+}
 CHOICES: list[dict[str, Any]] = [
     {},
     {"positions": "learned", "activation": "relu", "tie": False},
-    {"positions": "sinusoidal", "norm": "after", "scale_embeddings": True},
+    {"positions": "sinusoidal", "norm": "post", "scale_embeddings": True},
     {"positions": "none", "key_dim": 5, "value_dim": 2},
 ]
 

@@ -24,19 +24,19 @@ from toy_models import (
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent.attention import (
-    BahdanauAttention,
-    HardAttention,
-    LocalAttention,
-    LuongAttention,
-    NoAttention,
+    BahdanauAttentionConfig,
+    HardAttentionConfig,
+    LocalAttentionConfig,
+    LuongAttentionConfig,
+    NoAttentionConfig,
 )
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.recording import record_attention
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.search.beam import Beam, beam_search
 from transduce.search.limits import limits_for
-from transduce.search.rules import Forbid
+from transduce.search.rules import SuppressTokens
 
 EVERY_CONFIG = pytest.mark.parametrize("name", CONFIGS)
 TRANSFORMING = {
@@ -44,7 +44,7 @@ TRANSFORMING = {
     "decoder_layers": 1,
     "dim": 32,
     "heads": 4,
-    "inner_dim": 64,
+    "feed_forward_dim": 64,
     "dropout": 0.0,
     "tie": "none",
 }
@@ -181,13 +181,15 @@ def test_recorded_equals_plain_and_no_weight_is_on_padding(name: str) -> None:
 
 LEARNERS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**TRANSFORMING),
-    "transformer, rotary": TransformerConfig(**TRANSFORMING, positions="rotary", activation="gated", norm="after"),
-    "thought": RecurrentConfig(**RECURRING, attention=NoAttention(thought="every_step")),
-    "bahdanau": RecurrentConfig(**RECURRING, attention=BahdanauAttention(score_dim=32)),
-    "luong": RecurrentConfig(**RECURRING, attention=LuongAttention()),
-    "luong, fed": RecurrentConfig(**RECURRING, attention=LuongAttention(score="dot", input_feeding=True), cell="lstm"),
-    "local": RecurrentConfig(**RECURRING, attention=LocalAttention(window=3)),
-    "hard": RecurrentConfig(**RECURRING, attention=HardAttention(gradient="straight_through")),
+    "transformer, rotary": TransformerConfig(**TRANSFORMING, positions="rotary", activation="geglu", norm="post"),
+    "thought": RecurrentConfig(**RECURRING, attention=NoAttentionConfig(thought="every_step")),
+    "bahdanau": RecurrentConfig(**RECURRING, attention=BahdanauAttentionConfig(score_dim=32)),
+    "luong": RecurrentConfig(**RECURRING, attention=LuongAttentionConfig()),
+    "luong, fed": RecurrentConfig(
+        **RECURRING, attention=LuongAttentionConfig(score="dot", input_feeding=True), cell="lstm"
+    ),
+    "local": RecurrentConfig(**RECURRING, attention=LocalAttentionConfig(window=3)),
+    "hard": RecurrentConfig(**RECURRING, attention=HardAttentionConfig(gradient="straight_through")),
 }
 
 
@@ -206,7 +208,7 @@ def test_it_learns_to_reverse_a_string(name: str) -> None:
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=updates)
     for update in range(updates):
         sources = seen[update * 40 : (update + 1) * 40]
-        loss = Translation()(model, make_batch(sources, [string[::-1] for string in sources], special), None)
+        loss = NextToken()(model, make_batch(sources, [string[::-1] for string in sources], special), None)
         optimizer.zero_grad()
         (loss.total / loss.tokens).backward()
         optimizer.step()
@@ -217,6 +219,6 @@ def test_it_learns_to_reverse_a_string(name: str) -> None:
     beam = Beam(size=1)
     limits = limits_for(beam, batch.source_is_real.sum(1), model.target_limit)
     state = start(model, batch.source, batch.source_is_real)
-    found = beam_search(model.decoder, state, beam, limits, begin, end, [Forbid([0, begin])])
+    found = beam_search(model.decoder, state, beam, limits, begin, end, [SuppressTokens([0, begin])])
     right = sum(best.tokens == list(string[::-1]) for string, (best, *_) in zip(sources, found, strict=True))
     assert right >= 0.95 * len(sources)

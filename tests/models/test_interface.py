@@ -17,7 +17,7 @@ SPECIAL = SpecialIds(0, 2, 0, 1, 2)
 
 def make_model() -> Transformer:
     torch.manual_seed(1)
-    config = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=6, heads=2, inner_dim=7)
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=6, heads=2, feed_forward_dim=7)
     return build_transformer(config, 11, 13).eval()
 
 

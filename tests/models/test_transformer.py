@@ -53,7 +53,7 @@ def test_attention_is_fast_again_after_an_error_under_the_recorder() -> None:
     assert all(module.kernel is fast_attention for module in attentions)
 
 
-@pytest.mark.parametrize("norm", ["before", "after"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_a_stack_of_pytorchs_layers_with_the_same_weights_gives_the_same(norm: str, activation: str) -> None:
     torch.manual_seed(3)
@@ -63,7 +63,7 @@ def test_a_stack_of_pytorchs_layers_with_the_same_weights_gives_the_same(norm: s
         nn.init.normal_(parameter, std=0.3)
     source, is_real, target = sentences()
     shape = {"d_model": 12, "nhead": 3, "dim_feedforward": 17, "dropout": 0.0, "batch_first": True}
-    shape |= {"activation": activation, "norm_first": norm == "before"}
+    shape |= {"activation": activation, "norm_first": norm == "pre"}
 
     memory = model.encoder.embedding(source, 0)
     for layer in model.encoder.layers:

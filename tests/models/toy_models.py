@@ -8,11 +8,11 @@ from torch import Tensor
 
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent.attention import (
-    BahdanauAttention,
-    HardAttention,
-    LocalAttention,
-    LuongAttention,
-    NoAttention,
+    BahdanauAttentionConfig,
+    HardAttentionConfig,
+    LocalAttentionConfig,
+    LuongAttentionConfig,
+    NoAttentionConfig,
 )
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
@@ -21,7 +21,14 @@ SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13
 LENGTHS = [5, 2, 3]  # real tokens of each source; all models read three sentences of these lengths
 TIME = 7  # target tokens
 
-TRANSFORMER = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "inner_dim": 17, "max_positions": 19}
+TRANSFORMER = {
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "dim": 12,
+    "heads": 3,
+    "feed_forward_dim": 17,
+    "max_positions": 19,
+}
 RECURRENT = {"dim": 6, "encoder_dim": 5, "decoder_dim": 7}
 EQUAL = {"encoder_dim": 4, "decoder_dim": 8}  # as wide as two directions of the encoder
 
@@ -36,29 +43,29 @@ def recurrent(**choices: Any) -> RecurrentConfig:
 
 CONFIGS: dict[str, ModelConfig] = {
     "transformer": transformer(),
-    "transformer, norm after": transformer(norm="after", initialization="xavier"),
+    "transformer, norm after": transformer(norm="post", initialization="xavier"),
     "transformer, learned positions": transformer(positions="learned", activation="gelu", tie="none"),
-    "transformer, rotary": transformer(positions="rotary", activation="gated", key_dim=6, value_dim=5, norm="after"),
+    "transformer, rotary": transformer(positions="rotary", activation="geglu", key_dim=6, value_dim=5, norm="post"),
     "transformer, no positions": transformer(
-        positions="none", tie="all", scale_embeddings=False, initialization="small"
+        positions="none", tie="all", scale_embeddings=False, initialization="gpt2"
     ),
     "transformer, odd sizes": transformer(dim=13, key_dim=2, value_dim=7, tie="none", encoder_layers=2),
     "thought at the start": recurrent(
-        attention=NoAttention(), bidirectional=False, reverse_source=True, bridge="copy", encoder_dim=7, tie="all"
+        attention=NoAttentionConfig(), bidirectional=False, reverse_source=True, bridge="copy", encoder_dim=7, tie="all"
     ),
-    "thought at every step": recurrent(attention=NoAttention(thought="every_step"), cell="lstm"),
-    "bahdanau": recurrent(attention=BahdanauAttention(score_dim=4)),
+    "thought at every step": recurrent(attention=NoAttentionConfig(thought="every_step"), cell="lstm"),
+    "bahdanau": recurrent(attention=BahdanauAttentionConfig(score_dim=4)),
     "bahdanau, concatenated": recurrent(
-        attention=BahdanauAttention(form="concatenated", score_dim=4), decoder_layers=2, cell="lstm", tie="none"
+        attention=BahdanauAttentionConfig(form="concatenated", score_dim=4), decoder_layers=2, cell="lstm", tie="none"
     ),
-    "luong, dot": recurrent(attention=LuongAttention(score="dot"), **EQUAL, decoder_layers=2, encoder_layers=2),
-    "luong, general": recurrent(attention=LuongAttention(), bridge="zero", initialization="uniform"),
-    "luong, concat": recurrent(attention=LuongAttention(score="concat", score_dim=3), cell="lstm"),
-    "luong, fed": recurrent(attention=LuongAttention(input_feeding=True), decoder_layers=2, cell="lstm"),
-    "local, monotonic": recurrent(attention=LocalAttention(position="monotonic", window=1)),
-    "local, predictive": recurrent(attention=LocalAttention(window=2), bidirectional=False),
-    "local, fed": recurrent(attention=LocalAttention(window=2, position="monotonic", input_feeding=True)),
-    "hard": recurrent(attention=HardAttention()),
+    "luong, dot": recurrent(attention=LuongAttentionConfig(score="dot"), **EQUAL, decoder_layers=2, encoder_layers=2),
+    "luong, general": recurrent(attention=LuongAttentionConfig(), bridge="zero", initialization="uniform"),
+    "luong, concat": recurrent(attention=LuongAttentionConfig(score="concat", score_dim=3), cell="lstm"),
+    "luong, fed": recurrent(attention=LuongAttentionConfig(input_feeding=True), decoder_layers=2, cell="lstm"),
+    "local, monotonic": recurrent(attention=LocalAttentionConfig(position="monotonic", window=1)),
+    "local, predictive": recurrent(attention=LocalAttentionConfig(window=2), bidirectional=False),
+    "local, fed": recurrent(attention=LocalAttentionConfig(window=2, position="monotonic", input_feeding=True)),
+    "hard": recurrent(attention=HardAttentionConfig()),
 }
 
 

@@ -38,7 +38,7 @@ def test_most_steps_copy_nothing() -> None:
     places = set()
     for _ in range(100):
         cache = cache.append(random(ROWS, 1))
-        places.add(cache.room.keys.data_ptr())
+        places.add(cache.buffer.keys.data_ptr())
     assert len(places) < 8
 
 

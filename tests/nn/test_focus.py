@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transduce.nn.focus import Everywhere, NearPredicted, NearSameTime, OnePosition
+from transduce.nn.focus import GlobalAttention, HardAttention, LocalMonotonic, LocalPredictive
 from transduce.nn.initialization import RecurrentInitialization
 
 LENGTHS, KEYS, TIME, DIM = [6, 4], 6, 9, 3
@@ -28,7 +28,7 @@ def softmax_over(scores: np.ndarray, places: list[int]) -> np.ndarray:
 
 def test_soft_attention_is_a_softmax_over_the_real_source() -> None:
     scores, query, times = asked()
-    weights = Everywhere()(scores, query, MAY_ATTEND, times).weights
+    weights = GlobalAttention()(scores, query, MAY_ATTEND, times).weights
     for row, length in enumerate(LENGTHS):
         for time in range(TIME):
             expected = softmax_over(scores[row, 0, time].numpy(), list(range(length)))
@@ -37,7 +37,7 @@ def test_soft_attention_is_a_softmax_over_the_real_source() -> None:
 
 def test_a_monotonic_window_stands_at_the_target_position_and_stays_at_the_sources_end() -> None:
     scores, query, times = asked()
-    weights = NearSameTime(1)(scores, query, MAY_ATTEND, times).weights
+    weights = LocalMonotonic(1)(scores, query, MAY_ATTEND, times).weights
     for row, length in enumerate(LENGTHS):
         for time in range(TIME):
             middle = min(time, length - 1)
@@ -49,7 +49,7 @@ def test_a_monotonic_window_stands_at_the_target_position_and_stays_at_the_sourc
 @torch.no_grad()
 def test_a_predicted_window_is_a_softmax_times_a_gaussian_around_where_the_state_says() -> None:
     scores, query, times = asked()
-    focus = NearPredicted(2, DIM, RecurrentInitialization("uniform", 1.0))
+    focus = LocalPredictive(2, DIM, RecurrentInitialization("uniform", 1.0))
     weights = focus(scores, query, MAY_ATTEND, times).weights
     hidden, place = focus.hidden.weight.numpy(), focus.place.weight.numpy()
     for row, length in enumerate(LENGTHS):
@@ -64,11 +64,11 @@ def test_a_predicted_window_is_a_softmax_times_a_gaussian_around_where_the_state
 
 def test_hard_attention_takes_the_best_position_when_it_does_not_learn() -> None:
     scores, query, times = asked()
-    focused = OnePosition("score_function").eval()(scores, query, MAY_ATTEND, times)
+    focused = HardAttention("score_function").eval()(scores, query, MAY_ATTEND, times)
     best = scores.masked_fill(~MAY_ATTEND, -math.inf).argmax(-1)
     assert torch.equal(focused.weights.argmax(-1), best)
     assert_close(focused.weights.sum(-1), torch.ones(2, 1, TIME))
-    assert focused.choices is None
+    assert focused.sampled_log_probabilities is None
 
 
 @pytest.mark.parametrize("gradient", ["score_function", "straight_through"])
@@ -77,21 +77,21 @@ def test_in_training_hard_attention_draws_by_the_softmax(gradient: str) -> None:
     scores, query, times = asked()
     scores, query = scores[:1, :, :1].expand(draws, -1, -1, -1), query[:1, :, :1].expand(draws, -1, -1, -1)
     may_attend = MAY_ATTEND[1:].expand(draws, -1, -1, -1)
-    focused = OnePosition(gradient).train()(scores, query, may_attend, times[:1])
-    probabilities = Everywhere()(scores, query, may_attend, times[:1]).weights[0, 0, 0]
+    focused = HardAttention(gradient).train()(scores, query, may_attend, times[:1])
+    probabilities = GlobalAttention()(scores, query, may_attend, times[:1]).weights[0, 0, 0]
     error = 4 * (probabilities * (1 - probabilities) / draws).sqrt()
     assert ((focused.weights[:, 0, 0].mean(0) - probabilities).abs() <= error).all()
     assert_close(focused.weights.amax(-1), torch.ones(draws, 1, 1))
     if gradient == "score_function":
         chosen = focused.weights.argmax(-1)
-        assert_close(focused.choices, probabilities.log()[chosen])
+        assert_close(focused.sampled_log_probabilities, probabilities.log()[chosen])
 
 
 def test_straight_through_has_the_gradient_of_the_softmax() -> None:
     scores, query, times = asked()
     values = torch.randn(2, 1, TIME, KEYS)
     gradients = []
-    for focus in (OnePosition("straight_through").train(), Everywhere()):
+    for focus in (HardAttention("straight_through").train(), GlobalAttention()):
         asking = scores.clone().requires_grad_()
         (focus(asking, query, MAY_ATTEND, times).weights * values).sum().backward()
         gradients.append(asking.grad)

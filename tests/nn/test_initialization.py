@@ -42,14 +42,14 @@ def test_matrices_that_share_a_layer_begin_as_if_apart() -> None:
     keys, values = attention.key_value.weight.split([60, 300])
     for matrix, size in ((attention.query.weight, 60), (keys, 60), (values, 300), (attention.output.weight, 300)):
         assert float(matrix.detach().std()) == pytest.approx(math.sqrt(2 / (200 + size)), rel=0.03)
-    gated = FeedForward(200, 300, "gated", 0.0, initialization)
+    gated = FeedForward(200, 300, "geglu", 0.0, initialization)
     for matrix in gated.inner.weight.chunk(2):
         assert float(matrix.detach().std()) == pytest.approx(math.sqrt(2 / (200 + 300)), rel=0.03)
 
 
 def test_what_is_added_to_the_residual_path_begins_smaller_the_deeper_the_model() -> None:
     torch.manual_seed(3)
-    initialization = Initialization("small", LAYERS)
+    initialization = Initialization("gpt2", LAYERS)
     attention = MultiHeadAttention(200, 3, 20, 100, 0.0, initialization)
     feed_forward = FeedForward(200, 300, "relu", 0.0, initialization)
     for inside, last in ((attention.query, attention.output), (feed_forward.inner, feed_forward.output)):

@@ -117,7 +117,7 @@ def test_a_rate_just_below_one_leaves_something() -> None:
     assert kept.isfinite().all() and (kept != 0).any()
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gated"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "geglu"])
 def test_a_feed_forward_network_is_two_layers_at_each_position_apart(activation: str) -> None:
     torch.manual_seed(6)
     network = FeedForward(5, 7, activation, 0.0, Initialization("xavier", 1))
@@ -125,7 +125,7 @@ def test_a_feed_forward_network_is_two_layers_at_each_position_apart(activation:
         nn.init.normal_(parameter)
     hidden = torch.randn(2, 3, 5)
     inner = hidden @ network.inner.weight.T + network.inner.bias
-    if activation == "gated":  # GEGLU: gelu(x W) * (x V)
+    if activation == "geglu":  # GEGLU: gelu(x W) * (x V)
         inner = functional.gelu(inner[..., :7]) * inner[..., 7:]
     else:
         inner = functional.gelu(inner) if activation == "gelu" else inner.clamp(min=0)
@@ -133,7 +133,7 @@ def test_a_feed_forward_network_is_two_layers_at_each_position_apart(activation:
     assert_close(network(hidden[:, 1:2]), network(hidden)[:, 1:2])
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("place", ["pre", "post"])
 def test_a_residual_normalises_the_input_or_the_sum(place: str) -> None:
     torch.manual_seed(7)
     residual, hidden = Residual(5, place, 0.0), torch.randn(2, 3, 5)
@@ -145,5 +145,5 @@ def test_a_residual_normalises_the_input_or_the_sum(place: str) -> None:
         spread = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         return centred / spread * residual.norm.weight + residual.norm.bias
 
-    expected = hidden + torch.sin(norm(hidden)) if place == "before" else norm(hidden + torch.sin(hidden))
+    expected = hidden + torch.sin(norm(hidden)) if place == "pre" else norm(hidden + torch.sin(hidden))
     assert_close(residual(hidden, torch.sin), expected, rtol=1e-4, atol=1e-5)

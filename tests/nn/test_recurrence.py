@@ -5,7 +5,16 @@ from torch.testing import assert_close
 
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
-from transduce.nn.recurrence import BothWays, CellKind, Onwards, OnwardsStack, pack, parts_of, reverse_real, unpack
+from transduce.nn.recurrence import (
+    BidirectionalEncoder,
+    CellKind,
+    UnidirectionalEncoder,
+    UnidirectionalStack,
+    pack,
+    parts_of,
+    reverse_real,
+    unpack,
+)
 
 ORTHOGONAL = RecurrentInitialization("orthogonal", 0.1)
 LENGTHS, TIME, INPUT, DIM = [5, 2, 3], 5, 4, 6
@@ -23,8 +32,8 @@ def shaken(module: nn.Module) -> nn.Module:
 @torch.no_grad()
 def test_steps_from_projected_inputs_are_pytorchs_layers_run_at_once(cell: CellKind) -> None:
     torch.manual_seed(1)
-    layers = [Onwards(cell, size, DIM, ORTHOGONAL) for size in (INPUT, DIM)]
-    stack = shaken(OnwardsStack(layers, Dropout(0.0)))
+    layers = [UnidirectionalEncoder(cell, size, DIM, ORTHOGONAL) for size in (INPUT, DIM)]
+    stack = shaken(UnidirectionalStack(layers, Dropout(0.0)))
     inputs, state = torch.randn(3, TIME, INPUT), torch.randn(3, 2, parts_of(cell), DIM)
     together, last = stack(inputs, state)
     states, outputs = unpack(state), []
@@ -40,7 +49,7 @@ def test_steps_from_projected_inputs_are_pytorchs_layers_run_at_once(cell: CellK
 @torch.no_grad()
 def test_a_padded_row_is_read_as_if_alone_in_both_directions(cell: CellKind) -> None:
     torch.manual_seed(2)
-    layer = shaken(BothWays(cell, INPUT, DIM, True, ORTHOGONAL))
+    layer = shaken(BidirectionalEncoder(cell, INPUT, DIM, True, ORTHOGONAL))
     inputs = torch.randn(3, TIME, INPUT)
     outputs, last = layer(inputs, IS_REAL)
     for row, length in enumerate(LENGTHS):
@@ -62,13 +71,13 @@ def test_only_real_positions_are_reversed_and_twice_is_nothing() -> None:
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_weights_begin_as_they_are_told(cell: CellKind) -> None:
     torch.manual_seed(3)
-    rnn = Onwards(cell, INPUT, DIM, ORTHOGONAL).rnn
+    rnn = UnidirectionalEncoder(cell, INPUT, DIM, ORTHOGONAL).rnn
     for gate in rnn.weight_hh_l0.detach().split(DIM):
         assert_close(gate @ gate.T, torch.eye(DIM))
     forgets = torch.zeros(len(rnn.bias_ih_l0))
     if cell == "lstm":
         forgets[DIM : 2 * DIM] = 1
     assert_close(rnn.bias_ih_l0.detach() + rnn.bias_hh_l0.detach(), forgets)
-    uniform = Onwards(cell, INPUT, 50, RecurrentInitialization("uniform", 0.2)).rnn
+    uniform = UnidirectionalEncoder(cell, INPUT, 50, RecurrentInitialization("uniform", 0.2)).rnn
     for weight in (uniform.weight_hh_l0.detach(), uniform.weight_ih_l0.detach()):
         assert 0.19 < float(weight.abs().max()) <= 0.2

@@ -8,13 +8,13 @@ from torch.testing import assert_close
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.inference.engines.ensemble import EnsembleState
 from transduce.models.projecting import ProjectingDecoder
-from transduce.models.recurrent.attention import HardAttention
+from transduce.models.recurrent.attention import HardAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
+from transduce.objectives.next_token import NextToken
 from transduce.objectives.reading import read_target
 from transduce.objectives.score_function import KEPT, score_function_loss
-from transduce.objectives.translation import Translation
 
 ROWS, TIME, VOCABULARY = 3, 40, 7
 TARGET_IN = torch.randint(0, VOCABULARY, (ROWS, TIME))
@@ -68,11 +68,11 @@ def test_each_token_is_true_with_the_probability_asked_for() -> None:
 def test_a_transformer_reads_its_own_tokens_too_and_learns() -> None:
     torch.manual_seed(6)
     model = build_transformer(
-        TransformerConfig(encoder_layers=1, decoder_layers=1, dim=6, heads=2, inner_dim=7, dropout=0.0), 11, 13
+        TransformerConfig(encoder_layers=1, decoder_layers=1, dim=6, heads=2, feed_forward_dim=7, dropout=0.0), 11, 13
     )
     batch = make_batch([[3, 4, 5], [8]], [[6, 7], [9, 10, 3, 4]], SpecialIds(0, 2, 0, 1, 2))
-    forced = Translation(0.1)(model, batch, None)
-    free = Translation(0.1, lambda: 0.0)(model, batch, None)
+    forced = NextToken(0.1)(model, batch, None)
+    free = NextToken(0.1, lambda: 0.0)(model, batch, None)
     assert free.tokens == forced.tokens and not torch.equal(free.total, forced.total)
     free.total.backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
@@ -93,7 +93,7 @@ def test_the_score_function_loss_is_the_log_probability_of_draws_times_what_they
 def test_the_score_function_gradient_is_that_of_the_expected_score() -> None:
     """Over many draws, against the sum over all positions that might be drawn."""
     torch.manual_seed(8)
-    config = RecurrentConfig(dim=4, encoder_dim=3, decoder_dim=5, attention=HardAttention(), dropout=0.0)
+    config = RecurrentConfig(dim=4, encoder_dim=3, decoder_dim=5, attention=HardAttentionConfig(), dropout=0.0)
     model = build_recurrent(config, 9, 9).train()
     weight = model.decoder.attention.score.key.weight  # type: ignore[union-attr, attr-defined]
     with torch.no_grad():
@@ -101,7 +101,7 @@ def test_the_score_function_gradient_is_that_of_the_expected_score() -> None:
             parameter.add_(torch.randn_like(parameter), alpha=0.5)
     draws = 20_000
     batch = make_batch([[3, 4]] * draws, [[]] * draws, SpecialIds(0, 2, 0, 1, 2))  # one target token: the end
-    estimated = torch.autograd.grad(Translation()(model, batch, None).total / draws, weight)[0]
+    estimated = torch.autograd.grad(NextToken()(model, batch, None).total / draws, weight)[0]
 
     memory = model.encode(batch.source[:1], batch.source_is_real[:1])
     state, decoder = model.start(memory), model.decoder

@@ -28,7 +28,7 @@ from toys import (
 from transduce.models.scoring import score_tokens
 from transduce.search.beam import Beam, beam_search
 from transduce.search.limits import limits_for
-from transduce.search.rules import Forbid
+from transduce.search.rules import SuppressTokens
 
 
 @EVERY_DECODER
@@ -41,7 +41,7 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
     decoder, start = family(int(10 * alpha))
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE, normalization=normalization, length_penalty=alpha)
     longest = [5, 3, 4]
-    forbidden = [Forbid([BEGIN])]  # leaves three tokens besides the end
+    forbidden = [SuppressTokens([BEGIN])]  # leaves three tokens besides the end
     found = beam_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, forbidden)
     for sentence, most in enumerate(longest):
         every = every_output(decoder, start, sentence, most, normalization, alpha)
@@ -89,18 +89,18 @@ def test_a_beam_follows_the_best_that_go_on_and_sets_aside_those_that_end_among_
     longest = 6
     found = beam_search(decoder, start(range(3)), Beam(size=size, n_best=size), limits([longest] * 3), BEGIN, END)
     for sentence in range(3):
-        followed: list[tuple[float, list[int]]] = [(0.0, [])]
+        active: list[tuple[float, list[int]]] = [(0.0, [])]
         finished: list[tuple[float, list[int]]] = []
         for length in range(1, longest + 1):
             extended = []
-            for total, tokens in followed:
+            for total, tokens in active:
                 logits, _ = decoder(torch.tensor([[BEGIN, *tokens]]), start([sentence]))
                 for token, addition in enumerate(logits[0, -1].log_softmax(-1).tolist()):
                     if token == END or length < longest:
                         extended.append((total + addition, [*tokens, token]))
             extended.sort(reverse=True)
             finished += [(total, tokens[:-1]) for total, tokens in extended[:size] if tokens[-1] == END]
-            followed = [(total, tokens) for total, tokens in extended if tokens[-1] != END][:size]
+            active = [(total, tokens) for total, tokens in extended if tokens[-1] != END][:size]
             if len(finished) >= size:
                 break
         finished.sort(key=lambda one: -normalized(one[0], len(one[1]) + 1, "wu", 0.6))
@@ -115,10 +115,12 @@ def test_a_batch_of_sentences_finds_what_each_finds_alone(family: Family, seed: 
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     shortest, longest = [1, 3, 2], [9, 4, 7]
-    together = beam_search(decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [Forbid([BEGIN])])
+    together = beam_search(
+        decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [SuppressTokens([BEGIN])]
+    )
     for sentence in range(3):
         own = limits(longest[sentence : sentence + 1], shortest[sentence : sentence + 1])
-        (alone,) = beam_search(decoder, start([sentence]), beam, own, BEGIN, END, [Forbid([BEGIN])])
+        (alone,) = beam_search(decoder, start([sentence]), beam, own, BEGIN, END, [SuppressTokens([BEGIN])])
         assert_same(together[sentence], alone)
 
 
@@ -142,7 +144,7 @@ def test_outputs_keep_their_lengths_hold_nothing_forbidden_and_come_best_first(
     beam = Beam(size=size, n_best=size)
     shortest, longest = zip(*bounds, strict=True)
     found = beam_search(
-        decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [Forbid(sorted(forbidden))]
+        decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [SuppressTokens(sorted(forbidden))]
     )
     for sentence, (hypotheses, (least, most)) in enumerate(zip(found, bounds, strict=True)):
         assert 1 <= len(hypotheses) <= size
@@ -179,7 +181,7 @@ def test_log_probabilities_are_what_score_tokens_gives_the_same_tokens() -> None
 def test_a_vocabulary_smaller_than_the_beam_is_enough() -> None:
     decoder, start = recurrent(8, vocabulary=3)  # besides begin and end a single token
     beam = Beam(size=7, n_best=7)
-    found = beam_search(decoder, start(range(3)), beam, limits([4, 2, 3]), BEGIN, END, [Forbid([BEGIN])])
+    found = beam_search(decoder, start(range(3)), beam, limits([4, 2, 3]), BEGIN, END, [SuppressTokens([BEGIN])])
     for hypotheses, longest in zip(found, [4, 2, 3], strict=True):
         assert sorted(h.tokens for h in hypotheses) == [[2] * length for length in range(longest)]
 
@@ -204,7 +206,7 @@ def test_a_sentence_is_done_once_it_has_as_many_outputs_as_the_beam_is_wide(n_be
 
     counter = RowCounter(ends_gladly)
     found = beam_search(
-        counter, start(range(3)), Beam(size=2, n_best=n_best), limits([50] * 3), BEGIN, END, [Forbid([BEGIN])]
+        counter, start(range(3)), Beam(size=2, n_best=n_best), limits([50] * 3), BEGIN, END, [SuppressTokens([BEGIN])]
     )
     assert len(counter.rows) == 2  # at once the empty output, then the best of one token
     assert [[len(h.tokens) for h in hypotheses] for hypotheses in found] == [[0, 1][:n_best]] * 3

@@ -9,7 +9,7 @@ from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, asse
 from transduce.search.beam import Beam, beam_search
 from transduce.search.constrained import constrained_search
 from transduce.search.required_phrases import Phrase, WordEdges
-from transduce.search.rules import Forbid
+from transduce.search.rules import SuppressTokens
 
 WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)
 SUBWORDS = WordEdges((False, False, False, False, True), (True,) * VOCABULARY)  # 4 goes on with a word
@@ -55,7 +55,7 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
     decoder, start = family(3)
     longest = [4, 3, 4]
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE)
-    rules = [Forbid([BEGIN])]
+    rules = [SuppressTokens([BEGIN])]
     found = constrained_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, rules, REQUIRED, edges)
     for sentence, (hypotheses, phrases) in enumerate(zip(found, REQUIRED, strict=True)):
         every = every_output(decoder, start, sentence, longest[sentence])
@@ -72,7 +72,7 @@ def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Fami
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     found = constrained_search(
-        decoder, start(range(3)), beam, limits([9, 8, 9]), BEGIN, END, [Forbid([BEGIN])], REQUIRED, SUBWORDS
+        decoder, start(range(3)), beam, limits([9, 8, 9]), BEGIN, END, [SuppressTokens([BEGIN])], REQUIRED, SUBWORDS
     )
     for hypotheses, phrases in zip(found, REQUIRED, strict=True):
         assert 1 <= len(hypotheses) <= size
@@ -83,7 +83,7 @@ def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Fami
 @EVERY_DECODER
 def test_without_phrases_it_is_a_plain_beam(family: Family) -> None:
     decoder, start = family(5)
-    beam, rules = Beam(size=3, n_best=3), [Forbid([BEGIN])]
+    beam, rules = Beam(size=3, n_best=3), [SuppressTokens([BEGIN])]
     found = constrained_search(
         decoder, start(range(3)), beam, limits([9, 4, 7]), BEGIN, END, rules, [[], [], []], SUBWORDS
     )
@@ -96,7 +96,7 @@ def test_without_phrases_it_is_a_plain_beam(family: Family) -> None:
 def test_where_the_phrase_cannot_stand_there_is_an_output_all_the_same(family: Family) -> None:
     decoder, start = family(6)
     required = [[Phrase(((2, 3, 2),))], [Phrase(((2,),))], []]
-    rules = [Forbid([BEGIN, 2])]
+    rules = [SuppressTokens([BEGIN, 2])]
     found = constrained_search(
         decoder, start(range(3)), Beam(size=2), limits([3, 5, 4]), BEGIN, END, rules, required, WHOLE_WORDS
     )

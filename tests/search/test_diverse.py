@@ -10,9 +10,9 @@ from toys import BEGIN, END, EVERY_DECODER, VOCABULARY, Family, assert_same, lim
 
 from transduce.search.beam import beam_search
 from transduce.search.diverse import DiverseBeam, diverse_search
-from transduce.search.rules import Forbid
+from transduce.search.rules import SuppressTokens
 
-RULES = [Forbid([BEGIN])]
+RULES = [SuppressTokens([BEGIN])]
 
 
 @EVERY_DECODER

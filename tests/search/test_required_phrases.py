@@ -7,7 +7,7 @@ from operator_calls import OperatorCalls
 from transduce.search.beam import Beam, beam_search
 from transduce.search.constrained import constrained_search
 from transduce.search.required_phrases import Phrase, WordEdges
-from transduce.search.rules import Ban, Banned, BeginWith, Rule
+from transduce.search.rules import Banned, BannedPhrases, ForcedPrefixes, Rule
 
 VOCABULARY = 37  # of no other tensor's size
 
@@ -17,8 +17,8 @@ def test_the_edges_of_words_become_a_tensor_once_and_not_at_each_step(kind: str)
     edges = WordEdges(tuple(token % 3 == 0 for token in range(VOCABULARY)), (True,) * VOCABULARY)
     bans = [[Banned("7", [7])]] * 3
     rules: dict[str, list[Rule]] = {
-        "prefix": [BeginWith([[2, 3], [4], []], edges)],
-        "ban": [Ban(bans, edges, lambda tokens: " ".join(map(str, tokens)))],
+        "prefix": [ForcedPrefixes([[2, 3], [4], []], edges)],
+        "ban": [BannedPhrases(bans, edges, lambda tokens: " ".join(map(str, tokens)))],
         "requirement": [],
     }
     decoder, start = recurrent(1, VOCABULARY)

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from transduce.search.limits import Limits
 from transduce.search.required_phrases import WordEdges
-from transduce.search.rules import Ban, Banned, BeginWith, Forbid, KeepWithin, NoRepeat, SoFar
+from transduce.search.rules import (
+    Banned,
+    BannedPhrases,
+    ForcedPrefixes,
+    KeepWithin,
+    NoRepeatNgram,
+    Prefixes,
+    SuppressTokens,
+)
 
 SENTENCES, ROWS, VOCABULARY, END = 3, 2, 7, 4
 WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)
@@ -23,20 +31,20 @@ texts = st.integers(0, 9).flatmap(
 )
 
 
-def so_far(tokens: list[list[list[int]]]) -> SoFar:
+def prefixes(tokens: list[list[list[int]]]) -> Prefixes:
     shaped = torch.tensor(tokens, dtype=torch.long).reshape(SENTENCES, ROWS, -1)
-    return SoFar(torch.arange(SENTENCES), shaped)
+    return Prefixes(torch.arange(SENTENCES), shaped)
 
 
-def written(length: int) -> SoFar:
-    return so_far([[[0] * length] * ROWS] * SENTENCES)
+def written(length: int) -> Prefixes:
+    return prefixes([[[0] * length] * ROWS] * SENTENCES)
 
 
 @given(tokens=st.lists(st.integers(0, VOCABULARY - 1), max_size=4))
 def test_forbidden_tokens_and_no_others_become_impossible(tokens: list[int]) -> None:
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
-    Forbid(tokens)(after, written(3))
+    SuppressTokens(tokens)(after, written(3))
     for token in range(VOCABULARY):
         assert (after[..., token] == (-torch.inf if token in tokens else before[..., token])).all()
 
@@ -66,7 +74,7 @@ def test_an_output_can_end_at_its_longest_even_where_other_rules_forbid_the_end(
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
     limits = Limits(torch.tensor([1, 1, 1]), torch.tensor([3, 4, 5]))
-    KeepWithin(limits, END, [Forbid([END])])(after, written(3))
+    KeepWithin(limits, END, [SuppressTokens([END])])(after, written(3))
     assert (after[:2, :, END] == before[:2, :, END]).all()
     assert (after[2, :, END] == -torch.inf).all()
 
@@ -75,7 +83,7 @@ def test_an_output_can_end_at_its_longest_even_where_other_rules_forbid_the_end(
 def test_exactly_the_tokens_that_would_repeat_a_run_become_impossible(texts: list[list[list[int]]], size: int) -> None:
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
-    NoRepeat(size)(after, so_far(texts))
+    NoRepeatNgram(size)(after, prefixes(texts))
     for sentence, rows in enumerate(texts):
         for row, tokens in enumerate(rows):
             known = {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
@@ -87,7 +95,7 @@ def test_exactly_the_tokens_that_would_repeat_a_run_become_impossible(texts: lis
 
 def test_a_prefix_comes_before_all_else_and_its_last_word_ends_there() -> None:
     prefixes = [[2, 3], [], [5]]
-    rule = BeginWith(prefixes, SUBWORDS, [Forbid([3, 5])])
+    rule = ForcedPrefixes(prefixes, SUBWORDS, [SuppressTokens([3, 5])])
     for length in range(4):
         before = torch.randn(SENTENCES, ROWS, VOCABULARY)
         after = before.clone()
@@ -111,21 +119,21 @@ def text_in(edges: WordEdges) -> Callable[[Sequence[int]], str]:
     return decode
 
 
-def allowed_after(rule: Ban, tokens: list[int]) -> set[int]:
+def allowed_after(rule: BannedPhrases, tokens: list[int]) -> set[int]:
     scores = torch.zeros(SENTENCES, ROWS, VOCABULARY)
-    rule(scores, so_far([[tokens] * ROWS] * SENTENCES))
+    rule(scores, prefixes([[tokens] * ROWS] * SENTENCES))
     assert scores[2].isfinite().all()  # a sentence that bans nothing
     return {token for token in range(VOCABULARY) if scores[0, 0, token] == 0}
 
 
 def test_a_banned_phrase_of_whole_words_cannot_be_completed() -> None:
-    rule = Ban([[Banned("c d", [3])], [Banned("b", [1])], []], WHOLE_WORDS, text_in(WHOLE_WORDS))
+    rule = BannedPhrases([[Banned("c d", [3])], [Banned("b", [1])], []], WHOLE_WORDS, text_in(WHOLE_WORDS))
     assert allowed_after(rule, [0, 2]) == {0, 1, 2, 4, 5, 6}
     assert allowed_after(rule, [2, 0]) == set(range(VOCABULARY))
 
 
 def test_a_banned_word_may_grow_into_another_but_not_end() -> None:
-    rule = Ban([[Banned("cf", [])], [Banned("b", [])], []], SUBWORDS, text_in(SUBWORDS))
+    rule = BannedPhrases([[Banned("cf", [])], [Banned("b", [])], []], SUBWORDS, text_in(SUBWORDS))
     assert allowed_after(rule, [0, 2]) == set(range(VOCABULARY))
     assert allowed_after(rule, [0, 2, 5]) == {5, 6}
     assert allowed_after(rule, [0, 2, 5, 6]) == set(range(VOCABULARY))

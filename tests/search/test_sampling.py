@@ -1,4 +1,4 @@
-"""Sampling: draws follow the model's probabilities, a seed repeats them, and neighbours do not change them."""
+"""Sampling: draws search_loop the model's probabilities, a seed repeats them, and neighbours do not change them."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toys import BEGIN, END, EVERY_DECODER, Family, assert_same, limits, log_probability, recurrent
 
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.rules import Forbid, NoRepeat, Rule
+from transduce.search.rules import NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling, draw, sample
 
 CHI_SQUARE_OF_7_AT_1_IN_1000 = 24.32
@@ -49,7 +49,11 @@ def test_top_p_draws_among_the_fewest_that_have_the_probability(top_p: float, te
 
 
 def run(
-    family: Family, seed: int, chosen: list[int], sampling: Sampling, rules: tuple[Rule, ...] = (Forbid([BEGIN]),)
+    family: Family,
+    seed: int,
+    chosen: list[int],
+    sampling: Sampling,
+    rules: tuple[Rule, ...] = (SuppressTokens([BEGIN]),),
 ) -> list[list[Hypothesis]]:
     decoder, start = family(seed)
     own = limits([[9, 4, 7][i] for i in chosen], [[1, 3, 2][i] for i in chosen])
@@ -85,7 +89,7 @@ def test_more_draws_begin_with_the_same() -> None:
 @given(seed=st.integers(0, 1000))
 @torch.no_grad()
 def test_outputs_obey_limits_and_rules_and_have_the_models_own_log_probability(family: Family, seed: int) -> None:
-    rules = (Forbid([BEGIN]), NoRepeat(2))
+    rules = (SuppressTokens([BEGIN]), NoRepeatNgram(2))
     found = run(family, seed, [0, 1, 2], Sampling(n_best=4, seed=seed, temperature=0.5), rules)
     decoder, start = family(seed)
     for sentence, (least, most) in enumerate([(1, 9), (3, 4), (2, 7)]):
@@ -101,7 +105,7 @@ def test_outputs_obey_limits_and_rules_and_have_the_models_own_log_probability(f
 
 
 def test_a_draw_without_any_next_token_is_dropped() -> None:
-    assert run(recurrent, 1, [1], Sampling(), (Forbid([0, 1, 2, 3, 4]),)) == [[]]
+    assert run(recurrent, 1, [1], Sampling(), (SuppressTokens([0, 1, 2, 3, 4]),)) == [[]]
 
 
 @pytest.mark.parametrize(

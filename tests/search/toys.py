@@ -1,4 +1,4 @@
-"""Small decoders that the tests of search share, and what trying everything finds with them."""
+"""Small decoders that the tests of search beam_per_group, and what trying everything finds with them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transduce.models.recurrent.attention import BahdanauAttention
+from transduce.models.recurrent.attention import BahdanauAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
@@ -88,14 +88,16 @@ def transformer(seed: int) -> tuple[Any, Start]:
 
 def bahdanau(seed: int) -> tuple[Any, Start]:
     torch.manual_seed(seed)
-    config = RecurrentConfig(dim=6, encoder_dim=5, decoder_dim=7, attention=BahdanauAttention(score_dim=4), tie="none")
+    config = RecurrentConfig(
+        dim=6, encoder_dim=5, decoder_dim=7, attention=BahdanauAttentionConfig(score_dim=4), tie="none"
+    )
     model, source, is_real = _with_sources(build_recurrent(config, 11, VOCABULARY))
     return model.decoder, lambda chosen: model.start(model.encode(source[list(chosen)], is_real[list(chosen)]))
 
 
 def tiny_transformer(seed: int) -> tuple[Transformer, Tensor, Tensor]:
     torch.manual_seed(seed)
-    config = TransformerConfig(encoder_layers=1, decoder_layers=2, dim=6, heads=2, inner_dim=7, tie="none")
+    config = TransformerConfig(encoder_layers=1, decoder_layers=2, dim=6, heads=2, feed_forward_dim=7, tie="none")
     return _with_sources(build_transformer(config, 11, VOCABULARY))
 
 

@@ -91,7 +91,13 @@ def test_each_pair_is_one_processs_and_all_have_about_as_much(count: int) -> Non
 
 @pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs Multi30k in TRANSDUCE_DATA")
 def test_two_processes_give_the_losses_of_one_on_multi30k(tmp_path: Path) -> None:
-    small = ["model.dim=24", "model.heads=3", "model.inner_dim=40", "model.encoder_layers=2", "model.decoder_layers=1"]
+    small = [
+        "model.dim=24",
+        "model.heads=3",
+        "model.feed_forward_dim=40",
+        "model.encoder_layers=2",
+        "model.decoder_layers=1",
+    ]
     rates = ["model.attention_dropout=0.0", "model.activation_dropout=0.0", "model.tie=none"]
     words = ["tokenizer={kind='words', shared=false, min_frequency=100}"]
     short = ["training.updates=8", "training.report_every=1", "search={size=1, max_ratio=0.1, max_extra=0}"]
@@ -196,7 +202,7 @@ def test_memory_that_runs_out_in_an_exchange_is_not_another_process_that_has_end
 
     monkeypatch.setattr("torch.distributed.all_reduce", fail)
     with pytest.raises(ConfigError, match=r"memory ran out while processes .* use fewer of them"):
-        Processes(0, 2).add_up(torch.zeros(3))
+        Processes(0, 2).all_reduce(torch.zeros(3))
 
 
 def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recipe_file: Path, tmp_path: Path) -> None:
@@ -207,7 +213,7 @@ def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recip
     def begin(rank: int, mebibytes: int) -> subprocess.Popen[str]:
         limit = mebibytes * 2**20
         places = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "RANK": str(rank), "LOCAL_RANK": str(rank)}
-        large = ["model.inner_dim=80000", "batching.target_tokens=100000", "training.updates=1"]
+        large = ["model.feed_forward_dim=80000", "batching.target_tokens=100000", "training.updates=1"]
         return subprocess.Popen(
             [sys.executable, "-m", "transduce", "train", str(recipe_file), *large, "--out", str(tmp_path / "run")],
             stderr=subprocess.PIPE,

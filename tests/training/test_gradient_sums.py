@@ -37,7 +37,7 @@ def work(rank: int, folder: Path, can_share: bool, has_room: bool, queue: Any) -
     found = []
     for turn in range(2):
         tensors = gradients(rank, turn)
-        sums.add_up(tensors)
+        sums.all_reduce(tensors)
         found.append([tensor.tolist() for tensor in tensors])
     queue.put((found, sums._slots is not None, sorted(map(str, MEMORY.glob("transduce-*")))))
     distributed.barrier()

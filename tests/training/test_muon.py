@@ -57,7 +57,7 @@ def test_it_leaves_what_belongs_to_a_vocabulary_to_adam(
 
 
 def test_it_leaves_learned_positions_to_adam() -> None:
-    config = TransformerConfig(dim=16, heads=2, inner_dim=24, positions="learned", max_positions=37)
+    config = TransformerConfig(dim=16, heads=2, feed_forward_dim=24, positions="learned", max_positions=37)
     model = build_model(config, 91, 91)
     tables = [module.weight for module in model.modules() if isinstance(module, LearnedPositions)]
     adam, muon = build_optimizers(OptimizerConfig(kind="muon"), model, torch.float32)
@@ -66,7 +66,9 @@ def test_it_leaves_learned_positions_to_adam() -> None:
 
 
 def sizes(settings: type[TransformerConfig] | type[RecurrentConfig]) -> dict[str, int]:
-    return {"heads": 2, "inner_dim": 24} if settings is TransformerConfig else {"encoder_dim": 8, "decoder_dim": 16}
+    return (
+        {"heads": 2, "feed_forward_dim": 24} if settings is TransformerConfig else {"encoder_dim": 8, "decoder_dim": 16}
+    )
 
 
 def params(optimizer: torch.optim.Optimizer) -> list[Tensor]:

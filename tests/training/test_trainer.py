@@ -10,7 +10,7 @@ from torch import nn
 import transduce
 from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.tasks.translation import validation
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.trainer import Trainer
@@ -62,13 +62,13 @@ def test_translating_validation_data_is_tried_before_the_first_update_where_it_i
 def test_memory_that_runs_out_later_is_one_line_and_what_was_saved_stays(
     recipe_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def objective_that_fails(self: Translation, model: nn.Module, *rest: Any) -> Any:
+    def objective_that_fails(self: NextToken, model: nn.Module, *rest: Any) -> Any:
         if whole_checkpoints(tmp_path / "run"):
             lacks_memory()
         return compute(self, model, *rest)
 
-    compute = Translation.__call__
-    monkeypatch.setattr(Translation, "__call__", objective_that_fails)
+    compute = NextToken.__call__
+    monkeypatch.setattr(NextToken, "__call__", objective_that_fails)
     with pytest.raises(ConfigError, match=r"memory ran out at update 11; .* Resume when there is more"):
         transduce.train(load_recipe(str(recipe_file)), tmp_path / "run")
     assert whole_checkpoints(tmp_path / "run")
@@ -77,13 +77,13 @@ def test_memory_that_runs_out_later_is_one_line_and_what_was_saved_stays(
 def test_memory_is_tried_as_at_the_update_that_reads_most_tokens_of_the_models_own(
     recipe_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rates, compute = [], Translation.__call__
+    rates, compute = [], NextToken.__call__
 
-    def remember(self: Translation, *arguments: Any) -> Any:
+    def remember(self: NextToken, *arguments: Any) -> Any:
         rates.append(self.teacher_forcing())
         return compute(self, *arguments)
 
-    monkeypatch.setattr(Translation, "__call__", remember)
+    monkeypatch.setattr(NextToken, "__call__", remember)
     falls = ["training.teacher_forcing={first=1.0, last=0.25}", "training.updates=4"]
     transduce.train(load_recipe(str(recipe_file), falls), tmp_path / "run")
     tried, made = rates[:-4], rates[-4:]
@@ -105,7 +105,7 @@ def test_nothing_of_the_trial_stays_in_weights_and_random_generators(recipe_file
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Trainer, "_train", remember)
             if not is_tried:
-                patch.setattr(Trainer, "_rehearse", lambda self: None)
+                patch.setattr(Trainer, "_check_memory", lambda self: None)
             transduce.train(recipe, tmp_path / f"{is_tried}")
     assert torch.equal(*states)
     tried, plain = ((tmp_path / f"{one}/model/weights.safetensors").read_bytes() for one in (True, False))

@@ -6,7 +6,7 @@ from transduce.cli.options import Json, Model
 
 
 def info(model: Model, json: Json = False) -> None:
-    """Tell what a model is.
+    """Show what a model is and how it was trained.
 
     Example: `transduce info runs/multi30k`
     """

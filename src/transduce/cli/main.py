@@ -18,6 +18,7 @@ from transduce.cli.export import export
 from transduce.cli.failures import run
 from transduce.cli.generate import generate
 from transduce.cli.info import info
+from transduce.cli.panels import in_panels
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
@@ -61,8 +62,8 @@ for verb in (
     sweep,
     runs,
     average,
-    translate,
-    generate,
+    in_panels(translate),
+    in_panels(generate),
     score,
     evaluate,
     compare,

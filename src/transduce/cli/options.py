@@ -31,7 +31,7 @@ OUTPUT = ("--output", "-o", "--out")
 Device = Annotated[
     str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
 ]
-Threads = Annotated[int | None, ranged(ranges.Threads, "Processor threads; as many as there are cores unless given")]
+Threads = Annotated[int | None, ranged(ranges.Threads, "Processor threads (default: as many as there are cores)")]
 InferencePrecision = Annotated[
     Literal["float32", "bfloat16", "int8"],
     typer.Option(help="bfloat16 and int8 (on a CPU) are faster on many machines, and less exact."),
@@ -44,7 +44,7 @@ ShortlistFile = Annotated[
 ]
 Engine = Annotated[
     Literal["pytorch", "ctranslate2"] | None,
-    typer.Option(help="What must run the model; whatever its folder is for unless given."),
+    typer.Option(help="Inference engine (default: detected from the folder)."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
@@ -65,7 +65,7 @@ Split = Annotated[str | None, typer.Option(help="The data set's part; the test s
 Direction = Annotated[
     str | None, typer.Option(help="The data set's direction, as de-en; the model's own unless given.")
 ]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score without regard to case.")]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score case-insensitively.")]
 Tokenize = Annotated[
     Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"], typer.Option(help="How BLEU splits words.")
 ]

@@ -14,7 +14,7 @@ import msgspec
 from transduce import __version__
 from transduce.bundle import EXPORT, find_bundle
 from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
-from transduce.cli.search_options import Report
+from transduce.cli.search_options import RequestReport
 from transduce.errors import InputError
 from transduce.files import sync, write_text
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
@@ -35,7 +35,7 @@ class Done:
     """How many of them are whole chunks."""
     sha256: str = ""
     """Of these."""
-    report: Report = field(default_factory=Report)
+    report: RequestReport = field(default_factory=RequestReport)
     """On the lines they stand for."""
 
 
@@ -43,11 +43,11 @@ class Growing(Protocol):
     """An output to which chunks are added."""
 
     @property
-    def report(self) -> Report:
+    def report(self) -> RequestReport:
         """On the lines that are done."""
         ...
 
-    def add(self, text: str, report: Report) -> None:
+    def add(self, text: str, report: RequestReport) -> None:
         """Write a chunk; the report is on all lines up to its last."""
         ...
 
@@ -111,9 +111,9 @@ class _Stream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.report = Report()  # see Growing
+        self.report = RequestReport()  # see Growing
 
-    def add(self, text: str, report: Report) -> None:
+    def add(self, text: str, report: RequestReport) -> None:
         """See Growing."""
         done = copy.deepcopy(report)
         self._stream.write(text)
@@ -136,11 +136,11 @@ class _Partial:
         self._is_resumable = task is not None
 
     @property
-    def report(self) -> Report:
+    def report(self) -> RequestReport:
         """See Growing."""
         return self._done.report
 
-    def add(self, text: str, report: Report) -> None:
+    def add(self, text: str, report: RequestReport) -> None:
         """See Growing."""
         data = text.encode()
         self._file.write(data)

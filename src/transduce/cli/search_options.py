@@ -110,16 +110,16 @@ def _too_many(prefix_file: str | None, lines: int) -> InputError:
 
 
 @dataclass
-class Report:
+class RequestReport:
     """What became of all lines."""
 
     lines: int = 0
     split: int = 0
     truncated: int = 0
-    honoured: int = 0
-    missed: list[int] = field(default_factory=list)
+    satisfied: int = 0
+    unsatisfied: list[int] = field(default_factory=list)
     """Line numbers, one for each phrase."""
-    not_avoided: list[int] = field(default_factory=list)
+    violated: list[int] = field(default_factory=list)
     """Line numbers, one for each phrase."""
 
     def add(self, translation: Translation) -> None:
@@ -127,9 +127,9 @@ class Report:
         self.lines += 1
         self.split += translation.was_split
         self.truncated += translation.truncated
-        self.honoured += len(translation.honoured)
-        self.missed += [self.lines] * len(translation.missed)
-        self.not_avoided += [self.lines] * len(translation.not_avoided)
+        self.satisfied += len(translation.satisfied)
+        self.unsatisfied += [self.lines] * len(translation.unsatisfied)
+        self.violated += [self.lines] * len(translation.violated)
 
     def describe(self, longest_source: int) -> Iterator[str]:
         """What a person should know, a line each."""
@@ -137,10 +137,10 @@ class Report:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
         if self.truncated:
             yield f"{self.truncated:,} translations were ended at the longest length allowed"
-        if asked := self.honoured + len(self.missed):
-            yield f"{self.honoured:,} of {asked:,} required phrases honoured{_where(self.missed, 'missed')}"
-        if self.not_avoided:
-            yield f"{len(self.not_avoided):,} banned phrases were not avoided{_where(self.not_avoided, 'found')}"
+        if asked := self.satisfied + len(self.unsatisfied):
+            yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{_where(self.unsatisfied, 'unsatisfied')}"
+        if self.violated:
+            yield f"{len(self.violated):,} banned phrases were not avoided{_where(self.violated, 'found')}"
 
 
 def _where(lines: list[int], what: str) -> str:

@@ -58,16 +58,15 @@ def translate(
     ] = 1.0,
     seed: Annotated[int, ranged(ranges.Seed, "With --sample: decides the draws")] = 1,
     n_best: Annotated[
-        int, ranged(ranges.NBest, "Print so many translations a line: number, score and text, tabs between")
+        int,
+        ranged(ranges.NBest, "Print the N best translations of each line, tab-separated: line, score and text"),
     ] = 1,
     max_ratio: Annotated[
         float, ranged(ranges.LengthRatio, "Longest output: this times the source's tokens, and --max-extra")
     ] = 2.0,
     max_extra: Annotated[int, ranged(ranges.ExtraLength, "Tokens added to the longest output")] = 50,
     min_ratio: Annotated[float, ranged(ranges.LengthRatio, "Shortest output: this times the source's tokens")] = 0.0,
-    no_repeat_ngram: Annotated[
-        int, ranged(ranges.NonNegativeInt, "No run of so many tokens twice; 0 for no such rule")
-    ] = 0,
+    no_repeat_ngram: Annotated[int, ranged(ranges.NonNegativeInt, "Do not repeat n-grams of this size (0: off)")] = 0,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Let the model write `<unk>` where it has no word.")
     ] = False,

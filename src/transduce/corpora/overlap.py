@@ -25,7 +25,7 @@ def scope_fingerprint(pair: SentencePair, scope: Scope) -> int:
 
 
 @dataclass
-class Overlap:
+class FoundOverlap:
     """How many sentences of a held-out corpus stand in the training data."""
 
     name: str
@@ -45,7 +45,7 @@ class Overlap:
         )
 
 
-def find_overlaps(training: Iterable[ParallelCorpus], held_out: Sequence[ParallelCorpus]) -> list[Overlap]:
+def find_overlaps(training: Iterable[ParallelCorpus], held_out: Sequence[ParallelCorpus]) -> list[FoundOverlap]:
     """What each held-out corpus shares with the training data, which is read once; only hashes are remembered."""
     wanted = _remember(held_out, SCOPES)
     met = {scope: Fingerprints() for scope in SCOPES}
@@ -58,8 +58,8 @@ def find_overlaps(training: Iterable[ParallelCorpus], held_out: Sequence[Paralle
     return [_count(corpus, met) for corpus in held_out]
 
 
-def _count(corpus: ParallelCorpus, met: dict[Scope, Fingerprints]) -> Overlap:
-    overlap = Overlap(corpus.name)
+def _count(corpus: ParallelCorpus, met: dict[Scope, Fingerprints]) -> FoundOverlap:
+    overlap = FoundOverlap(corpus.name)
     for pair in corpus:
         overlap.pairs += 1
         found = [scope for scope in SCOPES if scope_fingerprint(pair, scope) in met[scope]]

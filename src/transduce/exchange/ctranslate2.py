@@ -19,7 +19,7 @@ from transduce.inference.engines.ctranslate2 import (
 )
 from transduce.inference.engines.engine import Engine, PyTorchEngine
 from transduce.inference.engines.exported import FORMAT, Export, Parity, Quantization
-from transduce.inference.requests import Piece, Wishes
+from transduce.inference.requests import Constraints, Piece
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.probe import read_probe
 from transduce.search.beam import Beam
@@ -139,8 +139,10 @@ def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]
 def _compare(bundle: ModelBundle, ours: Engine, theirs: Engine, samples: Sequence[list[int]]) -> Parity:
     """Both engines' greedy outputs, side by side."""
     pieces = [Piece(source, prefix=[], required=[], banned=[]) for source in samples]
-    wishes = Wishes(bundle.tokenizers.target)
-    outputs = zip(*([found[0] for found in one.search(pieces, wishes, GREEDY)] for one in (ours, theirs)), strict=True)
+    constraints = Constraints(bundle.tokenizers.target)
+    outputs = zip(
+        *([found[0] for found in one.search(pieces, constraints, GREEDY)] for one in (ours, theirs)), strict=True
+    )
     differences = [abs(a.log_probability - b.log_probability) for a, b in outputs if a.tokens == b.tokens]
     return Parity(sentences=len(samples), identical=len(differences), largest_difference=max(differences, default=0.0))
 

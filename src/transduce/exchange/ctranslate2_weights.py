@@ -29,9 +29,9 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
     activation = specs.common_spec.Activation
     common = {
         "num_heads": config.heads,
-        "pre_norm": config.norm == "before",
+        "pre_norm": config.norm == "pre",
         "activation": activation.RELU if config.activation == "relu" else activation.GELU,
-        "ffn_glu": config.activation == "gated",
+        "ffn_glu": config.activation == "geglu",
         "head_dim": _head_dim(config),
         "rotary_dim": config.size_of_key if config.positions == "rotary" else None,
         "rotary_interleave": True,
@@ -130,7 +130,7 @@ def _projections(attention: MultiHeadAttention) -> tuple[Projection, tuple[Proje
 
 def _fill_feed_forward(spec: Any, feed_forward: FeedForward) -> None:
     inner = feed_forward.inner
-    if feed_forward.activation == "gated":
+    if feed_forward.activation == "geglu":
         (gate, linear), (gate_bias, linear_bias) = inner.weight.chunk(2), inner.bias.chunk(2)
         _fill_linear(spec.linear_0, gate, gate_bias)
         _fill_linear(spec.linear_0_noact, linear, linear_bias)

@@ -121,9 +121,9 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
     if wanted.get("kind", "transformer") != "transformer":
         return Choice({"model": dict(wanted)})
     if machine.kind != "cpu" and kept.pairs >= 100_000:
-        layers, dim, inner_dim, dropout, known = 6, 512, 2048, 0.3, 160_000
+        layers, dim, feed_forward_dim, dropout, known = 6, 512, 2048, 0.3, 160_000
     else:
-        layers, dim, inner_dim, dropout, known = (4 if kept.pairs >= 10_000 else 3), 256, 512, 0.2, KNOWN_PAIRS
+        layers, dim, feed_forward_dim, dropout, known = (4 if kept.pairs >= 10_000 else 3), 256, 512, 0.2, KNOWN_PAIRS
     dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
     table: Tables = {
         "kind": "transformer",
@@ -131,7 +131,7 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
         "decoder_layers": layers,
         "dim": dim,
         "heads": 8,
-        "inner_dim": inner_dim,
+        "feed_forward_dim": feed_forward_dim,
         "positions": "rotary",
         "tie": "all" if is_shared else "target",
         "dropout": round(dropout, 2),
@@ -201,7 +201,7 @@ def _choose_batch(tokens: float, machine: Machine) -> int:
 
 def _measured(table: Tables) -> TransformerConfig:
     """The model whose speed is foreseen: the chosen Transformer, or one that stands for another kind."""
-    sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "inner_dim"}
+    sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "feed_forward_dim"}
     if table["kind"] != "transformer":
-        return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, inner_dim=512)
+        return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, feed_forward_dim=512)
     return TransformerConfig(**{name: value for name, value in table.items() if name in sizes})

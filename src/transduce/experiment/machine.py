@@ -7,10 +7,12 @@ import torch
 
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.transformer import TransformerConfig, build_transformer
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.training.precision import WorkingCopy, choose_precision
 
-MODEL = TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, inner_dim=512, positions="rotary", tie="all")
+MODEL = TransformerConfig(
+    encoder_layers=3, decoder_layers=3, dim=256, feed_forward_dim=512, positions="rotary", tie="all"
+)
 VOCABULARY = 4000
 SENTENCES, ON_GPU, LENGTH = 64, 1024, 15  # about 1,000 tokens a side (16,000 on a GPU), with the end of each sentence
 ENOUGH = 0.7  # seconds
@@ -34,7 +36,7 @@ class Machine:
 def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
     """Operations of a forward and backward for one target token and so many source tokens: six for each weight that is
     multiplied, attention's own products not counted."""
-    attention, feed_forward = 4 * model.dim**2, 2 * model.dim * model.inner_dim
+    attention, feed_forward = 4 * model.dim**2, 2 * model.dim * model.feed_forward_dim
     encoder = model.encoder_layers * (attention + feed_forward)
     decoder = model.decoder_layers * (1.5 * attention + feed_forward)  # queries and outputs of a token
     memory = model.decoder_layers * attention / 2  # keys and values of a source token
@@ -50,7 +52,7 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
     sentences = SENTENCES if device.type == "cpu" else ON_GPU
     source, target = torch.randint(4, VOCABULARY, (2, sentences, LENGTH), generator=generator).tolist()
     batch = make_batch(source, target, SPECIAL).to(device)
-    objective = Translation(0.1)
+    objective = NextToken(0.1)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         working = WorkingCopy(
             build_transformer(MODEL, VOCABULARY, VOCABULARY).to(device), choose_precision("auto", device)

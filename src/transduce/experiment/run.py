@@ -114,7 +114,7 @@ def train(
         tell = tell if processes.is_first else _say_nothing
         if isinstance(meant, Files):
             files = meant
-            meant = processes.from_first(lambda: _choose(files, run, start, place, processes, tell))
+            meant = processes.broadcast(lambda: _choose(files, run, start, place, processes, tell))
         return _train(meant, run, start, processes, watching, tell, place)
 
 
@@ -146,7 +146,7 @@ def _train(
     recorded = record(recipe, run)
     if processes.is_first:
         _check_folder(run, recorded, start, tell)
-    checkpoint = processes.from_first(lambda: newest_checkpoint(run, tell) if start == "resume" else None)
+    checkpoint = processes.broadcast(lambda: newest_checkpoint(run, tell) if start == "resume" else None)
     torch.manual_seed(config.seed)
     experiment = task.open(config, recipe.folder, announce(tell))
     inputs = find_inputs(recipe, experiment) if processes.is_first else []
@@ -185,7 +185,7 @@ def _train(
     finally:
         for observer in trainer.observers:
             observer.close()
-    return processes.from_first(lambda: _finish(run, trainer, experiment))
+    return processes.broadcast(lambda: _finish(run, trainer, experiment))
 
 
 def _build_trainer(

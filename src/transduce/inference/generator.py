@@ -16,7 +16,7 @@ from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.engines.pytorch_search import rules_for, search_from
 from transduce.inference.execution.memory import keep_free_memory
-from transduce.inference.requests import Piece, Request, Wishes
+from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
@@ -117,7 +117,7 @@ class Generator:
         self.bundle = bundle
         self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
         self.window = min(one.config.longest_source for one in (bundle, *others))
-        self._wishes = Wishes(bundle.tokenizers.target)
+        self._constraints = Constraints(bundle.tokenizers.target)
 
     @staticmethod
     def load(
@@ -262,7 +262,7 @@ class Generator:
         ids = writing.ids
         context = ids if len(ids) < self.window else ids[-max(self.window // 2, 1) :]
         length = min(self.window - len(context) + 1, ends.max_tokens - writing.written)
-        return self._wishes.pieces(request, [context])[0], min(length, WITH_STOPS) if ends.texts else length
+        return self._constraints.pieces(request, [context])[0], min(length, WITH_STOPS) if ends.texts else length
 
     def _begin(
         self, pieces: Sequence[Piece], length: int, ends: _Ends
@@ -273,7 +273,7 @@ class Generator:
         state = self.model.start(self.model.encode(context[:, :0], context[:, :0].bool()))
         if context.shape[1] > 1:
             _, state = self.model.decoder(context[:, :-1], state)
-        vocabulary = Vocabulary.of(tokenizer, lambda: self._wishes.edges)
+        vocabulary = Vocabulary.of(tokenizer, lambda: self._constraints.edges)
         if not ends.with_line:
             vocabulary = replace(vocabulary, end=tokenizer.pad)  # which is never written, and so ends nothing
         longest = context.new_full((len(pieces),), length + 1)

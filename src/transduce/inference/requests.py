@@ -34,7 +34,7 @@ class Piece:
     banned: list[Banned]
 
 
-class Wishes:
+class Constraints:
     """Turns what requests say in words into tokens of the target."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -49,7 +49,7 @@ class Wishes:
     def pieces(self, request: Request, sources: Sequence[list[int]]) -> list[Piece]:
         """One a source piece: bans hold for all, the prefix for the first, required phrases for the last.
 
-        Raises InputError for wishes that contradict each other, or a prefix that the vocabulary cannot write.
+        Raises InputError for constraints that contradict each other, or a prefix that the vocabulary cannot write.
         """
         self._check(request)
         prefix = self.tokenizer.encode(request.prefix)

@@ -18,7 +18,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import at_the_same_time
-from transduce.inference.requests import Piece, Request, Wishes
+from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.inference.shortlist.shortlist import Shortlist
@@ -47,11 +47,11 @@ class Translation:
     """Whether the line was longer than any the model was trained on, and was translated piece by piece."""
     truncated: bool = False
     """Whether the output reached the longest length allowed."""
-    honoured: list[str] = field(default_factory=list)
+    satisfied: list[str] = field(default_factory=list)
     """Required phrases that the translation holds."""
-    missed: list[str] = field(default_factory=list)
+    unsatisfied: list[str] = field(default_factory=list)
     """Required phrases that it does not hold."""
-    not_avoided: list[str] = field(default_factory=list)
+    violated: list[str] = field(default_factory=list)
     """Banned phrases that it holds all the same: at the end of a truncated output, or where split pieces meet."""
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Translator:
         longest = min(one.config.longest_source for one in (bundle, *others))
         limit = self.engine.source_limit
         self.longest_source = min(longest, limit - 1 if limit else longest)
-        self._wishes = Wishes(bundle.tokenizers.target)
+        self._constraints = Constraints(bundle.tokenizers.target)
 
     @staticmethod
     def load(
@@ -132,7 +132,7 @@ class Translator:
         try:
             with config.patch(specialize_float=True):  # else it compiles first as if a model's numbers could change
                 for length in lengths:
-                    self.engine.search([Piece([unknown] * length, [], [], [])], self._wishes, at_length)
+                    self.engine.search([Piece([unknown] * length, [], [], [])], self._constraints, at_length)
         except TorchDynamoException as error:
             raise ConfigError(
                 f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "
@@ -196,7 +196,7 @@ class Translator:
         split = [split_text(request.text, tokenizer, self.longest_source) for request in requests]
         encoded = iter(tokenizer.encode_batch([text for texts in split for text in texts]))
         lines = [
-            self._wishes.pieces(request, [next(encoded) for _ in texts])
+            self._constraints.pieces(request, [next(encoded) for _ in texts])
             for request, texts in zip(requests, split, strict=True)
         ]
         found = iter(self._search([piece for line in lines for piece in line], search, tell))
@@ -213,7 +213,7 @@ class Translator:
         batches.reverse()  # the longest first, so that none is left alone at the end
         results: dict[int, list[Hypothesis]] = {}
         found = at_the_same_time(
-            lambda batch: self.engine.search([pieces[i] for i in batch], self._wishes, search),
+            lambda batch: self.engine.search([pieces[i] for i in batch], self._constraints, search),
             batches,
             self.engine.workers(search),
         )
@@ -241,15 +241,15 @@ class Translator:
             text = " ".join(decode(hypothesis.tokens) for hypothesis in best)
             candidates = [Candidate(text, sum(h.score for h in best), sum(h.log_probability for h in best))]
         text = candidates[0].text
-        honoured = self._wishes.found_in(text, request.required)
+        satisfied = self._constraints.found_in(text, request.required)
         return Translation(
             text,
             candidates,
             was_split=len(pieces) > 1,
             truncated=any(hypothesis.truncated for hypothesis in best),
-            honoured=honoured,
-            missed=[phrase for phrase in request.required if phrase not in honoured],
-            not_avoided=self._wishes.found_in(text, request.banned),
+            satisfied=satisfied,
+            unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
+            violated=self._constraints.found_in(text, request.banned),
         )
 
 

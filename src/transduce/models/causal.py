@@ -33,15 +33,15 @@ class CausalTransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="c
     layers: Layers = 6
     """Layers of the decoder."""
     activation: Activation = "gelu"
-    """In feed-forward networks: relu, gelu, or gated (GEGLU, with a third matrix)."""
+    """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "rotary"
     """How the order of tokens is told."""
     scale_embeddings: bool = False
     """Multiply embeddings by sqrt(dim)."""
     tie: bool = True
     """Share one matrix between embeddings and the output layer."""
-    initialization: InitializationKind = "small"
-    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's (small)."""
+    initialization: InitializationKind = "gpt2"
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
 
     @property
     def depth(self) -> int:

@@ -25,15 +25,15 @@ class StackConfig(Settings, frozen=True):
     heads: Width = 8
     """Attention heads."""
     key_dim: Width | None = None
-    """Size of queries and keys in each head; dim / heads unless given."""
+    """Size of queries and keys in each head (default: dim / heads)."""
     value_dim: Width | None = None
-    """Size of values in each head; dim / heads unless given."""
-    inner_dim: Width = 2048
+    """Size of values in each head (default: dim / heads)."""
+    feed_forward_dim: Width = 2048
     """Width between the two layers of a feed-forward network."""
     activation: Activation = "relu"
-    """In feed-forward networks: relu, gelu, or gated (GEGLU, with a third matrix)."""
-    norm: NormPlace = "before"
-    """Layer normalisation before each sublayer (and at the end of both stacks), or after each residual sum."""
+    """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
+    norm: NormPlace = "pre"
+    """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
     """How the order of tokens is told."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
@@ -41,7 +41,7 @@ class StackConfig(Settings, frozen=True):
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(dim)."""
     dropout: ShareBelowOne = 0.1
-    """Share dropped, 0 to 1, wherever the next four do not say otherwise."""
+    """Dropout rate, 0 to 1; the next four override it."""
     embedding_dropout: ShareBelowOne | None = None
     """Share of the embedded input dropped."""
     attention_dropout: ShareBelowOne | None = None
@@ -51,7 +51,7 @@ class StackConfig(Settings, frozen=True):
     residual_dropout: ShareBelowOne | None = None
     """Share of each sublayer's output dropped."""
     initialization: InitializationKind = "scaled"
-    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's (small)."""
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
 
     def _check_together(self) -> None:
         if self.dim % self.heads and (self.key_dim is None or self.value_dim is None):
@@ -171,7 +171,7 @@ def build_self_attention(config: StackConfig) -> SelfAttention:
 def build_feed_forward(config: StackConfig) -> FeedForward:
     """The feed-forward network of a layer."""
     dropout = _rate(config.activation_dropout, config)
-    return FeedForward(config.dim, config.inner_dim, config.activation, dropout, initialization_of(config))
+    return FeedForward(config.dim, config.feed_forward_dim, config.activation, dropout, initialization_of(config))
 
 
 def build_residual(config: StackConfig) -> Residual:
@@ -181,7 +181,7 @@ def build_residual(config: StackConfig) -> Residual:
 
 def build_final_norm(config: StackConfig) -> nn.Module:
     """What normalises the last layer's output: nothing, where each sum has been normalised."""
-    return nn.LayerNorm(config.dim) if config.norm == "before" else nn.Identity()
+    return nn.LayerNorm(config.dim) if config.norm == "pre" else nn.Identity()
 
 
 def build_self_attention_layer(config: StackConfig) -> SelfAttentionLayer:

@@ -1,4 +1,4 @@
-"""Keys and values of earlier positions, kept in a room that later ones fill."""
+"""Keys and values of earlier positions, kept in a buffer that later ones fill."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 
-LEAST_ROOM = 64
-"""Positions; a room that is full is followed by one of twice what it needs."""
+LEAST_BUFFER = 64
+"""Positions; a buffer that is full is followed by one of twice what it needs."""
 
 
 @dataclass(frozen=True)
 class Cache:
     """What one attention keeps of the positions so far.
 
-    With gradients off, new positions are written into the room of the cache that they are appended to, which is
+    With gradients off, new positions are written into the buffer of the cache that they are appended to, which is
     consumed; with gradients on, everything is copied.
     """
 
-    room: KeysValues
-    """Time is as long as there is room; only the first `length` positions mean anything."""
+    buffer: KeysValues
+    """Time is as long as there is buffer; only the first `length` positions mean anything."""
     length: int
 
     @property
     def rows(self) -> int:
         """How many there are."""
-        return len(self.room.keys)
+        return len(self.buffer.keys)
 
     @property
     def known(self) -> KeysValues:
         """Keys and values of all positions so far."""
-        return KeysValues(self.room.keys[:, :, : self.length], self.room.values[:, :, : self.length])
+        return KeysValues(self.buffer.keys[:, :, : self.length], self.buffer.values[:, :, : self.length])
 
     def append(self, new: KeysValues) -> "Cache":
         """With the positions that follow."""
@@ -40,20 +40,20 @@ class Cache:
             return Cache(new, length)
         if torch.is_grad_enabled():
             return Cache(self.known.append(new), length)
-        room = self.room
-        if length > room.keys.shape[2]:
-            room = KeysValues(_moved(self.known.keys, length), _moved(self.known.values, length))
-        room.keys[:, :, self.length : length] = new.keys
-        room.values[:, :, self.length : length] = new.values
-        return Cache(room, length)
+        buffer = self.buffer
+        if length > buffer.keys.shape[2]:
+            buffer = KeysValues(_grow(self.known.keys, length), _grow(self.known.values, length))
+        buffer.keys[:, :, self.length : length] = new.keys
+        buffer.values[:, :, self.length : length] = new.values
+        return Cache(buffer, length)
 
     def select(self, rows: Tensor) -> "Cache":
         """The given rows, in the given order."""
-        return Cache(self.room.select(rows), self.length)
+        return Cache(self.buffer.select(rows), self.length)
 
 
-def _moved(known: Tensor, length: int) -> Tensor:
-    """What is known, in a room for at least `length` positions."""
-    room = known.new_empty(*known.shape[:2], max(2 * length, LEAST_ROOM), known.shape[3])
-    room[:, :, : known.shape[2]] = known
-    return room
+def _grow(known: Tensor, length: int) -> Tensor:
+    """What is known, in a buffer for at least `length` positions."""
+    buffer = known.new_empty(*known.shape[:2], max(2 * length, LEAST_BUFFER), known.shape[3])
+    buffer[:, :, : known.shape[2]] = known
+    return buffer

@@ -22,7 +22,7 @@ class Focused:
     """Attention weights, and the log-probabilities of positions that were drawn."""
 
     weights: Float[Tensor, "rows heads queries keys"]
-    choices: Float[Tensor, "rows heads queries"] | None = None
+    sampled_log_probabilities: Float[Tensor, "rows heads queries"] | None = None
 
 
 @runtime_checkable
@@ -36,7 +36,7 @@ class Focus(Protocol):
         ...
 
 
-class Everywhere(nn.Module):
+class GlobalAttention(nn.Module):
     """softmax of the scores over the whole source (Bahdanau et al. 2015, eq. 6; Luong et al. 2015, eq. 7)."""
 
     def forward(self, scores: Scores, query: Queries, may_attend: SourceMask, times: Tensor) -> Focused:
@@ -44,7 +44,7 @@ class Everywhere(nn.Module):
         return Focused(normalize_scores(scores, may_attend))
 
 
-class NearSameTime(nn.Module):
+class LocalMonotonic(nn.Module):
     """Local attention, monotonic (Luong et al. 2015, section 3.2, local-m): softmax from p - window to p + window,
     where p is the target position itself; beyond the source, p stays at its last token."""
 
@@ -59,7 +59,7 @@ class NearSameTime(nn.Module):
         return Focused(normalize_scores(scores, window_mask(may_attend, center, self.window)))
 
 
-class NearPredicted(nn.Module):
+class LocalPredictive(nn.Module):
     """Local attention, predictive (Luong et al. 2015, eq. 9 and 10, local-p): softmax over p - window to p + window,
     times a Gaussian around p of standard deviation window / 2, where p = length * sigmoid(v · tanh(W s) / sqrt(d)).
 
@@ -85,7 +85,7 @@ class NearPredicted(nn.Module):
         return Focused(weights * torch.exp(-2 * (distance / self.window) ** 2).to(weights.dtype))
 
 
-class OnePosition(nn.Module):
+class HardAttention(nn.Module):
     """Hard attention (Xu et al. 2015, section 4.1): one position alone, drawn by the softmax of the scores in training,
     and the best otherwise.
 

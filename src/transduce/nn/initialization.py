@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-InitializationKind = Literal["xavier", "scaled", "small"]
+InitializationKind = Literal["xavier", "scaled", "gpt2"]
 RecurrentInitializationKind = Literal["uniform", "orthogonal"]
 
 
@@ -22,7 +22,7 @@ class Initialization:
 
     def matrix(self, weight: Tensor) -> None:
         """A projection, [out, in], in place."""
-        if self.kind == "small":
+        if self.kind == "gpt2":
             nn.init.normal_(weight, std=0.02)
         else:
             nn.init.xavier_uniform_(weight)
@@ -30,7 +30,7 @@ class Initialization:
     def residual(self, weight: Tensor) -> None:
         """The last projection of a sublayer, in place."""
         self.matrix(weight)
-        if self.kind == "small":
+        if self.kind == "gpt2":
             with torch.no_grad():
                 weight.div_(math.sqrt(2 * self.layers))
 
@@ -39,7 +39,7 @@ class Initialization:
         if self.kind == "xavier":
             nn.init.xavier_uniform_(weight)
         else:
-            nn.init.normal_(weight, std=0.02 if self.kind == "small" else weight.shape[1] ** -0.5)
+            nn.init.normal_(weight, std=0.02 if self.kind == "gpt2" else weight.shape[1] ** -0.5)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from torch.nn import functional
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden
 
-Activation = Literal["relu", "gelu", "gated"]
-NormPlace = Literal["before", "after"]
+Activation = Literal["relu", "gelu", "geglu"]
+NormPlace = Literal["pre", "post"]
 
 
 class Dropout(nn.Module):
@@ -68,14 +68,14 @@ class FeedForward(nn.Module):
     """Two layers at each position (Vaswani et al. 2017, eq. 2), or a gated one (GEGLU, Shazeer 2020)."""
 
     def __init__(
-        self, dim: int, inner_dim: int, activation: Activation, dropout: float, initialization: Initialization
+        self, dim: int, feed_forward_dim: int, activation: Activation, dropout: float, initialization: Initialization
     ) -> None:
         super().__init__()
         self.activation = activation
-        self.inner = nn.Linear(dim, inner_dim * (2 if activation == "gated" else 1))
-        self.output = nn.Linear(inner_dim, dim)
+        self.inner = nn.Linear(dim, feed_forward_dim * (2 if activation == "geglu" else 1))
+        self.output = nn.Linear(feed_forward_dim, dim)
         self.dropout = Dropout(dropout)
-        for matrix in self.inner.weight.split(inner_dim):
+        for matrix in self.inner.weight.split(feed_forward_dim):
             initialization.matrix(matrix)
         initialization.residual(self.output.weight)
         nn.init.zeros_(self.inner.bias)
@@ -84,7 +84,7 @@ class FeedForward(nn.Module):
     def forward(self, hidden: Hidden) -> Hidden:
         """[rows, time, dim] to the same shape."""
         inner = self.inner(hidden)
-        if self.activation == "gated":
+        if self.activation == "geglu":
             gate, inner = inner.chunk(2, -1)
             inner = functional.gelu(gate) * inner
         elif self.activation == "gelu":
@@ -108,6 +108,6 @@ class Residual(nn.Module):
 
     def forward(self, hidden: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:
         """[rows, time, dim] to the same shape."""
-        if self.place == "before":
+        if self.place == "pre":
             return hidden + self.dropout(sublayer(self.norm(hidden)))
         return self.norm(hidden + self.dropout(sublayer(hidden)))

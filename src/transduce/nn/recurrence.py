@@ -27,7 +27,7 @@ def parts_of(cell: CellKind) -> int:
     return 2 if cell == "lstm" else 1
 
 
-class BothWays(nn.Module):
+class BidirectionalEncoder(nn.Module):
     """A layer of an encoder, which reads forwards, or forwards and backwards; padding changes nothing."""
 
     def __init__(
@@ -48,7 +48,7 @@ class BothWays(nn.Module):
         return pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])[0], states
 
 
-class Onwards(nn.Module):
+class UnidirectionalEncoder(nn.Module):
     """A layer of a decoder, which goes on from a state: over all steps at once, or one step with inputs projected."""
 
     def __init__(self, cell: CellKind, input_dim: int, dim: int, initialization: RecurrentInitialization) -> None:
@@ -87,12 +87,12 @@ class Onwards(nn.Module):
         return (torch.lerp(candidate, hidden, keep),)
 
 
-class OnwardsStack(nn.Module):
+class UnidirectionalStack(nn.Module):
     """Layers of a decoder, each reading the outputs of the one below, of which dropout takes a share."""
 
-    def __init__(self, layers: list[Onwards], dropout: Dropout) -> None:
+    def __init__(self, layers: list[UnidirectionalEncoder], dropout: Dropout) -> None:
         super().__init__()
-        self.layers = cast(Sequence[Onwards], nn.ModuleList(layers))
+        self.layers = cast(Sequence[UnidirectionalEncoder], nn.ModuleList(layers))
         self.dropout = dropout
 
     def forward(self, inputs: Inputs, state: StackState) -> tuple[Hidden, StackState]:

@@ -21,7 +21,7 @@ Scores = Float[Tensor, "rows heads queries keys"]
 
 
 @runtime_checkable
-class Score(Protocol):
+class AttentionScore(Protocol):
     """A match of queries and keys."""
 
     def project(self, memory: Hidden) -> Keys:
@@ -35,7 +35,7 @@ class Score(Protocol):
 
 def build_score(
     kind: ScoreKind, query_dim: int, memory_dim: int, dim: int, initialization: RecurrentInitialization
-) -> Score:
+) -> AttentionScore:
     """The score of that name; `dim` is the width of the hidden layer in concat and additive."""
     match kind:
         case "dot":
@@ -58,11 +58,11 @@ class DotScore(nn.Module):
         assert query_dim == memory_dim, "settings see to it"
 
     def project(self, memory: Hidden) -> Keys:
-        """See Score."""
+        """See AttentionScore."""
         return memory[:, None]
 
     def forward(self, query: Asking, keys: Keys) -> Scores:
-        """See Score."""
+        """See AttentionScore."""
         return query @ keys.transpose(-2, -1)
 
 
@@ -75,11 +75,11 @@ class GeneralScore(nn.Module):
         initialization.matrix(self.key.weight)
 
     def project(self, memory: Hidden) -> Keys:
-        """See Score."""
+        """See AttentionScore."""
         return self.key(memory)[:, None]
 
     def forward(self, query: Asking, keys: Keys) -> Scores:
-        """See Score."""
+        """See AttentionScore."""
         return query @ keys.transpose(-2, -1)
 
 
@@ -95,11 +95,11 @@ class AdditiveScore(nn.Module):
             initialization.matrix(layer.weight)
 
     def project(self, memory: Hidden) -> Keys:
-        """See Score."""
+        """See AttentionScore."""
         return self.key(memory)[:, None]
 
     def forward(self, query: Asking, keys: Keys) -> Scores:
-        """See Score."""
+        """See AttentionScore."""
         return _energy(self.energy, self.query(query), keys)
 
 
@@ -119,11 +119,11 @@ class ConcatScore(nn.Module):
             initialization.matrix(layer.weight)
 
     def project(self, memory: Hidden) -> Keys:
-        """See Score."""
+        """See AttentionScore."""
         return functional.linear(memory, self.hidden.weight[:, self.query_dim :])[:, None]
 
     def forward(self, query: Asking, keys: Keys) -> Scores:
-        """See Score."""
+        """See AttentionScore."""
         return _energy(self.energy, functional.linear(query, self.hidden.weight[:, : self.query_dim]), keys)
 
 

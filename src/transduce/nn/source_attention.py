@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transduce.nn.attention import KeysValues
 from transduce.nn.focus import Focus
 from transduce.nn.masks import SourceMask
-from transduce.nn.scores import Score
+from transduce.nn.scores import AttentionScore
 from transduce.shapes import Hidden
 
 Weigh = Callable[[Tensor, Tensor], Tensor]
@@ -21,14 +21,14 @@ class Attended:
     """What a decoder gets for its queries."""
 
     context: Float[Tensor, "sentences queries memory_dim"]
-    choices: Float[Tensor, "sentences queries"] | None
+    sampled_log_probabilities: Float[Tensor, "sentences queries"] | None
     """The log-probability of each position drawn, where positions were drawn for the score-function gradient."""
 
 
 class SourceAttention(nn.Module):
     """One head of attention with keys apart from values: scores, weights by a focus, and the mean of values by them."""
 
-    def __init__(self, score: Score, focus: Focus) -> None:
+    def __init__(self, score: AttentionScore, focus: Focus) -> None:
         super().__init__()
         self.score = score
         self.focus = focus
@@ -45,7 +45,8 @@ class SourceAttention(nn.Module):
         query = query[:, None]  # [sentences, 1, queries, dim]
         focused = self.focus(self.score(query, source.keys), query, may_attend, times)
         context = self.kernel(focused.weights, source.values)
-        return Attended(context[:, 0], None if focused.choices is None else focused.choices[:, 0])
+        sampled = focused.sampled_log_probabilities
+        return Attended(context[:, 0], None if sampled is None else sampled[:, 0])
 
     def recording_kernel(self, write: Callable[[Tensor], None]) -> Weigh:
         """See Recordable."""

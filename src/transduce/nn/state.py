@@ -35,11 +35,11 @@ class DecoderState(Protocol):
 
 
 @runtime_checkable
-class Chooser(Protocol):
+class Sampler(Protocol):
     """The state of a decoder that may draw on its way; only an objective asks for it."""
 
     @property
-    def choices(self) -> Float[Tensor, "rows time"] | None:
+    def sampled_log_probabilities(self) -> Float[Tensor, "rows time"] | None:
         """Log-probabilities of what the last call drew for each token; None where nothing is to be learned of it."""
         ...
 
@@ -120,7 +120,7 @@ class RecurrentState:
     """The last attentional vector, where the next input has it; else of no width."""
     position: int
     """How many tokens have been read."""
-    choices: Float[Tensor, "rows time"] | None = None
+    sampled_log_probabilities: Float[Tensor, "rows time"] | None = None
     """Log-probabilities of the source positions that the last call drew, for the score-function gradient; else None."""
     rows_per_sentence: int = 1
 
@@ -133,8 +133,9 @@ class RecurrentState:
     def reorder(self, rows: Tensor) -> "RecurrentState":
         """See DecoderState."""
         hidden, fed = self.hidden.index_select(0, rows), self.fed.index_select(0, rows)
-        choices = None if self.choices is None else self.choices.index_select(0, rows)
-        return replace(self, hidden=hidden, fed=fed, choices=choices)
+        sampled = self.sampled_log_probabilities
+        kept = None if sampled is None else sampled.index_select(0, rows)
+        return replace(self, hidden=hidden, fed=fed, sampled_log_probabilities=kept)
 
     def select(self, sentences: Tensor) -> "RecurrentState":
         """See DecoderState."""

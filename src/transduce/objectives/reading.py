@@ -8,7 +8,7 @@ from torch import Tensor
 
 from transduce.models.interface import State
 from transduce.models.projecting import ProjectingDecoder
-from transduce.nn.state import Chooser
+from transduce.nn.state import Sampler
 from transduce.shapes import Hidden, Tokens
 
 
@@ -18,7 +18,7 @@ class Reading:
     if it draws."""
 
     hidden: Hidden
-    choices: Float[Tensor, "rows time"] | None
+    sampled_log_probabilities: Float[Tensor, "rows time"] | None
 
 
 def read_target(decoder: ProjectingDecoder[State], state: State, target_in: Tokens, teacher_forcing: float) -> Reading:
@@ -29,19 +29,20 @@ def read_target(decoder: ProjectingDecoder[State], state: State, target_in: Toke
     """
     if teacher_forcing >= 1:
         hidden, state = decoder.read(target_in, state)
-        return Reading(hidden, _choices_of(state))
+        return Reading(hidden, _sampled_by(state))
     token, steps = target_in[:, :1], []
     for true in [*target_in[:, 1:].split(1, 1), None]:
         hidden, state = decoder.read(token, state)
-        steps.append(Reading(hidden, _choices_of(state)))
+        steps.append(Reading(hidden, _sampled_by(state)))
         if true is not None:
             with torch.no_grad():
                 own = decoder.output(hidden[:, -1]).float().softmax(-1).multinomial(1)
             is_true = torch.rand(true.shape, device=true.device) < teacher_forcing
             token = torch.where(is_true, true, own)
-    choices = [step.choices for step in steps if step.choices is not None]
-    return Reading(torch.cat([step.hidden for step in steps], 1), torch.cat(choices, 1) if choices else None)
+    each = [step.sampled_log_probabilities for step in steps]
+    sampled = [of_step for of_step in each if of_step is not None]
+    return Reading(torch.cat([step.hidden for step in steps], 1), torch.cat(sampled, 1) if sampled else None)
 
 
-def _choices_of(state: object) -> Tensor | None:
-    return state.choices if isinstance(state, Chooser) else None
+def _sampled_by(state: object) -> Tensor | None:
+    return state.sampled_log_probabilities if isinstance(state, Sampler) else None

@@ -14,17 +14,17 @@ from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.largest import largest_sums
 from transduce.search.limits import Begin, Limits, begin_each
-from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
+from transduce.search.rules import KeepWithin, LogProbabilities, Prefixes, Rule
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
 
 
 class Beam(SearchSettings, frozen=True):
-    """How many hypotheses are followed, how they are ranked, and how long they may become."""
+    """How many hypotheses are active, how they are ranked, and how long they may become."""
 
     size: BeamSize = 4
-    """Hypotheses followed at once; 1 is greedy."""
+    """Hypotheses active at once; 1 is greedy."""
     length_penalty: LengthPenalty = 0.6
     """The exponent alpha of length normalisation; 0 ranks by probability alone, higher prefers longer outputs."""
     normalization: Literal["wu", "power"] = "wu"
@@ -40,7 +40,7 @@ class Beam(SearchSettings, frozen=True):
 
     @property
     def rows(self) -> int:
-        """Hypotheses that a model must follow for each sentence."""
+        """Hypotheses that a model must search_loop for each sentence."""
         return self.size
 
     def normalize(self, log_probability: float, length: int) -> float:
@@ -65,19 +65,19 @@ class Candidates:
 
 
 @runtime_checkable
-class Choice(Protocol):
+class ChooseCandidates(Protocol):
     """How candidates are chosen: at least twice as many a group as live on, or all there are."""
 
     def __call__(
-        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
     ) -> Candidates:
         """Candidates from the hypotheses' log-probabilities, the next tokens' (-inf: may not come) and the texts."""
         ...
 
 
 @dataclass(frozen=True)
-class Followed(Generic[State]):
-    """The sentences still searched, and the hypotheses that are followed for each."""
+class Active(Generic[State]):
+    """The sentences still searched, and the hypotheses that are active for each."""
 
     sentences: Int[Tensor, " sentences"]
     """Their numbers in the batch as it began."""
@@ -90,9 +90,9 @@ class Followed(Generic[State]):
     state: State
     """The decoder's, which has not read the last token of each yet."""
 
-    def select(self, places: Int[Tensor, " kept"]) -> "Followed[State]":
+    def select(self, places: Int[Tensor, " kept"]) -> "Active[State]":
         """The sentences at these places."""
-        return Followed(
+        return Active(
             self.sentences[places],
             self.counts[places],
             self.scores[places],
@@ -108,12 +108,12 @@ class Step(Generic[State]):
     candidates: Candidates
     are_finished: Bool[Tensor, "sentences groups candidates"]
     """Which of the candidates are outputs to set aside."""
-    followed: Followed[State]
+    active: Active[State]
     """Those that live on; what is set aside is not counted yet."""
 
 
 def take_step(
-    decoder: Decoder[State], followed: Followed[State], choose: Choice, rule: Rule, share: int, end: int
+    decoder: Decoder[State], active: Active[State], choose: ChooseCandidates, rule: Rule, beam_per_group: int, end: int
 ) -> Step[State]:
     """Read the last tokens and choose the hypotheses that live on, one token longer.
 
@@ -122,19 +122,19 @@ def take_step(
     Args:
         choose: names the candidates.
         rule: says which tokens may not come next.
-        share: how many outputs each group is to set aside.
+        beam_per_group: how many outputs each group is to set aside.
         end: the token that ends an output.
     """
-    scores, history = followed.scores, followed.tokens
-    logits, state = decoder(history[..., -1:].flatten(0, 1), followed.state)
+    scores, history = active.scores, active.tokens
+    logits, state = decoder(history[..., -1:].flatten(0, 1), active.state)
     log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
-    so_far = SoFar(followed.sentences, history[..., 1:])
-    rule(log_probabilities, so_far)
-    candidates = choose(scores, log_probabilities, so_far)
+    prefixes = Prefixes(active.sentences, history[..., 1:])
+    rule(log_probabilities, prefixes)
+    candidates = choose(scores, log_probabilities, prefixes)
     ends = candidates.tokens == end
-    are_finished = ends & candidates.totals.isfinite() & (followed.counts < share)[..., None]
-    are_finished[..., share:] = False
-    going_on = first_that_go_on(ends, share)  # [sentences, groups, share]
+    are_finished = ends & candidates.totals.isfinite() & (active.counts < beam_per_group)[..., None]
+    are_finished[..., beam_per_group:] = False
+    going_on = first_unfinished(ends, beam_per_group)  # [sentences, groups, beam_per_group]
     scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
     rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
     starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
@@ -144,7 +144,7 @@ def take_step(
         state = state.expand(scores.shape[1])
     elif scores.shape[1] > 1:
         state = state.reorder(from_rows)
-    return Step(candidates, are_finished, Followed(followed.sentences, followed.counts, scores, tokens, state))
+    return Step(candidates, are_finished, Active(active.sentences, active.counts, scores, tokens, state))
 
 
 TakeStep = Callable[..., Step[Any]]
@@ -173,12 +173,12 @@ def beam_search(
         rules: what may not come next, beside what the limits say.
         take_step: the function of this name, as it is or compiled.
     """
-    found = follow(decoder, state, beam, limits, begin, end, rules, Best(beam.size), take_step=take_step)
+    found = search_loop(decoder, state, beam, limits, begin, end, rules, Best(beam.size), take_step=take_step)
     return [hypotheses[: beam.n_best] for hypotheses in found]
 
 
 @torch.no_grad()
-def follow(
+def search_loop(
     decoder: Decoder[State],
     state: State,
     beam: Beam,
@@ -186,13 +186,13 @@ def follow(
     begin: Begin,
     end: int,
     rules: Sequence[Rule],
-    choose: Choice,
+    choose: ChooseCandidates,
     groups: int = 1,
     take_step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)
-    followed = Followed(
+    active = Active(
         sentences,
         counts=sentences.new_zeros(len(sentences), groups),
         scores=torch.zeros(len(sentences), 1, device=sentences.device),
@@ -200,17 +200,17 @@ def follow(
         state=state,
     )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    rule, share = KeepWithin(limits, end, rules), beam.size // groups
+    rule, beam_per_group = KeepWithin(limits, end, rules), beam.size // groups
     length = 0
-    while len(followed.sentences):
-        history, step = followed.tokens, take_step(decoder, followed, choose, rule, share, end)
-        followed = step.followed
+    while len(active.sentences):
+        history, step = active.tokens, take_step(decoder, active, choose, rule, beam_per_group, end)
+        active = step.active
         length += 1
         some_finished = bool(step.are_finished.any())
         if some_finished:  # at most steps none has, and all this is spared
-            followed = replace(followed, counts=followed.counts + step.are_finished.sum(2))
+            active = replace(active, counts=active.counts + step.are_finished.sum(2))
             places = step.are_finished.nonzero()[:, 0]
-            sentences = followed.sentences[places]
+            sentences = active.sentences[places]
             for sentence, text, log_probability, is_longest in zip(
                 sentences.tolist(),
                 history[places, step.candidates.rows[step.are_finished], 1:].tolist(),
@@ -222,9 +222,9 @@ def follow(
                 finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
         if not some_finished and length < limits.some_must_end:
             continue
-        searched = (followed.counts < share).any(1) & (length < limits.longest[followed.sentences])
+        searched = (active.counts < beam_per_group).any(1) & (length < limits.longest[active.sentences])
         if not searched.all():
-            followed = followed.select(searched.nonzero()[:, 0])
+            active = active.select(searched.nonzero()[:, 0])
     return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]
 
 
@@ -235,19 +235,19 @@ class Best:
     size: int
 
     def __call__(
-        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
     ) -> Candidates:
-        """See Choice."""
+        """See ChooseCandidates."""
         vocabulary = log_probabilities.shape[-1]
         best, places = largest_sums(scores, log_probabilities, 2 * self.size)
         return Candidates(best[:, None], places[:, None] // vocabulary, places[:, None] % vocabulary)
 
 
-def first_that_go_on(
-    ends: Bool[Tensor, "sentences groups candidates"], share: int
-) -> Int[Tensor, "sentences groups share"]:
+def first_unfinished(
+    ends: Bool[Tensor, "sentences groups candidates"], beam_per_group: int
+) -> Int[Tensor, "sentences groups beam_per_group"]:
     """Places of each group's first candidates that do not end; where there are too few, ended ones fill up."""
     order = ends.long().argsort(dim=2, stable=True)
-    if order.shape[2] < share:
-        order = torch.cat([order, order[..., -1:].expand(-1, -1, share - order.shape[2])], 2)
-    return order[..., :share]
+    if order.shape[2] < beam_per_group:
+        order = torch.cat([order, order[..., -1:].expand(-1, -1, beam_per_group - order.shape[2])], 2)
+    return order[..., :beam_per_group]

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
-from transduce.search.beam import Beam, Candidates, follow
+from transduce.search.beam import Beam, Candidates, search_loop
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits
 from transduce.search.required_phrases import Phrase, WordEdges
-from transduce.search.rules import LogProbabilities, Rule, SoFar
+from transduce.search.rules import LogProbabilities, Prefixes, Rule
 
 State = TypeVar("State", bound=DecoderState)
 
@@ -37,7 +37,7 @@ def constrained_search(
     Arguments are those of `beam_search`, and the phrases of each sentence.
     """
     choose = ShareAmongBanks(beam.size, end, required, edges)
-    found = follow(decoder, state, beam, limits, begin, end, rules, choose)
+    found = search_loop(decoder, state, beam, limits, begin, end, rules, choose)
     results = []
     for hypotheses, phrases in zip(found, required, strict=True):
         missing = [_missing(hypothesis.tokens, phrases, edges) for hypothesis in hypotheses]
@@ -60,12 +60,12 @@ class ShareAmongBanks:
     edges: WordEdges
 
     def __call__(
-        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
     ) -> Candidates:
-        """See Choice."""
+        """See ChooseCandidates."""
         vocabulary = log_probabilities.shape[-1]
-        required = [self.required[number] for number in so_far.sentences.tolist()]
-        texts: list[list[list[int]]] = so_far.tokens.tolist()
+        required = [self.required[number] for number in prefixes.sentences.tolist()]
+        texts: list[list[list[int]]] = prefixes.tokens.tolist()
         may_not_end = torch.tensor(
             [
                 [_missing(text, phrases, self.edges) > 0 for text in rows]

@@ -11,10 +11,10 @@ from torch import Tensor
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, NonNegativeFloat
-from transduce.search.beam import Beam, Candidates, first_that_go_on, follow
+from transduce.search.beam import Beam, Candidates, first_unfinished, search_loop
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits
-from transduce.search.rules import LogProbabilities, Rule, SoFar
+from transduce.search.rules import LogProbabilities, Prefixes, Rule
 
 State = TypeVar("State", bound=DecoderState)
 
@@ -23,7 +23,7 @@ class DiverseBeam(Beam, frozen=True):
     """A beam in groups; each avoids the tokens that earlier groups choose at the same step."""
 
     groups: BeamSize = 2
-    """Groups of equal size that share the beam."""
+    """Groups of equal size that beam_per_group the beam."""
     diversity: NonNegativeFloat = 0.5
     """The weight lambda of the Hamming penalty: nats for each earlier hypothesis with the same token at this step."""
 
@@ -44,7 +44,7 @@ def diverse_search(
 ) -> list[list[Hypothesis]]:
     """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
     choose = ApartFromOthers(beam.groups, beam.size // beam.groups, beam.diversity, end)
-    found = follow(decoder, state, beam, limits, begin, end, rules, choose, beam.groups)
+    found = search_loop(decoder, state, beam, limits, begin, end, rules, choose, beam.groups)
     different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
     return [sorted(kept.values(), key=lambda h: -h.score)[: beam.n_best] for kept in different]
 
@@ -57,28 +57,28 @@ class ApartFromOthers:
     """
 
     groups: int
-    share: int
+    beam_per_group: int
     diversity: NonNegativeFloat
     end: int
 
     def __call__(
-        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, so_far: SoFar
+        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
     ) -> Candidates:
-        """See Choice."""
+        """See ChooseCandidates."""
         sentences, rows, vocabulary = log_probabilities.shape
         totals = scores[..., None] + log_probabilities
         penalty = log_probabilities.new_zeros(sentences, vocabulary)
         chosen = []
         for group in range(self.groups):
-            start = group * self.share if rows > 1 else 0  # all groups begin from one row
-            own = totals[:, start : start + self.share].flatten(1)  # [sentences, share * vocabulary]
+            start = group * self.beam_per_group if rows > 1 else 0  # all groups begin from one row
+            own = totals[:, start : start + self.beam_per_group].flatten(1)  # [sentences, beam_per_group * vocabulary]
             judged = own - penalty.repeat(1, own.shape[1] // vocabulary)
-            places = judged.topk(min(2 * self.share, own.shape[1])).indices
+            places = judged.topk(min(2 * self.beam_per_group, own.shape[1])).indices
             tokens = places % vocabulary
             chosen.append(
                 Candidates(own.gather(1, places)[:, None], (places // vocabulary + start)[:, None], tokens[:, None])
             )
-            going_on = first_that_go_on((tokens == self.end)[:, None], self.share)[:, 0]
+            going_on = first_unfinished((tokens == self.end)[:, None], self.beam_per_group)[:, 0]
             penalty.scatter_add_(
                 1, tokens.gather(1, going_on), torch.full_like(going_on, self.diversity, dtype=penalty.dtype)
             )

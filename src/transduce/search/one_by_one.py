@@ -9,7 +9,7 @@ from torch import Tensor
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.search.limits import Limits
-from transduce.search.rules import KeepWithin, Rule, SoFar
+from transduce.search.rules import KeepWithin, Prefixes, Rule
 from transduce.search.sampling import Sampling, draw
 
 State = TypeVar("State", bound=DecoderState)
@@ -35,7 +35,7 @@ def tokens_one_by_one(
     for step in range(int(limits.longest)):
         logits, state = decoder(history[:, 0, -1:], state)
         log_probabilities = logits[:, -1:].float().log_softmax(-1)  # [sentences, rows, vocabulary]
-        rule(log_probabilities, SoFar(sentence, history[..., 1:]))
+        rule(log_probabilities, Prefixes(sentence, history[..., 1:]))
         if not log_probabilities.amax().isfinite():
             return
         chosen = (

@@ -16,7 +16,7 @@ LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
 
 @dataclass(frozen=True)
-class SoFar:
+class Prefixes:
     """What has been written when the next token is chosen."""
 
     sentences: Int[Tensor, " sentences"]
@@ -34,18 +34,18 @@ class SoFar:
 class Rule(Protocol):
     """Makes tokens impossible; it may add nothing and raise no token."""
 
-    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """Set tokens that may not come next to -inf."""
         ...
 
 
 @dataclass(frozen=True)
-class Forbid:
+class SuppressTokens:
     """None of the tokens may ever come."""
 
     tokens: Sequence[int]
 
-    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule."""
         for token in self.tokens:
             log_probabilities[..., token] = -torch.inf
@@ -59,31 +59,31 @@ class KeepWithin:
     end: int
     others: Sequence[Rule] = ()
 
-    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule; the end token counts as a token."""
-        length = so_far.length + 1
+        length = prefixes.length + 1
         if not torch.compiler.is_compiling() and length < self.limits.some_must_end:  # most steps: spared what follows
-            self._keep_going(log_probabilities, so_far)
+            self._keep_going(log_probabilities, prefixes)
             return
-        must_end = (length >= self.limits.longest[so_far.sentences])[:, None]
+        must_end = (length >= self.limits.longest[prefixes.sentences])[:, None]
         end = log_probabilities[..., self.end].clone()
         if self.limits.end_is_free:
             end.zero_()
-        self._keep_going(log_probabilities, so_far)
+        self._keep_going(log_probabilities, prefixes)
         log_probabilities.masked_fill_(must_end[..., None], -torch.inf)
         log_probabilities[..., self.end] = torch.where(must_end, end, log_probabilities[..., self.end])
 
-    def _keep_going(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def _keep_going(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         for rule in self.others:
-            rule(log_probabilities, so_far)
-        length = so_far.length + 1
+            rule(log_probabilities, prefixes)
+        length = prefixes.length + 1
         if torch.compiler.is_compiling() or length < self.limits.all_may_end:
-            is_short = length < self.limits.shortest[so_far.sentences]
+            is_short = length < self.limits.shortest[prefixes.sentences]
             log_probabilities[..., self.end].masked_fill_(is_short[:, None], -torch.inf)
 
 
 @dataclass(frozen=True)
-class BeginWith:
+class ForcedPrefixes:
     """Each output begins with its prefix, whatever the other rules say, and the prefix's last word is a whole one."""
 
     prefixes: Sequence[Sequence[int]]
@@ -91,14 +91,14 @@ class BeginWith:
     edges: WordEdges
     others: Sequence[Rule] = ()
 
-    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule."""
-        length, numbers = so_far.length, so_far.sentences.tolist()
+        length, numbers = prefixes.length, prefixes.sentences.tolist()
         forced = [(i, self.prefixes[n][length]) for i, n in enumerate(numbers) if length < len(self.prefixes[n])]
-        within, tokens = so_far.sentences.new_tensor(forced).reshape(-1, 2).T
+        within, tokens = prefixes.sentences.new_tensor(forced).reshape(-1, 2).T
         kept = log_probabilities[within, :, tokens]
         for rule in self.others:
-            rule(log_probabilities, so_far)
+            rule(log_probabilities, prefixes)
         log_probabilities[within] = -torch.inf
         log_probabilities[within, :, tokens] = kept
         ended = [
@@ -113,17 +113,17 @@ class BeginWith:
 
 
 @dataclass(frozen=True)
-class NoRepeat:
+class NoRepeatNgram:
     """No run of `size` tokens comes twice."""
 
     size: int
 
-    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule."""
-        if so_far.length < self.size:
+        if prefixes.length < self.size:
             return
-        runs = so_far.tokens.unfold(-1, self.size, 1)  # [sentences, rows, runs, size]
-        latest = so_far.tokens[..., None, so_far.length - self.size + 1 :]  # what would begin the next run
+        runs = prefixes.tokens.unfold(-1, self.size, 1)  # [sentences, rows, runs, size]
+        latest = prefixes.tokens[..., None, prefixes.length - self.size + 1 :]  # what would begin the next run
         would_repeat = (runs[..., :-1] == latest).all(-1)  # [sentences, rows, runs]
         penalty = torch.zeros_like(would_repeat, dtype=log_probabilities.dtype).masked_fill(would_repeat, -torch.inf)
         log_probabilities.scatter_add_(-1, runs[..., -1], penalty)
@@ -139,7 +139,7 @@ class Banned:
 
 
 @dataclass(frozen=True)
-class Ban:
+class BannedPhrases:
     """No output holds one of its sentence's banned phrases, in whatever tokens it is spelled.
 
     A word that only begins like a banned one may be written: what is forbidden is to end the word there.
@@ -151,13 +151,13 @@ class Ban:
     decode: Callable[[Sequence[int]], str]
     """The text of tokens."""
 
-    def __call__(self, log_probabilities: LogProbabilities, so_far: SoFar) -> None:
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule."""
         ends_word = ~self.edges.continuing(log_probabilities.device)
-        for i, number in enumerate(so_far.sentences.tolist()):
+        for i, number in enumerate(prefixes.sentences.tolist()):
             if not self.phrases[number]:
                 continue
-            for row, tokens in enumerate(so_far.tokens[i].tolist()):
+            for row, tokens in enumerate(prefixes.tokens[i].tolist()):
                 is_open, text = bool(tokens) and self.edges.leaves_open[tokens[-1]], self.decode(tokens)
                 for phrase in self.phrases[number]:
                     if is_open and ends_with(text, phrase.text):

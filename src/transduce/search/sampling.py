@@ -13,7 +13,7 @@ from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Temperature
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits, begin_each
-from transduce.search.rules import KeepWithin, LogProbabilities, Rule, SoFar
+from transduce.search.rules import KeepWithin, LogProbabilities, Prefixes, Rule
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
@@ -71,7 +71,7 @@ def sample(
         logits, state = decoder(tokens[:, -1:], state)
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
         history = tokens.unflatten(0, scores.shape)[..., 1:]
-        rule(log_probabilities, SoFar(sentences, history))
+        rule(log_probabilities, Prefixes(sentences, history))
         is_open &= log_probabilities.amax(-1).isfinite()
         chosen = draw(log_probabilities, sampling, uniform[sentences, :, history.shape[2]])
         scores += log_probabilities.gather(2, chosen[..., None])[..., 0]

@@ -18,7 +18,7 @@ class SearchSettings(Settings, frozen=True):
     allow_unknown: bool = False
     """Whether the unknown token may be chosen, which reads <unk> in the text."""
     no_repeat_ngram: NonNegativeInt = 0
-    """No run of so many tokens comes twice in an output; 0 for no such rule."""
+    """Do not repeat n-grams of this size (0: off)."""
 
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:

@@ -54,7 +54,7 @@ def find_origin(
         known = read_config(checkpoint / BUNDLE).tokenizer
         return Origin(read_tokenizers(checkpoint / BUNDLE, known), known, None)
     if config.training.start_from is None:
-        return Origin(processes.from_first(make_tokenizers), tokenizer, None)
+        return Origin(processes.broadcast(make_tokenizers), tokenizer, None)
     try:
         start = ModelBundle.load(folder / config.training.start_from)
     except CheckpointError as error:

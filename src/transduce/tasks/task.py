@@ -12,9 +12,9 @@ from transduce.corpora.catalogue.download import Progress
 from transduce.objectives.objective import Objective
 from transduce.tasks.inputs import Input
 from transduce.tasks.settings import ExperimentConfig
-from transduce.training.batches import TrainingData
+from transduce.training.batches import TrainingBatches
 from transduce.training.distributed import Processes
-from transduce.training.rehearsal import Trial
+from transduce.training.memory_check import Trial
 from transduce.training.validation import Validation
 
 Tell = Callable[[str], None]
@@ -43,7 +43,7 @@ class Prepared:
     """A model before its first update, its data as numbers, and what it learns of them."""
 
     bundle: ModelBundle
-    data: TrainingData
+    data: TrainingBatches
     objective: Objective
     validator: Validator
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from transduce.data.batch import Batch
 
 
-class Largest(Protocol):
+class LargestParts(Protocol):
     """What needs most memory of all that is worked through at once; see data/batching.py."""
 
     @property
@@ -22,7 +22,7 @@ class Largest(Protocol):
         ...
 
 
-class TrainingData(Protocol):
+class TrainingBatches(Protocol):
     """Plans the batches of an epoch and makes them; see data/batching.py."""
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
@@ -33,7 +33,7 @@ class TrainingData(Protocol):
         """A batch's pairs in so many parts, or more where memory asks for it."""
         ...
 
-    def largest(self, parts: int) -> Largest:
+    def largest(self, parts: int) -> LargestParts:
         """Of all that batches are split into."""
         ...
 

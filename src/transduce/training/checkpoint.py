@@ -62,7 +62,7 @@ class Position(Settings, frozen=True):
     """Time spent, over all resumes."""
     best_cost: float | None = None
     """Lowest cost of a validation so far."""
-    worse: int = 0
+    validations_since_best: int = 0
     """Validations since then."""
     reductions: int = 0
     """Times the plateau schedule has reduced the rate."""

@@ -51,14 +51,14 @@ class Processes:
         """
         return pairs[(self.rank + turn) % self.count :: self.count]
 
-    def add_up(self, numbers: Tensor) -> None:
+    def all_reduce(self, numbers: Tensor) -> None:
         """Replace numbers by their sums over all processes."""
         if self.count > 1:
             with _naming_failure():
                 distributed.all_reduce(numbers)
 
     @torch.no_grad()
-    def add_up_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+    def all_reduce_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace the gradients, where None is zero, by their sums over all processes.
 
         They are sums over tokens, not means, and are complete once an update, after its last part; so this is one
@@ -72,9 +72,9 @@ class Processes:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         with _naming_failure():
-            self.gradient_sums.add_up([parameter.grad for parameter in parameters if parameter.grad is not None])
+            self.gradient_sums.all_reduce([parameter.grad for parameter in parameters if parameter.grad is not None])
 
-    def from_first(self, make: Callable[[], T]) -> T:
+    def broadcast(self, make: Callable[[], T]) -> T:
         """What `make` gives in the first process, in all of them."""
         if self.count == 1:
             return make()
@@ -83,7 +83,7 @@ class Processes:
             distributed.broadcast_object_list(box, group=self.waiting())
         return box[0]  # type: ignore[return-value]
 
-    def gather(self, value: T) -> list[T]:
+    def all_gather(self, value: T) -> list[T]:
         """The value of each process, by rank."""
         if self.count == 1:
             return [value]
@@ -93,7 +93,7 @@ class Processes:
         return values
 
     @contextmanager
-    def first_goes_ahead(self) -> Iterator[None]:
+    def first_process_first(self) -> Iterator[None]:
         """The first process runs the block, then the others: they find in the cache what it built."""
         if self.count > 1 and not self.is_first:
             with _naming_failure():

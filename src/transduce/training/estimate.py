@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from transduce.data.batch import Batch
 from transduce.objectives.objective import Objective
-from transduce.training.batches import TrainingData
+from transduce.training.batches import TrainingBatches
 from transduce.training.precision import WorkingCopy
 
 Parts = Callable[[NDArray[np.int64]], list[NDArray[np.int64]]]
@@ -69,7 +69,7 @@ def describe_duration(seconds: float) -> str:
 
 
 def seconds_per_update(
-    working: WorkingCopy, objective: Objective, data: TrainingData, plan: list[NDArray[np.int64]], parts: Parts
+    working: WorkingCopy, objective: Objective, data: TrainingBatches, plan: list[NDArray[np.int64]], parts: Parts
 ) -> float:
     """How long an update takes: typical parts of an epoch's batches, taken forward and backward and forgotten.
 

@@ -26,7 +26,7 @@ class GradientSums:
         self._slots: Tensor | None = None  # [2, processes, numbers]
         self._turn = 0
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         """Replace contiguous float32 tensors by their sums."""
         if self._can_share and self._slots is None:
             size = min(sum(tensor.numel() for tensor in tensors), AT_ONCE)

@@ -20,15 +20,15 @@ from transduce.config import Settings
 from transduce.objectives.objective import Objective
 from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
 from transduce.training.averaging import MovingAverage
-from transduce.training.batches import TrainingData
+from transduce.training.batches import TrainingBatches
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.memory import naming_shortage
+from transduce.training.memory_check import MemoryCheck, Trial
 from transduce.training.observers import Observer, Report, SampleObserver, StartObserver
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
-from transduce.training.rehearsal import Rehearsal, Trial
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.teacher_forcing import TeacherForcing
@@ -86,7 +86,7 @@ class Trainer:
         self,
         model: nn.Module,
         objective: Objective,
-        data: TrainingData,
+        data: TrainingBatches,
         validate: Validate,
         checkpoints: Checkpoints,
         observers: Sequence[Observer],
@@ -154,13 +154,13 @@ class Trainer:
     @property
     def why_done(self) -> str | None:
         """What ends the run where it stands, and the setting that would let it go on; None if nothing does."""
-        made, worse = self.position.update, self.position.worse
+        made, since_best = self.position.update, self.position.validations_since_best
         if self.config.updates is not None and made >= self.config.updates:
             return f"all {made:,} updates are made; raise training.updates to go on"
         if self.config.epochs is not None and self.position.epoch >= self.config.epochs:
             return f"all {self.position.epoch:,} epochs are made; raise training.epochs to go on"
-        if self.validation.patience is not None and worse >= self.validation.patience:
-            return f"{worse} validations in a row were not the best; raise validation.patience to go on"
+        if self.validation.patience is not None and since_best >= self.validation.patience:
+            return f"{since_best} validations in a row were not the best; raise validation.patience to go on"
         return None
 
     def run(self) -> None:
@@ -168,18 +168,18 @@ class Trainer:
         finite, ConfigError where memory does not suffice. The checkpoints are the result."""
         if self.why_done:
             return
-        self._rehearse()
+        self._check_memory()
         self._tell_length()
         with naming_shortage(lambda: f"memory ran out at update {self.position.update + 1:,}; {ALL_WAS_TRIED}"):
             self._train()
 
-    def _rehearse(self) -> None:
+    def _check_memory(self) -> None:
         """Try the memory for what is to come, as at the update that reads most tokens of the model's own."""
         position, forcing = self.position, self.config.teacher_forcing
         ends = position.update, self.updates - 1
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
         self.position = _with(position, update=update)
-        learning = Rehearsal(self.working, self.objective, self.optimizers, self.processes)
+        learning = MemoryCheck(self.working, self.objective, self.optimizers, self.processes)
         learning.run(self.data, self.config.accumulate, self.trials(self.kept))
         self.position = position
 
@@ -234,8 +234,8 @@ class Trainer:
             tokens += loss.tokens
             self._tally.plain += loss.plain.detach()
         self._tally.tokens += tokens
-        self.processes.add_up(tokens)
-        self.processes.add_up_gradients(self.model.parameters())
+        self.processes.all_reduce(tokens)
+        self.processes.all_reduce_gradients(self.model.parameters())
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -272,13 +272,13 @@ class Trainer:
         if self.processes.count == 1:
             return list(claims)
         numbers = torch.tensor(claims, dtype=torch.int64, device=self.device)
-        self.processes.add_up(numbers)
+        self.processes.all_reduce(numbers)
         return [bool(number) for number in numbers.tolist()]
 
     def _report(self, norm: Tensor) -> None:
         tally = self._tally
-        self.processes.add_up(tally.plain)
-        self.processes.add_up(tally.tokens)
+        self.processes.all_reduce(tally.plain)
+        self.processes.all_reduce(tally.tokens)
         self._check_finite(norm, tally.plain)
         tokens, seconds = int(tally.tokens), time.monotonic() - tally.started - tally.paused
         every = self.config.report_every
@@ -303,16 +303,16 @@ class Trainer:
 
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
-        validation = self.processes.from_first(lambda: self.validate(self.kept.eval()))
+        validation = self.processes.broadcast(lambda: self.validate(self.kept.eval()))
         scores, cost = dict(validation.scores), validation.cost
         self._check_finite(*scores.values())
         is_best = self.position.best_cost is None or cost < self.position.best_cost
         if is_best:
-            self.position = _with(self.position, best_cost=cost, worse=0, scores=scores)
+            self.position = _with(self.position, best_cost=cost, validations_since_best=0, scores=scores)
         else:
-            self.position = _with(self.position, worse=self.position.worse + 1)
+            self.position = _with(self.position, validations_since_best=self.position.validations_since_best + 1)
             schedule = self.rates.schedule
-            if isinstance(schedule, Plateau) and self.position.worse % schedule.patience == 0:
+            if isinstance(schedule, Plateau) and self.position.validations_since_best % schedule.patience == 0:
                 self.position = _with(self.position, reductions=self.position.reductions + 1)
         for observer in self.observers:
             observer.validated(self.position.update, scores, is_best)
@@ -321,7 +321,7 @@ class Trainer:
         return cost
 
     def _save(self, cost: float | None) -> None:
-        of_each = self.processes.gather(self._own())
+        of_each = self.processes.all_gather(self._own())
         if self.processes.is_first:
             tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
             if self.average:

@@ -63,8 +63,8 @@ def _each_store(name: str, damage: Any) -> Damage:
     """One file of every store in the cache damaged."""
 
     def do() -> None:
-        for store in sorted(Path("cache/stores").iterdir()):
-            damage(str(store / name)).do()
+        for file in sorted(Path("cache/stores").glob(f"*/{name}")):
+            damage(str(file)).do()
 
     return Damage(f"cache/stores/{name}", do)
 
@@ -287,6 +287,18 @@ ROWS = [
         "cache/stores",
         remove("cache/stores"),
         write("cache/stores", ""),
+    ),
+    *(
+        row(
+            f"cache: a text's text.ids: {harm}",
+            "train lm.toml --out new -q",
+            0,
+            "",
+            _each_store("text.ids", damage),
+            harmless=True,
+            leaves=("new*",),
+        )
+        for harm, damage in (("not there", remove), ("cut off", cut), ("one bit changed", flip), ("empty", empty))
     ),
     *(
         row(

@@ -74,7 +74,7 @@ NUMBERS = [
     Number("model.heads", "0 -3", "transformer"),
     Number("model.key_dim", "0 -4", "transformer"),
     Number("model.value_dim", "0 -4", "transformer"),
-    Number("model.inner_dim", "0 -20", "transformer"),
+    Number("model.feed_forward_dim", "0 -20", "transformer"),
     Number("model.max_positions", "0 -1", "transformer", "positions=learned"),
     *(
         Number(f"model.{site}dropout", "-0.1 1 nan", "transformer")
@@ -172,11 +172,11 @@ ROWS = [
         row(f"beyond the memory: {change}", f"train tiny.toml --out new -q {change}", (1, 2), words, seconds=20)
         for change, words in (
             ("model.dim=300000000 model.heads=1", "dim"),
-            ("model.inner_dim=30000000000", "inner_dim"),
+            ("model.feed_forward_dim=30000000000", "feed_forward_dim"),
             ("model.encoder_layers=1000000000", "encoder_layers"),
             ("model.positions=learned model.max_positions=100000000000", "max_positions"),
             (f"model.dim={10**30} model.heads=1", "dim"),
-            (f"model.inner_dim={10**19}", "inner_dim"),
+            (f"model.feed_forward_dim={10**19}", "feed_forward_dim"),
             (f"training.accumulate={10**30}", "accumulate"),
             (f"search.size={10**12}", "size"),
             (f"search.max_extra={10**18}", "max_extra"),

@@ -97,9 +97,9 @@ def list_of(translator: Translator, shortlist: Shortlist, text: str) -> torch.Te
 def slowly(translator: Translator, shortlist: Shortlist, request: Request, search: Search) -> Translation:
     """One line by itself, through the whole vocabulary."""
     allowed = list_of(translator, shortlist, request.text)
-    wishes = translator._wishes.pieces(request, [[]])[0]
-    forms = [token for phrase in wishes.required for form in phrase.forms for token in form]
-    allowed[torch.tensor([*wishes.prefix, *forms], dtype=torch.long)] = True
+    constraints = translator._constraints.pieces(request, [[]])[0]
+    forms = [token for phrase in constraints.required for form in phrase.forms for token in form]
+    allowed[torch.tensor([*constraints.prefix, *forms], dtype=torch.long)] = True
     alone = Translator(translator.bundle)
     alone.engine.model = Masked(alone.engine.model, allowed)  # type: ignore[attr-defined]
     return alone.translate([request], search)[0]
@@ -109,7 +109,7 @@ def assert_same(found: Sequence[Translation], expected: Sequence[Translation]) -
     assert [[c.text for c in t.n_best] for t in found] == [[c.text for c in t.n_best] for t in expected]
     for one, other in zip(found, expected, strict=True):
         assert [c.score for c in one.n_best] == pytest.approx([c.score for c in other.n_best], abs=1e-4)
-        assert one.honoured == other.honoured
+        assert one.satisfied == other.satisfied
 
 
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
@@ -146,7 +146,7 @@ def test_what_is_asked_of_a_line_can_be_written_though_no_list_holds_it(translat
     search = Beam(size=6, max_extra=25)
     first, second, third = with_shortlist(translator, empty).translate(WISHES, search)
     assert first.text.startswith("Der Hund")
-    assert (second.honoured, third.honoured) == (["Frau"], ["Die", "Hund"])
+    assert (second.satisfied, third.satisfied) == (["Frau"], ["Die", "Hund"])
 
 
 def test_an_ensemble_takes_a_shortlist(translator: Translator) -> None:

@@ -31,15 +31,15 @@ from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.models.families import build_model
 from transduce.models.recurrent.attention import (
-    BahdanauAttention,
-    HardAttention,
-    LocalAttention,
-    LuongAttention,
-    NoAttention,
+    BahdanauAttentionConfig,
+    HardAttentionConfig,
+    LocalAttentionConfig,
+    LuongAttentionConfig,
+    NoAttentionConfig,
 )
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.nn.recording import record_attention
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.training.signals import Interrupted
 
 NAMES = [name for name, config in CONFIGS.items() if isinstance(config, RecurrentConfig)]
@@ -72,7 +72,7 @@ def test_weights_sum_to_one(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_learns(name: str) -> None:
     model = make_model(CONFIGS[name]).train()
-    Translation(0.1)(model, batch(), {"baseline": torch.tensor(-9.0)}).total.backward()
+    NextToken(0.1)(model, batch(), {"baseline": torch.tensor(-9.0)}).total.backward()
     for parameter_name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), parameter_name
         assert (parameter.grad != 0).any(), parameter_name
@@ -179,24 +179,24 @@ def test_resumed_is_uninterrupted_and_a_bundle_gives_back_its_model(
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"reverse_source": True}, "reverse_source is for an encoder of one direction: set bidirectional = false"),
         ({"bridge": "copy"}, r"the encoder has 1 x 10 \(directions times encoder_dim\), the decoder 1 x 7"),
-        ({"bridge": "zero", "attention": NoAttention()}, "keeps the source from the decoder"),
-        ({"attention": LuongAttention(score="dot")}, "the dot score needs decoder_dim, 7, to be .* 10"),
+        ({"bridge": "zero", "attention": NoAttentionConfig()}, "keeps the source from the decoder"),
+        ({"attention": LuongAttentionConfig(score="dot")}, "the dot score needs decoder_dim, 7, to be .* 10"),
         ({"uniform_bound": 0.1}, "uniform_bound is for initialization = uniform alone"),
     ],
 )
 def test_settings_that_make_no_model_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RecurrentConfig(**{**RECURRENT, **wrong})
-    assert RecurrentConfig(**{**RECURRENT, **EQUAL, "bridge": "copy", "attention": LuongAttention(score="dot")})
+    assert RecurrentConfig(**{**RECURRENT, **EQUAL, "bridge": "copy", "attention": LuongAttentionConfig(score="dot")})
 
 
-@pytest.mark.parametrize("kind", [LuongAttention, LocalAttention, HardAttention])
+@pytest.mark.parametrize("kind", [LuongAttentionConfig, LocalAttentionConfig, HardAttentionConfig])
 def test_a_width_without_a_hidden_layer_is_refused(kind: Any) -> None:
     with pytest.raises(ValueError, match="score_dim is for the score concat; general has no hidden layer"):
         kind(score_dim=3)
     with pytest.raises(ValueError, match="score_dim must be from 1"):
         kind(score="concat", score_dim=0)
     with pytest.raises(ValueError, match="score_dim must be from 1"):
-        BahdanauAttention(score_dim=0)
+        BahdanauAttentionConfig(score_dim=0)
     with pytest.raises(ValueError, match="window must be from 1"):
-        LocalAttention(window=0)
+        LocalAttentionConfig(window=0)

@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
     "task": "language",
     "data": {"train": "text", "validation_share": 0.1, "language": "en"},
     "tokenizer": {"kind": "characters", "min_frequency": 1},
-    "model": {"kind": "causal-transformer", "layers": 1, "dim": 16, "heads": 2, "inner_dim": 24, "dropout": 0.1},
+    "model": {"kind": "causal-transformer", "layers": 1, "dim": 16, "heads": 2, "feed_forward_dim": 24, "dropout": 0.1},
     "batching": {"window": 12, "target_tokens": 48},
     "training": {"updates": 40, "precision": "float32", "report_every": 5, "label_smoothing": 0.0},
     "optimizer": {"learning_rate": 0.01, "schedule": {"kind": "inverse_square_root", "warmup": 5}},

@@ -14,7 +14,7 @@ from transduce.data.parts import needs, within
 from transduce.data.store import Side, TokenStore
 from transduce.evaluation.metrics import find_metric
 from transduce.inference.engines.engine import PyTorchEngine
-from transduce.tasks.translation.validation import UNKNOWN_NEEDS, Validator
+from transduce.tasks.translation.validation import UNKNOWN_NEEDS, TranslationValidator
 
 SENTENCES = ["The dog sleeps.", "A cat.", "The old man buys a red car.", "The old woman sees a cat and a dog."]
 PAIRS = [SentencePair(text, text) for text in SENTENCES for _ in range(5)]
@@ -25,13 +25,17 @@ def bundle(tiny_run: Path) -> ModelBundle:
     return ModelBundle.load(tiny_run / "model")
 
 
-def validator(bundle: ModelBundle, lengths: list[tuple[int, int]], most: tuple[int, ...] | None) -> Validator:
+def validator(
+    bundle: ModelBundle, lengths: list[tuple[int, int]], most: tuple[int, ...] | None
+) -> TranslationValidator:
     """Of pairs of so many source and target tokens."""
     offsets = [np.cumsum([0, *side]) for side in zip(*lengths, strict=True)]
     store = TokenStore(*(Side(np.full(side[-1], 5, np.uint16), side) for side in offsets), {})
     corpus = ParallelCorpus.of_pairs("few", PAIRS)
     fits = UNKNOWN_NEEDS if most is None else within(most)
-    return Validator(bundle, store, corpus, fits, 20, {"bleu": find_metric("bleu")}, "loss", [], folds_case=False)
+    return TranslationValidator(
+        bundle, store, corpus, fits, 20, {"bleu": find_metric("bleu")}, "loss", [], folds_case=False
+    )
 
 
 @settings(max_examples=30)

@@ -9,7 +9,7 @@ import torch
 
 from transduce.bundle import special_ids
 from transduce.errors import CheckpointError, InputError
-from transduce.inference.requests import Piece, Wishes
+from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
@@ -105,7 +105,7 @@ class CTranslate2Engine:
         """See Engine; one that has all threads."""
         return 1
 
-    def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
+    def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """See Engine; of searches it knows the plain beam, and pieces may ask for nothing."""
         beam = _plain_beam(pieces, search)
         sources = [[*(self.source_pieces[token] for token in piece.source), *self.source_end] for piece in pieces]

@@ -13,7 +13,7 @@ from transduce.inference.engines.ctranslate2 import CTranslate2Engine
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import ExportedModel, Model
 from transduce.inference.engines.pytorch_search import decode
-from transduce.inference.requests import Piece, Wishes
+from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
@@ -35,7 +35,7 @@ class Engine(Protocol):
         """How many batches may be searched at the same time."""
         ...
 
-    def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
+    def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """The outputs of each piece of a batch, as many as the search is asked for, best first.
 
         Either all pieces require phrases or none. Raises InputError for what the engine cannot do.
@@ -70,14 +70,14 @@ class PyTorchEngine:
         return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else torch.get_num_threads()
 
     @torch.inference_mode()
-    def search(self, pieces: Sequence[Piece], wishes: Wishes, search: Search) -> list[list[Hypothesis]]:
+    def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """See Engine."""
         special = self.bundle.special
         ids, is_real = (
             tensor.to(self.bundle.device)
             for tensor in pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         )
-        vocabulary = Vocabulary.of(wishes.tokenizer, lambda: wishes.edges)
+        vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
         model = self.model
         is_plain = len(pieces) > 1 or _is_recorded(search)
         if self.compiled and not is_plain and torch.get_num_threads() == self._threads:  # compiled for as many

@@ -22,7 +22,7 @@ from transduce.search.constrained import constrained_search
 from transduce.search.diverse import DiverseBeam, diverse_search
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits, limits_for
-from transduce.search.rules import Ban, BeginWith, Forbid, NoRepeat, Rule
+from transduce.search.rules import BannedPhrases, ForcedPrefixes, NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling, sample
 from transduce.shapes import Mask, Tokens
 
@@ -107,7 +107,7 @@ def search_from(
         edges = vocabulary.edges()
         return constrained_search(model.decoder, state, search, limits, begin, end, rules, required, edges)
     step: TakeStep = take_step
-    if isinstance(model, CompiledModel) and all(isinstance(rule, Forbid) for rule in rules):
+    if isinstance(model, CompiledModel) and all(isinstance(rule, SuppressTokens) for rule in rules):
         step = model.take_step
     return beam_search(model.decoder, state, search, limits, begin, end, rules, step)
 
@@ -115,11 +115,11 @@ def search_from(
 def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:
     """What may not come next, by what the search and the pieces ask for."""
     unknown = [] if search.allow_unknown else [vocabulary.unknown]
-    rules: list[Rule] = [Forbid([vocabulary.pad, vocabulary.begin, *unknown])]
+    rules: list[Rule] = [SuppressTokens([vocabulary.pad, vocabulary.begin, *unknown])]
     if search.no_repeat_ngram:
-        rules.append(NoRepeat(search.no_repeat_ngram))
+        rules.append(NoRepeatNgram(search.no_repeat_ngram))
     if any(piece.banned for piece in pieces):
-        rules.append(Ban([piece.banned for piece in pieces], vocabulary.edges(), vocabulary.decode))
+        rules.append(BannedPhrases([piece.banned for piece in pieces], vocabulary.edges(), vocabulary.decode))
     if any(piece.prefix for piece in pieces):
-        return [BeginWith([piece.prefix for piece in pieces], vocabulary.edges(), rules)]
+        return [ForcedPrefixes([piece.prefix for piece in pieces], vocabulary.edges(), rules)]
     return rules

@@ -10,7 +10,7 @@ from transduce.ranges import Width
 LuongScore = Literal["dot", "general", "concat"]
 
 
-class NoAttention(Settings, frozen=True, tag_field="kind", tag="none"):
+class NoAttentionConfig(Settings, frozen=True, tag_field="kind", tag="none"):
     """The encoder's last state alone, the thought vector, tells the decoder of the source."""
 
     thought: Literal["start", "every_step"] = "start"
@@ -18,7 +18,7 @@ class NoAttention(Settings, frozen=True, tag_field="kind", tag="none"):
     readout (Cho et al. 2014)."""
 
 
-class BahdanauAttention(Settings, frozen=True, tag_field="kind", tag="bahdanau"):
+class BahdanauAttentionConfig(Settings, frozen=True, tag_field="kind", tag="bahdanau"):
     """Additive attention asked with the state before the step, and part of the step's input (Bahdanau et al. 2015)."""
 
     form: Literal["summed", "concatenated"] = "summed"
@@ -28,7 +28,7 @@ class BahdanauAttention(Settings, frozen=True, tag_field="kind", tag="bahdanau")
     """Width of the score's hidden layer."""
 
 
-class LuongAttention(Settings, frozen=True, tag_field="kind", tag="luong"):
+class LuongAttentionConfig(Settings, frozen=True, tag_field="kind", tag="luong"):
     """Attention asked with the state after the step (Luong et al. 2015, section 3.1)."""
 
     score: LuongScore = "general"
@@ -42,7 +42,7 @@ class LuongAttention(Settings, frozen=True, tag_field="kind", tag="luong"):
         _check_score(self)
 
 
-class LocalAttention(Settings, frozen=True, tag_field="kind", tag="local"):
+class LocalAttentionConfig(Settings, frozen=True, tag_field="kind", tag="local"):
     """Attention to a window of the source (Luong et al. 2015, section 3.2)."""
 
     position: Literal["monotonic", "predictive"] = "predictive"
@@ -60,7 +60,7 @@ class LocalAttention(Settings, frozen=True, tag_field="kind", tag="local"):
         _check_score(self)
 
 
-class HardAttention(Settings, frozen=True, tag_field="kind", tag="hard"):
+class HardAttentionConfig(Settings, frozen=True, tag_field="kind", tag="hard"):
     """Attention to one source position, drawn in training and the best otherwise (Xu et al. 2015, section 4.1)."""
 
     gradient: HardGradient = "score_function"
@@ -75,16 +75,18 @@ class HardAttention(Settings, frozen=True, tag_field="kind", tag="hard"):
         _check_score(self)
 
 
-AttentionConfig = NoAttention | BahdanauAttention | LuongAttention | LocalAttention | HardAttention
+ScoredConfig = BahdanauAttentionConfig | LuongAttentionConfig | LocalAttentionConfig | HardAttentionConfig
+"""Attentions that score every source position."""
+AttentionConfig = NoAttentionConfig | ScoredConfig
 
 
-def score_kind(attention: BahdanauAttention | LuongAttention | LocalAttention | HardAttention) -> ScoreKind:
+def score_kind(attention: ScoredConfig) -> ScoreKind:
     """Which score an attention uses."""
-    if isinstance(attention, BahdanauAttention):
+    if isinstance(attention, BahdanauAttentionConfig):
         return "additive" if attention.form == "summed" else "concat"
     return attention.score
 
 
-def _check_score(attention: LuongAttention | LocalAttention | HardAttention) -> None:
+def _check_score(attention: LuongAttentionConfig | LocalAttentionConfig | HardAttentionConfig) -> None:
     if attention.score_dim is not None and attention.score != "concat":
         raise ValueError(f"score_dim is for the score concat; {attention.score} has no hidden layer")

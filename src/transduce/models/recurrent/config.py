@@ -3,7 +3,7 @@
 from typing import Literal
 
 from transduce.config import Settings
-from transduce.models.recurrent.attention import AttentionConfig, BahdanauAttention, NoAttention
+from transduce.models.recurrent.attention import AttentionConfig, BahdanauAttentionConfig, NoAttentionConfig
 from transduce.nn.initialization import RecurrentInitializationKind
 from transduce.nn.recurrence import CellKind
 from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
@@ -28,7 +28,7 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
     """The encoder reads forwards and backwards, else in one direction."""
     reverse_source: bool = False
     """The one direction is backwards (Sutskever et al. 2014)."""
-    attention: AttentionConfig = BahdanauAttention()
+    attention: AttentionConfig = BahdanauAttentionConfig()
     """How the decoder sees the source."""
     bridge: Literal["linear", "copy", "zero"] = "linear"
     """The decoder's first state: a layer's tanh of the encoder's last, that state itself, or zeros."""
@@ -58,7 +58,7 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
                 f"{self.memory_dim} (directions times encoder_dim), the decoder {self.decoder_layers} x "
                 f"{self.decoder_dim}; change them, or set bridge = linear"
             )
-        if self.bridge == "zero" and self.attention == NoAttention(thought="start"):
+        if self.bridge == "zero" and self.attention == NoAttentionConfig(thought="start"):
             raise ValueError("bridge = zero without attention keeps the source from the decoder; choose another bridge")
         if getattr(self.attention, "score", None) == "dot" and self.memory_dim != self.decoder_dim:
             raise ValueError(

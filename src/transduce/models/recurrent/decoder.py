@@ -15,7 +15,7 @@ from transduce.nn.attention import KeysValues
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import padding_mask
-from transduce.nn.recurrence import OnwardsStack, StackState, pack, unpack
+from transduce.nn.recurrence import StackState, UnidirectionalStack, pack, unpack
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
 from transduce.shapes import Hidden, Logits, Tokens
@@ -55,7 +55,7 @@ class ThoughtDecoder(ProjectingDecoder[RecurrentState]):
     numbers of the encoder's last state that are part of every step's input and of the readout (Cho et al. 2014)."""
 
     def __init__(
-        self, embedding: nn.Module, layers: OnwardsStack, readout: Readout, output: nn.Linear, context_dim: int
+        self, embedding: nn.Module, layers: UnidirectionalStack, readout: Readout, output: nn.Linear, context_dim: int
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -87,7 +87,7 @@ class CurrentStateDecoder(ProjectingDecoder[RecurrentState]):
     def __init__(
         self,
         embedding: nn.Module,
-        layers: OnwardsStack,
+        layers: UnidirectionalStack,
         attention: SourceAttention,
         readout: Readout,
         output: nn.Linear,
@@ -106,9 +106,9 @@ class CurrentStateDecoder(ProjectingDecoder[RecurrentState]):
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """All steps at once."""
         hidden, after = self.layers(self.embedding(tokens), state.hidden)
-        context, choices = _attend(self.attention, hidden, state, state.position)
+        context, sampled = _attend(self.attention, hidden, state, state.position)
         read = self.readout(context, hidden)
-        return read, replace(_moved(state, tokens, after, state.fed), choices=choices)
+        return read, replace(_moved(state, tokens, after, state.fed), sampled_log_probabilities=sampled)
 
 
 class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
@@ -118,7 +118,7 @@ class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
     def __init__(
         self,
         embedding: nn.Module,
-        layers: OnwardsStack,
+        layers: UnidirectionalStack,
         attention: SourceAttention,
         readout: Readout,
         output: nn.Linear,
@@ -157,7 +157,7 @@ class PreviousStateDecoder(ProjectingDecoder[RecurrentState]):
     def __init__(
         self,
         embedding: nn.Module,
-        layers: OnwardsStack,
+        layers: UnidirectionalStack,
         attention: SourceAttention,
         readout: Readout,
         output: nn.Linear,
@@ -206,5 +206,5 @@ def _attend(
     times = torch.arange(start, start + time, device=hidden.device).repeat(state.rows_per_sentence)
     queries = hidden.reshape(len(state.source_may_attend), -1, hidden.shape[-1])  # [sentences, rows * time, dim]
     attended = attention(queries, state.source, state.source_may_attend, times)
-    choices = None if attended.choices is None else attended.choices.reshape(rows, time)
-    return attended.context.reshape(rows, time, -1), choices
+    sampled = attended.sampled_log_probabilities
+    return attended.context.reshape(rows, time, -1), None if sampled is None else sampled.reshape(rows, time)

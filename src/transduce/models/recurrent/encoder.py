@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from transduce.models.interface import Memory
 from transduce.nn.layers import Dropout
-from transduce.nn.recurrence import BothWays, reverse_real
+from transduce.nn.recurrence import BidirectionalEncoder, reverse_real
 from transduce.shapes import Mask, Tokens
 
 
@@ -24,10 +24,12 @@ class RecurrentMemory(Memory):
 class RecurrentEncoder(nn.Module):
     """Layers of recurrent units over the source, each reading the outputs of the one below."""
 
-    def __init__(self, embedding: nn.Module, layers: list[BothWays], dropout: Dropout, reverse_source: bool) -> None:
+    def __init__(
+        self, embedding: nn.Module, layers: list[BidirectionalEncoder], dropout: Dropout, reverse_source: bool
+    ) -> None:
         super().__init__()
         self.embedding = embedding
-        self.layers = cast(Sequence[BothWays], nn.ModuleList(layers))
+        self.layers = cast(Sequence[BidirectionalEncoder], nn.ModuleList(layers))
         self.dropout = dropout
         self.reverse_source = reverse_source
 

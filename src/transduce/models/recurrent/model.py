@@ -8,11 +8,12 @@ from torch import nn
 from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.recurrent.attention import (
-    BahdanauAttention,
-    HardAttention,
-    LocalAttention,
-    LuongAttention,
-    NoAttention,
+    BahdanauAttentionConfig,
+    HardAttentionConfig,
+    LocalAttentionConfig,
+    LuongAttentionConfig,
+    NoAttentionConfig,
+    ScoredConfig,
     score_kind,
 )
 from transduce.models.recurrent.config import RecurrentConfig
@@ -26,10 +27,10 @@ from transduce.models.recurrent.decoder import (
 )
 from transduce.models.recurrent.encoder import RecurrentEncoder, RecurrentMemory
 from transduce.nn.bridge import CopyBridge, LinearBridge, ZeroBridge
-from transduce.nn.focus import Everywhere, Focus, NearPredicted, NearSameTime, OnePosition
+from transduce.nn.focus import Focus, GlobalAttention, HardAttention, LocalMonotonic, LocalPredictive
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
-from transduce.nn.recurrence import BothWays, Onwards, OnwardsStack, parts_of
+from transduce.nn.recurrence import BidirectionalEncoder, UnidirectionalEncoder, UnidirectionalStack, parts_of
 from transduce.nn.scores import build_score
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
@@ -80,7 +81,7 @@ def build_recurrent(config: RecurrentConfig, source_vocabulary: int, target_voca
 
 def _encoder(config: RecurrentConfig, table: nn.Embedding) -> RecurrentEncoder:
     layers = [
-        BothWays(
+        BidirectionalEncoder(
             config.cell,
             config.memory_dim if layer else config.dim,
             config.encoder_dim,
@@ -112,15 +113,15 @@ def _decoder(config: RecurrentConfig, table: nn.Embedding, output: nn.Linear) ->
     embedding = _embedding(config, table)
     dim, memory_dim, decoder_dim = config.dim, config.memory_dim, config.decoder_dim
     match config.attention:
-        case NoAttention(thought="start"):
+        case NoAttentionConfig(thought="start"):
             return ThoughtDecoder(embedding, _layers(config, dim), _readout(config, decoder_dim), output, 0)
-        case NoAttention():
+        case NoAttentionConfig():
             layers, readout = _layers(config, dim + memory_dim), _readout(config, decoder_dim + memory_dim + dim)
             return ThoughtDecoder(embedding, layers, readout, output, memory_dim)
-        case BahdanauAttention() as attention:
+        case BahdanauAttentionConfig() as attention:
             layers, readout = _layers(config, dim + memory_dim), _readout(config, decoder_dim + memory_dim + dim)
             return PreviousStateDecoder(embedding, layers, _attention(config, attention), readout, output)
-        case LuongAttention(input_feeding=True) | LocalAttention(input_feeding=True) as attention:
+        case LuongAttentionConfig(input_feeding=True) | LocalAttentionConfig(input_feeding=True) as attention:
             layers, readout = _layers(config, dim + dim), _readout(config, memory_dim + decoder_dim)
             return InputFeedingDecoder(embedding, layers, _attention(config, attention), readout, output, dim)
         case attention:
@@ -128,34 +129,32 @@ def _decoder(config: RecurrentConfig, table: nn.Embedding, output: nn.Linear) ->
             return CurrentStateDecoder(embedding, layers, _attention(config, attention), readout, output)
 
 
-def _attention(
-    config: RecurrentConfig, attention: BahdanauAttention | LuongAttention | LocalAttention | HardAttention
-) -> SourceAttention:
+def _attention(config: RecurrentConfig, attention: ScoredConfig) -> SourceAttention:
     width = attention.score_dim or config.decoder_dim
     score = build_score(score_kind(attention), config.decoder_dim, config.memory_dim, width, _initialization(config))
     return SourceAttention(score, _focus(config, attention))
 
 
-def _focus(
-    config: RecurrentConfig, attention: BahdanauAttention | LuongAttention | LocalAttention | HardAttention
-) -> Focus:
+def _focus(config: RecurrentConfig, attention: ScoredConfig) -> Focus:
     match attention:
-        case LocalAttention(position="monotonic"):
-            return NearSameTime(attention.window)
-        case LocalAttention():
-            return NearPredicted(attention.window, config.decoder_dim, _initialization(config))
-        case HardAttention():
-            return OnePosition(attention.gradient)
+        case LocalAttentionConfig(position="monotonic"):
+            return LocalMonotonic(attention.window)
+        case LocalAttentionConfig():
+            return LocalPredictive(attention.window, config.decoder_dim, _initialization(config))
+        case HardAttentionConfig():
+            return HardAttention(attention.gradient)
         case _:
-            return Everywhere()
+            return GlobalAttention()
 
 
-def _layers(config: RecurrentConfig, input_dim: int) -> OnwardsStack:
+def _layers(config: RecurrentConfig, input_dim: int) -> UnidirectionalStack:
     layers = [
-        Onwards(config.cell, config.decoder_dim if layer else input_dim, config.decoder_dim, _initialization(config))
+        UnidirectionalEncoder(
+            config.cell, config.decoder_dim if layer else input_dim, config.decoder_dim, _initialization(config)
+        )
         for layer in range(config.decoder_layers)
     ]
-    return OnwardsStack(layers, _layer_dropout(config))
+    return UnidirectionalStack(layers, _layer_dropout(config))
 
 
 def _readout(config: RecurrentConfig, input_dim: int) -> Readout:

@@ -14,7 +14,7 @@ from transduce.tasks.language.settings import DEFAULT_SHARE, TextConfig
 
 
 @dataclass(frozen=True)
-class Texts:
+class LanguageTexts:
     """What a run trains on, validates on, and is tested on at its end."""
 
     train: TextCorpus
@@ -22,22 +22,24 @@ class Texts:
     test: TextCorpus | None
 
 
-def open_texts(config: TextConfig, folder: Path, progress: Progress | None = None) -> Texts:
+def open_texts(config: TextConfig, folder: Path, progress: Progress | None = None) -> LanguageTexts:
     """The texts that the settings name; relative paths start from the folder."""
     if config.dataset is not None:
         dataset = find_dataset(config.dataset)
         train, validation = (open_text(dataset.name, part, progress) for part in ("train", dataset.validation))
         has_test = dataset.test is not None and dataset.test in dataset.splits
-        return Texts(train, validation, open_text(dataset.name, str(dataset.test), progress) if has_test else None)
+        return LanguageTexts(
+            train, validation, open_text(dataset.name, str(dataset.test), progress) if has_test else None
+        )
     train_files = _files(config.train, folder)
     test = _joined(_files(config.test, folder)) if config.test is not None else None
     if config.validation is not None:
-        return Texts(_joined(train_files), _joined(_files(config.validation, folder)), test)
+        return LanguageTexts(_joined(train_files), _joined(_files(config.validation, folder)), test)
     share = DEFAULT_SHARE if config.validation_share is None else config.validation_share
     cuts = [_cut(file, share) for file in train_files]
     train = TextCorpus.joined(_names(train_files), [text_file(f, 0, c) for f, c in zip(train_files, cuts, strict=True)])
     last = [text_file(file, cut) for file, cut in zip(train_files, cuts, strict=True)]
-    return Texts(train, TextCorpus.joined(f"the last lines of {_names(train_files)}", last), test)
+    return LanguageTexts(train, TextCorpus.joined(f"the last lines of {_names(train_files)}", last), test)
 
 
 def _files(named: str | list[str] | None, folder: Path) -> list[Path]:

@@ -14,10 +14,10 @@ from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowData
 from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.probe import PROBES
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
-from transduce.tasks.language.data import Texts, open_texts
+from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, measure_text
 from transduce.tasks.origin import find_origin
@@ -34,7 +34,7 @@ class LanguageExperiment:
 
     config: LanguageConfig
     folder: Path
-    texts: Texts
+    texts: LanguageTexts
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class LanguageExperiment:
         )
         tokenizer = origin.tokenizers.target
         tell(f"vocabulary: {len(tokenizer):,} tokens")
-        with processes.first_goes_ahead():
+        with processes.first_process_first():
             train = open_text_store(self.texts.train, tokenizer, cache_folder())
             validation = open_text_store(self.texts.validation, tokenizer, cache_folder())
             if self.texts.test is not None:  # so that what is wrong with it is not told after the training
@@ -84,7 +84,7 @@ class LanguageExperiment:
             begin="eos",
         )
         made = ModelBundle(bundle, model, origin.tokenizers)
-        objective = Translation(config.training.label_smoothing, teacher_forcing)
+        objective = NextToken(config.training.label_smoothing, teacher_forcing)
         return Prepared(made, data, objective, self._validator(made, validation))
 
     def validator(self, bundle: ModelBundle) -> LanguageValidator:

@@ -12,7 +12,7 @@ from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.evaluation.evaluate import measure_loss
 from transduce.inference.generator import Generator, text_of
 from transduce.search.beam import Beam
-from transduce.training.rehearsal import Trial
+from transduce.training.memory_check import Trial
 from transduce.training.validation import Sample, Validation
 
 SAMPLE_TOKENS = 32  # of a prompt, and of what is written after it

@@ -50,7 +50,7 @@ def prepare(
     tokenizers = origin.tokenizers
     tell(origin.describe_vocabulary())
     cache = cache_folder()
-    with processes.first_goes_ahead():
+    with processes.first_process_first():
         stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
         validation = open_store(splits.validation, tokenizers, None, cache)
     for entry, store in zip(splits.train, stores, strict=True):

@@ -14,12 +14,12 @@ from transduce.data.batching import TrainingData
 from transduce.data.store import open_store
 from transduce.evaluation.metrics import score_bleu
 from transduce.inference.translator import Translator
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.task import Prepared, Rate, Tell
 from transduce.tasks.translation.preparation import prepare
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.validation import Validator, build_validator, metrics_of, probe_texts
+from transduce.tasks.translation.validation import TranslationValidator, build_validator, metrics_of, probe_texts
 from transduce.training.distributed import Processes
 
 
@@ -62,10 +62,10 @@ class TranslationExperiment:
         data = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
         needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
         validator = build_validator(config, self.splits, numbers.bundle, numbers.validation, needs)
-        objective = Translation(config.training.label_smoothing, teacher_forcing)
+        objective = NextToken(config.training.label_smoothing, teacher_forcing)
         return Prepared(numbers.bundle, data, objective, validator)
 
-    def validator(self, bundle: ModelBundle) -> Validator:
+    def validator(self, bundle: ModelBundle) -> TranslationValidator:
         """See Experiment."""
         store = open_store(self.splits.validation, bundle.tokenizers, None, cache_folder())
         return build_validator(self.config, self.splits, bundle, store)

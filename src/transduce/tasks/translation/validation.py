@@ -26,7 +26,7 @@ from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.training.rehearsal import Trial
+from transduce.training.memory_check import Trial
 from transduce.training.validation import Sample, Validation
 
 GREEDY = Beam(size=1)
@@ -40,9 +40,9 @@ def build_validator(
     bundle: ModelBundle,
     store: TokenStore,
     needs: Sequence[int] | None = None,
-) -> "Validator":
+) -> "TranslationValidator":
     """What validates a run's model, and needs no more at once by the measures of `data.parts.needs` than it is told."""
-    return Validator(
+    return TranslationValidator(
         bundle,
         store,
         splits.validation,
@@ -72,7 +72,7 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
 
 
 @dataclass(frozen=True)
-class Validator:
+class TranslationValidator:
     """Loss and perplexity of a model on the validation data, and what else was asked for."""
 
     bundle: ModelBundle

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from transduce.data.batch import Batch
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Objective
-from transduce.training.batches import TrainingData
+from transduce.training.batches import TrainingBatches
 from transduce.training.distributed import Processes
 from transduce.training.memory import is_shortage
 from transduce.training.precision import WorkingCopy
@@ -32,7 +32,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class MemoryCheck:
     """Does what updates and validations will, and leaves no trace in weights, random generators and optimisers."""
 
     working: WorkingCopy
@@ -40,7 +40,7 @@ class Rehearsal:
     optimizers: Sequence[torch.optim.Optimizer]
     processes: Processes
 
-    def run(self, data: TrainingData, accumulate: int, of_first: Sequence[Trial] = ()) -> None:
+    def run(self, data: TrainingBatches, accumulate: int, of_first: Sequence[Trial] = ()) -> None:
         """Work through the parts of batches that need most, exchange gradients, and do what the first process alone
         will do between updates.
 
@@ -79,7 +79,7 @@ class Rehearsal:
 
     def _try(self, trials: Sequence[Trial], device: torch.device) -> None:
         for trial in trials:
-            for shortage in self.processes.gather(_attempt(trial, device)):
+            for shortage in self.processes.all_gather(_attempt(trial, device)):
                 if shortage is not None:
                     raise ConfigError(shortage)
 
@@ -117,7 +117,7 @@ class Rehearsal:
         return Trial(
             "what processes need to exchange gradients",
             "use fewer processes on a machine, or a smaller model",
-            lambda: self.processes.add_up_gradients(self.working.masters.parameters()),
+            lambda: self.processes.all_reduce_gradients(self.working.masters.parameters()),
         )
 
     def _forget_gradients(self) -> None:

@@ -18,9 +18,9 @@ from transduce.data.batch import Batch
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
 from transduce.training.distributed import Processes
+from transduce.training.memory_check import MemoryCheck, Trial
 from transduce.training.muon import Muon
 from transduce.training.precision import WorkingCopy
-from transduce.training.rehearsal import Rehearsal, Trial
 
 LACKING = [
     MemoryError(),
@@ -76,7 +76,7 @@ class Watch:
         return Loss(total, total, torch.tensor(1))
 
 
-def rehearse(
+def check_memory(
     model: nn.Module,
     objective: Any,
     parts: Parts,
@@ -86,7 +86,7 @@ def rehearse(
 ) -> None:
     objective.optimizers = optimizers
     working = WorkingCopy(model, torch.float32)
-    Rehearsal(working, objective, optimizers, processes or Processes()).run(parts, 1, of_first)
+    MemoryCheck(working, objective, optimizers, processes or Processes()).run(parts, 1, of_first)
 
 
 PARTS = [np.array([3, 5]), np.array([11])]
@@ -95,7 +95,7 @@ PARTS = [np.array([3, 5]), np.array([11])]
 def test_each_part_that_needs_most_is_tried_also_after_the_others_and_no_gradient_or_random_state_stays() -> None:
     model, objective = nn.Linear(2, 3), Watch()
     before = torch.get_rng_state()
-    rehearse(model, objective, Parts(PARTS))
+    check_memory(model, objective, Parts(PARTS))
     assert objective.seen == [[3, 5], [11]] * 3
     assert torch.equal(torch.get_rng_state(), before)
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -104,7 +104,7 @@ def test_each_part_that_needs_most_is_tried_also_after_the_others_and_no_gradien
 @pytest.mark.parametrize("has_several", [False, True])
 def test_gradients_are_there_as_they_will_be(has_several: bool) -> None:
     objective = Watch()
-    rehearse(nn.Linear(2, 3), objective, Parts(PARTS, has_several))
+    check_memory(nn.Linear(2, 3), objective, Parts(PARTS, has_several))
     assert objective.gradients == ([False, True, True, True] * 3 if has_several else [False] * 6)
 
 
@@ -117,7 +117,7 @@ def test_what_optimisers_will_keep_is_there_meanwhile_and_then_forgotten() -> No
     model, objective = nn.Linear(2, 3), Watch()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     optimizers = optimizers_of(model)
-    rehearse(model, objective, Parts(PARTS), optimizers)
+    check_memory(model, objective, Parts(PARTS), optimizers)
     assert objective.kept == [2 * 3 + 6] * 6  # two moments of three biases, one of six weights
     assert not any(optimizer.state for optimizer in optimizers)
     assert [group["lr"] for optimizer in optimizers for group in optimizer.param_groups] == [0.5, 0.5]
@@ -132,7 +132,7 @@ def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -
     for optimizer in optimizers:
         optimizer.step()
     kept = [{name: value.clone() for name, value in state.items()} for o in optimizers for state in o.state.values()]
-    rehearse(model, objective, Parts(PARTS), optimizers)
+    check_memory(model, objective, Parts(PARTS), optimizers)
     assert objective.kept == [2 * 3 + 6] * 6
     after = [state for optimizer in optimizers for state in optimizer.state.values()]
     torch.testing.assert_close(after, kept, rtol=0, atol=0)
@@ -141,7 +141,7 @@ def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -
 @pytest.mark.parametrize("error", LACKING)
 def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> None:
     with pytest.raises(ConfigError, match="a part of 2 is beyond the memory of cpu; make it smaller"):
-        rehearse(nn.Linear(2, 3), Watch(error), Parts(PARTS))
+        check_memory(nn.Linear(2, 3), Watch(error), Parts(PARTS))
 
 
 def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
@@ -151,7 +151,7 @@ def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
 
     model = nn.Linear(2, 3)
     with pytest.raises(ConfigError, match=r"a model of 9 parameters, .* choose a smaller one in \[model\]"):
-        rehearse(model, Watch(), Parts(PARTS), [Large(model.parameters())])
+        check_memory(model, Watch(), Parts(PARTS), [Large(model.parameters())])
 
 
 def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients() -> None:
@@ -164,14 +164,14 @@ def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients()
         raise MemoryError
 
     with pytest.raises(ConfigError, match="validating is beyond the memory of cpu; do less"):
-        rehearse(model, objective, Parts(PARTS), optimizers, of_first=[Trial("validating", "do less", take)])
+        check_memory(model, objective, Parts(PARTS), optimizers, of_first=[Trial("validating", "do less", take)])
     assert seen == [(None, 2)]
     assert not any(optimizer.state for optimizer in optimizers)
 
 
 def test_other_errors_stay_what_they_are() -> None:
     with pytest.raises(RuntimeError, match="a shape"):
-        rehearse(nn.Linear(2, 3), Watch(RuntimeError("a shape")), Parts(PARTS))
+        check_memory(nn.Linear(2, 3), Watch(RuntimeError("a shape")), Parts(PARTS))
 
 
 @dataclass(frozen=True)
@@ -183,24 +183,24 @@ class Second(Processes):
     other_tells: str | None = None
     told: tuple[object, ...] = ()
 
-    def gather(self, value: Any) -> list[Any]:
+    def all_gather(self, value: Any) -> list[Any]:
         return [self.other_tells, value]
 
-    def add_up_gradients(self, parameters: object) -> None: ...
+    def all_reduce_gradients(self, parameters: object) -> None: ...
 
 
 def test_all_processes_end_alike_where_one_lacks_memory() -> None:
     with pytest.raises(ConfigError, match="too much for the other"):
-        rehearse(nn.Linear(2, 3), Watch(), Parts(PARTS), processes=Second(other_tells="too much for the other"))
+        check_memory(nn.Linear(2, 3), Watch(), Parts(PARTS), processes=Second(other_tells="too much for the other"))
 
 
 def test_a_process_tries_the_largest_share_that_it_may_get_and_leaves_validation_to_the_first() -> None:
     objective, tried = Watch(), []
     trial = Trial("", "", lambda: tried.append(True))
-    rehearse(nn.Linear(2, 3), objective, Parts([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
+    check_memory(nn.Linear(2, 3), objective, Parts([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
     assert objective.seen == [[1, 3]] * 3
     assert not tried
-    rehearse(nn.Linear(2, 3), objective, Parts(PARTS), processes=replace(Second(), rank=0), of_first=[trial])
+    check_memory(nn.Linear(2, 3), objective, Parts(PARTS), processes=replace(Second(), rank=0), of_first=[trial])
     assert tried
 
 
@@ -209,7 +209,7 @@ def test_a_batch_beyond_the_machine_is_said_in_one_line_before_training_and_what
 ) -> None:
     def train(run: str, *changes: str) -> subprocess.CompletedProcess[str]:
         limit = 3 * 2**29
-        large = ("model.inner_dim=80000", "batching.target_tokens=100000", "training.updates=1")
+        large = ("model.feed_forward_dim=80000", "batching.target_tokens=100000", "training.updates=1")
         return subprocess.run(
             [
                 *(sys.executable, "-m", "transduce", "train", str(recipe_file), "--out", str(tmp_path / run)),

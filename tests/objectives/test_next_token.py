@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.scoring import score_tokens
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
-from transduce.objectives.translation import Translation
+from transduce.objectives.next_token import NextToken
 
 SPECIAL = SpecialIds(0, 2, 0, 1, 2)
 IDS = st.lists(st.integers(3, 10), max_size=5)
@@ -17,13 +17,13 @@ Pairs = list[tuple[list[int], list[int]]]
 
 def make_model() -> Transformer:
     torch.manual_seed(1)
-    config = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=6, heads=2, inner_dim=7, dropout=0.0)
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=6, heads=2, feed_forward_dim=7, dropout=0.0)
     return build_transformer(config, 11, 13)
 
 
 def loss_of(model: Transformer, pairs: Pairs, smoothing: float = 0.1) -> tuple[torch.Tensor, torch.Tensor, int]:
     batch = make_batch([source for source, _ in pairs], [target for _, target in pairs], SPECIAL)
-    loss = Translation(smoothing)(model, batch, None)
+    loss = NextToken(smoothing)(model, batch, None)
     assert loss.carried is None
     return loss.total, loss.plain, int(loss.tokens)
 

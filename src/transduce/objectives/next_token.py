@@ -21,7 +21,7 @@ def _always() -> float:
 
 
 @dataclass(frozen=True)
-class Translation:
+class NextToken:
     """Cross-entropy, with label smoothing (a share from 0 to 1), and with the score-function gradient of what a model
     drew on its way."""
 
@@ -37,7 +37,8 @@ class Translation:
         reading = read_target(decoder, state, batch.target_in, self.teacher_forcing())
         is_real = batch.target_is_real
         loss = cross_entropy(reading.hidden, decoder.output, batch.target_out, is_real, self.label_smoothing)
-        if reading.choices is None:
+        if reading.sampled_log_probabilities is None:
             return Loss(loss.smoothed, loss.plain, is_real.sum())
-        drawn, carried = score_function_loss(reading.choices, loss.log_probabilities, is_real, carried)
+        sampled = reading.sampled_log_probabilities
+        drawn, carried = score_function_loss(sampled, loss.log_probabilities, is_real, carried)
         return Loss(loss.smoothed + drawn, loss.plain, is_real.sum(), carried)
