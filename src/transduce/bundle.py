@@ -193,7 +193,7 @@ def read_config(folder: Path) -> BundleConfig:
             raise CheckpointError(
                 f"{folder} has format {found}, but this Transduce reads up to {FORMAT}; install a newer Transduce"
             )
-        if isinstance(found, int) and found < FORMAT:
+        if isinstance(found, int) and not isinstance(found, bool) and found < FORMAT:
             raise CheckpointError(
                 f"{folder} has format {found}, from before settings were renamed; train the model again, or "
                 "use the Transduce that made it"
