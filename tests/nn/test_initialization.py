@@ -21,14 +21,14 @@ def standard_deviation(begin: Callable[[Tensor], None]) -> float:
     return float(weight.std())
 
 
-@pytest.mark.parametrize("kind", ["xavier", "scaled", "small"])
+@pytest.mark.parametrize("kind", ["xavier", "scaled", "gpt2"])
 def test_weights_vary_as_their_kind_states(kind: str) -> None:
     initialization = Initialization(kind, LAYERS)
     xavier = math.sqrt(2 / (IN + OUT))
     matrix, residual, embedding = {
         "xavier": (xavier, xavier, xavier),
         "scaled": (xavier, xavier, 1 / math.sqrt(IN)),
-        "small": (0.02, 0.02 / math.sqrt(2 * LAYERS), 0.02),
+        "gpt2": (0.02, 0.02 / math.sqrt(2 * LAYERS), 0.02),
     }[kind]
     assert standard_deviation(initialization.matrix) == pytest.approx(matrix, rel=0.02)
     assert standard_deviation(initialization.residual) == pytest.approx(residual, rel=0.02)

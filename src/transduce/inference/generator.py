@@ -260,6 +260,9 @@ class Generator:
     def _stretch(self, request: Request, writing: _Writing, ends: _Ends) -> tuple[Piece, int]:
         """The context that is read next, and how many tokens are written after it."""
         ids = writing.ids
+        if request.required and writing.written:
+            found = self._constraints.found_in(self.text_of(ids), request.required)
+            request = replace(request, required=tuple(phrase for phrase in request.required if phrase not in found))
         context = ids if len(ids) < self.window else ids[-max(self.window // 2, 1) :]
         length = min(self.window - len(context) + 1, ends.max_tokens - writing.written)
         return self._constraints.pieces(request, [context])[0], min(length, WITH_STOPS) if ends.texts else length

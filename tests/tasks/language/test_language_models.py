@@ -159,6 +159,8 @@ def test_a_model_and_itself_write_what_it_writes_alone(run: Path, generator: Gen
 def test_required_and_banned_phrases_are_followed(generator: Generator) -> None:
     request = Request("the ", required=("moon",))
     assert "moon" in generator.generate(request, Beam(size=8), 10).continuation
+    longer = generator.generate(request, Beam(size=8), 2 * generator.window)
+    assert "moon" in longer.continuation
     banned = generator.generate(Request("the dog sees the ", banned=("sun", "moon", "the")), Beam(size=2), 10)
     assert not {"sun", "moon", "the"} & set(banned.continuation.split())
 
