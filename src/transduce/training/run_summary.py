@@ -54,8 +54,9 @@ class RunSummary:
 
     @property
     def task(self) -> str:
-        """What is translated, and which way: scores of another task are no better or worse."""
-        return f"{self.data}, {self.settings.get('data.source')} to {self.settings.get('data.target')}"
+        """The data, and which way they are translated if they are: scores of another task are no better or worse."""
+        source, target = self.settings.get("data.source"), self.settings.get("data.target")
+        return f"{self.data}, {source} to {target}" if source is not None else self.data
 
     @property
     def bleu(self) -> float | None:
