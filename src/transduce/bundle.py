@@ -198,9 +198,12 @@ def read_config(folder: Path) -> BundleConfig:
                 f"{folder} has format {found}, from before settings were renamed; train the model again, or "
                 "use the Transduce that made it"
             )
-        return convert(tree, BundleConfig, str(path))
+        config = convert(tree, BundleConfig, str(path))
     except ConfigError as error:
         raise CheckpointError(str(error)) from None
+    if config.task not in TASKS:
+        raise CheckpointError(f"{path}: its task is '{config.task}', but there are {', '.join(TASKS)}")
+    return config
 
 
 def _card(bundle: ModelBundle) -> str:

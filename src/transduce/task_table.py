@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from transduce.errors import ConfigError, InputError
 
@@ -13,6 +13,8 @@ class TaskEntry:
 
     title: str
     """What a model for it is called, with its article."""
+    tool: Literal["translator", "generator"]
+    """What runs the model: inference/translator.py or inference/generator.py."""
     example: str
     """A command that uses the model MODEL."""
     place: str
@@ -22,11 +24,13 @@ class TaskEntry:
 TASKS = {
     "translation": TaskEntry(
         "a translation model",
+        "translator",
         "echo 'a sentence' | transduce translate MODEL",
         "transduce.tasks.translation.task:TRANSLATION",
     ),
     "language": TaskEntry(
         "a language model",
+        "generator",
         "transduce generate MODEL 'To be'",
         "transduce.tasks.language.task:LANGUAGE",
     ),
@@ -41,8 +45,17 @@ def find_task(name: object) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def check_task(model: object, found: str, *wanted: str) -> None:
-    """Raise InputError, with a verb that fits, for a model that is for none of the wanted tasks."""
-    if found not in wanted:
-        entry = TASKS[found]
-        raise InputError(f"{model} is {entry.title}, which this is not for; try: {entry.example}")
+def check_task(model: object, found: str, wanted: str) -> None:
+    """Raise InputError, with a command that fits, for a model of another task than the one wanted."""
+    if found != wanted:
+        raise _not_for(model, found)
+
+
+def check_tool(model: object, task: str, wanted: str) -> None:
+    """Raise InputError, with a command that fits, for a model of a task whose models another tool runs."""
+    if TASKS[task].tool != wanted:
+        raise _not_for(model, task)
+
+
+def _not_for(model: object, task: str) -> InputError:
+    return InputError(f"{model} is {TASKS[task].title}, which this is not for; try: {TASKS[task].example}")

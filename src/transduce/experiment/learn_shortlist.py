@@ -21,7 +21,7 @@ from transduce.experiment.recipe import recipe_of
 from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
 from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
-from transduce.task_table import check_task
+from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizers
 
 MEASURED = 2000  # sentence pairs
@@ -95,7 +95,7 @@ def learn_shortlist(
     """
     settings = settings or ShortlistSettings()
     bundle = ModelBundle.load(model)
-    check_task(model, bundle.config.task, "translation")
+    check_tool(model, bundle.config.task, "translator")
     out = out or find_bundle(model) / FILE
     if out.exists():
         raise InputError(f"{out} exists; remove it or choose another file (out)")

@@ -26,7 +26,7 @@ from transduce.search.diverse import DiverseBeam
 from transduce.search.limits import Limits
 from transduce.search.one_by_one import tokens_one_by_one
 from transduce.search.sampling import Sampling
-from transduce.task_table import check_task
+from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 200
@@ -110,7 +110,7 @@ class Generator:
 
     def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:
         for number, one in enumerate((bundle, *others), 1):
-            check_task(f"model {number}" if others else "the model", one.config.task, "language")
+            check_tool(f"model {number}" if others else "the model", one.config.task, "generator")
             if one.tokenizers.target.content != bundle.tokenizers.target.content:
                 raise InputError(f"model {number} of the ensemble has another tokenizer than the first")
         models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]

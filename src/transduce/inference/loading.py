@@ -7,6 +7,7 @@ from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.translator import Translator
+from transduce.task_table import TASKS
 
 
 def load(
@@ -31,7 +32,7 @@ def load(
     shortlist that is not there or not the model's, ConfigError for a precision that the device lacks or where nothing
     can be compiled.
     """
-    if read_config(find_bundle(Path(path))).task == "language":
+    if TASKS[read_config(find_bundle(Path(path))).task].tool == "generator":
         if shortlist or compile:
             raise InputError("shortlist and compile are for translation models; leave them out")
         return Generator.load(path, *others, device=device, precision=precision)

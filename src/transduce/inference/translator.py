@@ -25,7 +25,7 @@ from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
-from transduce.task_table import check_task
+from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizer
 
 LINES_AT_ONCE = 1000
@@ -89,7 +89,7 @@ class Translator:
         self.bundle = bundle
         self.tokens_at_once = tokens_at_once
         for number, one in enumerate((bundle, *others), 1):
-            check_task(f"model {number}" if others else "the model", one.config.task, "translation")
+            check_tool(f"model {number}" if others else "the model", one.config.task, "translator")
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
         self.engine = engine_for(bundle, *others, shortlist=shortlist, compile=compile)

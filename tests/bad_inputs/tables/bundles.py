@@ -207,6 +207,7 @@ ROWS = [
     _config("a format that is true", "format = 2", "format = true", ("config.toml", "format: expected int")),
     _config("no format", "format = 2\n", "", ("config.toml", "'format' is missing")),
     _config("an unknown key", "format = 2", "format = 2\nmore = 1", ("config.toml", "unknown key 'more'")),
+    _config("another task", 'task = "translation"', 'task = "speech"', ("config.toml", "its task is 'speech'")),
     _config("not TOML", "format = 2", "format = ", ("config.toml", "not valid TOML")),
     _config("another width", "dim = 12", "dim = 24", ("weights.safetensors", "config.toml")),
     _config("another family", 'kind = "transformer"', 'kind = "recurrent"', "config.toml"),
