@@ -8,16 +8,7 @@ from torch import nn
 
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
-from transduce.models.stack import (
-    Embedding,
-    SelfAttentionLayer,
-    StackConfig,
-    build_embedding,
-    build_final_norm,
-    build_self_attention_layer,
-    build_token_table,
-    initialization_of,
-)
+from transduce.models.stack import Embedding, Parts, SelfAttentionLayer, StackConfig
 from transduce.nn.initialization import InitializationKind
 from transduce.nn.layers import Activation
 from transduce.nn.masks import padding_mask
@@ -43,22 +34,18 @@ class CausalTransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="c
     initialization: InitializationKind = "gpt2"
     """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
 
-    @property
-    def depth(self) -> int:
-        """Layers of the one stack."""
-        return self.layers
-
 
 def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -> "CausalTransformer":
     """A decoder-only Transformer with fresh weights from torch's global generator, for so many tokens."""
-    table = build_token_table(config, vocabulary)
+    parts = Parts(config, config.layers)
+    table = parts.token_table(vocabulary)
     output = nn.Linear(config.dim, vocabulary, bias=False)
     if config.tie:
         output.weight = table.weight
     else:
-        initialization_of(config).matrix(output.weight)
-    layers = [build_self_attention_layer(config) for _ in range(config.layers)]
-    decoder = CausalDecoder(build_embedding(config, table), layers, build_final_norm(config), output)
+        parts.initialization.matrix(output.weight)
+    layers = [parts.self_attention_layer() for _ in range(config.layers)]
+    decoder = CausalDecoder(parts.embedding(table), layers, parts.final_norm(), output)
     return CausalTransformer(decoder)
 
 

@@ -1,5 +1,6 @@
 """What every Transformer is built of: the settings that its stacks share, embeddings, and a layer of self-attention."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -69,11 +70,6 @@ class StackConfig(Settings, frozen=True):
         """Size of values in each head."""
         return self.value_dim or self.dim // self.heads
 
-    @property
-    def depth(self) -> int:
-        """Layers of all stacks together."""
-        raise NotImplementedError
-
 
 class SelfAttentionLayer(nn.Module):
     """Self-attention, then a feed-forward network."""
@@ -120,71 +116,69 @@ class Embedding(nn.Module):
         return self.dropout(self.positions(embedded, start))
 
 
-def initialization_of(config: StackConfig) -> Initialization:
-    """How weights begin in stacks of these settings."""
-    return Initialization(config.initialization, config.depth)
+@dataclass(frozen=True)
+class Parts:
+    """Makes the parts of a model's stacks, with fresh weights from torch's global generator."""
 
+    config: StackConfig
+    layers: int
+    """Of all stacks together, by which some initializations scale."""
 
-def _rate(special: float | None, config: StackConfig) -> float:
-    return config.dropout if special is None else special
+    @property
+    def initialization(self) -> Initialization:
+        """How weights begin."""
+        return Initialization(self.config.initialization, self.layers)
 
+    def token_table(self, vocabulary: int) -> nn.Embedding:
+        """A vector for each token of a vocabulary."""
+        table = nn.Embedding(vocabulary, self.config.dim)
+        self.initialization.embedding(table.weight)
+        return table
 
-def build_token_table(config: StackConfig, vocabulary: int) -> nn.Embedding:
-    """A vector for each token of a vocabulary."""
-    table = nn.Embedding(vocabulary, config.dim)
-    initialization_of(config).embedding(table.weight)
-    return table
+    def embedding(self, table: nn.Embedding) -> Embedding:
+        """Vectors of tokens, told their positions as the settings say."""
+        config = self.config
+        positions: Positions
+        match config.positions:
+            case "sinusoidal":
+                positions = SinusoidalPositions(config.dim)
+            case "learned":
+                positions = LearnedPositions(config.max_positions, config.dim, self.initialization)
+            case "rotary" | "none":
+                positions = NoPositions()
+        scale = config.dim**0.5 if config.scale_embeddings else 1.0
+        return Embedding(table, scale, positions, Dropout(self._rate(config.embedding_dropout)))
 
+    def attention(self) -> MultiHeadAttention:
+        """Attention of as many heads as the settings say."""
+        config = self.config
+        dropout = self._rate(config.attention_dropout)
+        sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
+        return MultiHeadAttention(*sizes, dropout, self.initialization)
 
-def build_embedding(config: StackConfig, table: nn.Embedding) -> Embedding:
-    """Vectors of tokens, told their positions as the settings say."""
-    positions: Positions
-    match config.positions:
-        case "sinusoidal":
-            positions = SinusoidalPositions(config.dim)
-        case "learned":
-            positions = LearnedPositions(config.max_positions, config.dim, initialization_of(config))
-        case "rotary" | "none":
-            positions = NoPositions()
-    scale = config.dim**0.5 if config.scale_embeddings else 1.0
-    return Embedding(table, scale, positions, Dropout(_rate(config.embedding_dropout, config)))
+    def self_attention(self) -> SelfAttention:
+        """Attention of a sequence to itself, which rotary positions turn."""
+        rotary = Rotary(self.config.size_of_key) if self.config.positions == "rotary" else None
+        return SelfAttention(self.attention(), rotary)
 
+    def feed_forward(self) -> FeedForward:
+        """The feed-forward network of a layer."""
+        config = self.config
+        dropout = self._rate(config.activation_dropout)
+        return FeedForward(config.dim, config.feed_forward_dim, config.activation, dropout, self.initialization)
 
-def build_attention(config: StackConfig) -> MultiHeadAttention:
-    """Attention of as many heads as the settings say."""
-    return MultiHeadAttention(
-        config.dim,
-        config.heads,
-        config.size_of_key,
-        config.size_of_value,
-        _rate(config.attention_dropout, config),
-        initialization_of(config),
-    )
+    def residual(self) -> Residual:
+        """What adds a sublayer's output to its input."""
+        return Residual(self.config.dim, self.config.norm, self._rate(self.config.residual_dropout))
 
+    def final_norm(self) -> nn.Module:
+        """What normalises the last layer's output: nothing, where each sum has been normalised."""
+        return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
 
-def build_self_attention(config: StackConfig) -> SelfAttention:
-    """Attention of a sequence to itself, which rotary positions turn."""
-    rotary = Rotary(config.size_of_key) if config.positions == "rotary" else None
-    return SelfAttention(build_attention(config), rotary)
+    def self_attention_layer(self) -> SelfAttentionLayer:
+        """Self-attention and a feed-forward network."""
+        residuals = [self.residual() for _ in range(2)]
+        return SelfAttentionLayer(self.self_attention(), self.feed_forward(), residuals)
 
-
-def build_feed_forward(config: StackConfig) -> FeedForward:
-    """The feed-forward network of a layer."""
-    dropout = _rate(config.activation_dropout, config)
-    return FeedForward(config.dim, config.feed_forward_dim, config.activation, dropout, initialization_of(config))
-
-
-def build_residual(config: StackConfig) -> Residual:
-    """What adds a sublayer's output to its input."""
-    return Residual(config.dim, config.norm, _rate(config.residual_dropout, config))
-
-
-def build_final_norm(config: StackConfig) -> nn.Module:
-    """What normalises the last layer's output: nothing, where each sum has been normalised."""
-    return nn.LayerNorm(config.dim) if config.norm == "pre" else nn.Identity()
-
-
-def build_self_attention_layer(config: StackConfig) -> SelfAttentionLayer:
-    """A layer with fresh weights."""
-    residuals = [build_residual(config) for _ in range(2)]
-    return SelfAttentionLayer(build_self_attention(config), build_feed_forward(config), residuals)
+    def _rate(self, special: float | None) -> float:
+        return self.config.dropout if special is None else special

@@ -9,20 +9,7 @@ from torch import nn
 from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
-from transduce.models.stack import (
-    Embedding,
-    SelfAttentionLayer,
-    StackConfig,
-    build_attention,
-    build_embedding,
-    build_feed_forward,
-    build_final_norm,
-    build_residual,
-    build_self_attention,
-    build_self_attention_layer,
-    build_token_table,
-    initialization_of,
-)
+from transduce.models.stack import Embedding, Parts, SelfAttentionLayer, StackConfig
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.layers import FeedForward, Residual
@@ -43,11 +30,6 @@ class TransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="transfo
     tie: Literal["none", "target", "all"] = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
 
-    @property
-    def depth(self) -> int:
-        """Layers of both stacks."""
-        return self.encoder_layers + self.decoder_layers
-
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
     """A Transformer with fresh weights from torch's global generator; vocabularies are counts of tokens."""
@@ -56,29 +38,28 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
             f'model.tie = "all" shares one matrix, but the source has {source_vocabulary} tokens and the target '
             f'{target_vocabulary}; set tokenizer.shared = true or model.tie = "target"'
         )
-    source_table = build_token_table(config, source_vocabulary)
-    target_table = source_table if config.tie == "all" else build_token_table(config, target_vocabulary)
+    parts = Parts(config, config.encoder_layers + config.decoder_layers)
+    source_table = parts.token_table(source_vocabulary)
+    target_table = source_table if config.tie == "all" else parts.token_table(target_vocabulary)
     if config.tie == "none":
         output = nn.Linear(config.dim, target_vocabulary)
-        initialization_of(config).matrix(output.weight)
+        parts.initialization.matrix(output.weight)
         nn.init.zeros_(output.bias)
     else:
         output = nn.Linear(config.dim, target_vocabulary, bias=False)
         output.weight = target_table.weight
-    encoder_layers = [build_self_attention_layer(config) for _ in range(config.encoder_layers)]
+    encoder_layers = [parts.self_attention_layer() for _ in range(config.encoder_layers)]
     decoder_layers = [
         DecoderLayer(
-            build_self_attention(config),
-            build_attention(config),
-            build_feed_forward(config),
-            [build_residual(config) for _ in range(3)],
+            parts.self_attention(),
+            parts.attention(),
+            parts.feed_forward(),
+            [parts.residual() for _ in range(3)],
         )
         for _ in range(config.decoder_layers)
     ]
-    encoder = TransformerEncoder(build_embedding(config, source_table), encoder_layers, build_final_norm(config))
-    decoder = TransformerDecoder(
-        build_embedding(config, target_table), decoder_layers, build_final_norm(config), output
-    )
+    encoder = TransformerEncoder(parts.embedding(source_table), encoder_layers, parts.final_norm())
+    decoder = TransformerDecoder(parts.embedding(target_table), decoder_layers, parts.final_norm(), output)
     return Transformer(encoder, decoder)
 
 
