@@ -39,7 +39,7 @@ def test_every_combination_is_trained_once_and_compared_with_the_first(
     assert second["score"]["mean"] == pytest.approx(sum(scores) / 2)
     assert second["score"]["standard_deviation"] == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5)
     assert set(second["against_first"]) == {"difference", "interval", "bootstrap_p", "randomization_p"}
-    assert found["sentences"] == 17
+    assert (found["size"], found["unit"]) == (17, "sentences")
     logs = {path: path.stat().st_mtime_ns for path in (tmp_path / "all").rglob("checkpoints")}
     assert len(logs) == 4
     status, output, errors = transduce(*command)

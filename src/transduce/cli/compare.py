@@ -68,11 +68,14 @@ def compare(
     """Compare models or finished outputs on one test set, by default that of the models' runs, and say whether a
     difference could be chance.
 
+    Language models are compared on a text (--reference FILE or --dataset), by default their runs' test text.
+
     Example: `transduce compare runs/small runs/large --dataset multi30k`
     """
     import msgspec
 
-    from transduce.cli.comparison import print_comparison
+    from transduce.cli.comparison import print_comparison, print_text_comparison
+    from transduce.cli.language import TextOptions, compare_language_models, is_language_model
     from transduce.cli.model import make_beam, set_threads
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.corpora.formats import read_lines
@@ -89,6 +92,16 @@ def compare(
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     if train is not None and not Path(train).is_file():
         raise InputError(f"--train {train}: no such file")
+    if any(is_language_model(name) for name in systems):
+        found = compare_language_models(
+            systems,
+            TextOptions(source, reference, dataset, split, direction),
+            device,
+            precision,
+            lambda line: None if quiet else _tell(line),
+        )
+        print(msgspec.json.encode(found.to_dict()).decode()) if json else print_text_comparison(found)
+        return
     options = TestSetOptions(source, reference, dataset, split, direction)
     opened = {name: open_system(name, device, precision, shortlist) for name in systems}
     test = options.open(opened)
@@ -103,7 +116,7 @@ def compare(
     for name, system in opened.items():
         if isinstance(system, Translator):
             if not quiet:
-                print(f"{name}: translating {len(sources):,} sentences ...", file=sys.stderr)
+                _tell(f"{name}: translating {len(sources):,} sentences ...")
             outputs[name] = [translation.text for translation in system.translate(sources, search)]
         else:
             outputs[name] = system
@@ -112,6 +125,10 @@ def compare(
         print(msgspec.json.encode(result.to_dict()).decode())
     else:
         print_comparison(result)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _check_names(systems: list[str]) -> None:

@@ -1,13 +1,18 @@
 """Prints a comparison of systems for people, in tables that fit a terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from transduce.evaluation.compare import Comparison, DifferingSentence
-from transduce.evaluation.metrics import Score, find_metric
+from transduce.evaluation.compare import Comparison, DifferingSentence, System
+from transduce.evaluation.metrics import Metric, Score, find_metric
+from transduce.evaluation.running_text import TextComparison, TextMetric, TextSystem, find_text_metric
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
+
+SHOWN_CHARACTERS = 48  # of a line
+WIDE = 1_000
 
 Letters = Mapping[str, str]
 """What each system goes by in the tables; the baseline is A."""
@@ -19,11 +24,9 @@ ScoreRow = tuple[str, Score, Difference | None]
 def print_comparison(comparison: Comparison) -> None:
     """Print all that is told of the systems."""
     console = Console(markup=False, highlight=False, emoji=False)
-    letters = {system.name: chr(ord("A") + number) for number, system in enumerate(comparison.systems)}
     console.print(f"{comparison.sentences:,} sentences")
-    for name, letter in letters.items():
-        console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
-    _print_scores(console, comparison, letters)
+    letters = _print_names(console, comparison.systems)
+    _print_scores(console, comparison.systems, letters, find_metric, "sentences")
     for title, part in _parts(comparison, letters):
         console.print(f"\n{title}")
         console.print(part)
@@ -33,33 +36,67 @@ def print_comparison(comparison: Comparison) -> None:
             console.print(_sentence(sentence, letters))
 
 
-def _print_scores(console: Console, comparison: Comparison, letters: Letters) -> None:
+def print_text_comparison(comparison: TextComparison) -> None:
+    """Print all that is told of language models that predicted one text."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.print(f"{comparison.text}, {comparison.lines:,} lines", soft_wrap=True)
+    letters = _print_names(console, comparison.systems)
+    _print_scores(console, comparison.systems, letters, find_text_metric, "lines")
+    if comparison.most_different:
+        console.print("\nLines that differ most, with the bits that each model spends on them")
+        rows = [
+            (
+                f"{line.line:,}",
+                *(f"{nats / math.log(2):.1f}" for nats in line.nats.values()),
+                line.text[:SHOWN_CHARACTERS],
+            )
+            for line in comparison.most_different
+        ]
+        table = _table(("line", *letters.values(), "text"), rows)
+        table.columns[-1].justify = "left"
+        console.print(table)
+
+
+def _print_names(console: Console, systems: Sequence[System | TextSystem]) -> Letters:
+    letters = {system.name: chr(ord("A") + number) for number, system in enumerate(systems)}
+    for name, letter in letters.items():
+        console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
+    return letters
+
+
+def _print_scores(
+    console: Console,
+    systems: Sequence[System | TextSystem],
+    letters: Letters,
+    find: Callable[[str], Metric | TextMetric],
+    resampled: str,
+) -> None:
     """A table a metric, and how its figures were made."""
-    for name, first in comparison.systems[0].scores.items():
-        metric = find_metric(name)
+    for name, first in systems[0].scores.items():
+        metric = find(name)
         console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")
         rows = [
-            (letters[system.name], system.scores[name], (system.against_baseline or {}).get(name))
-            for system in comparison.systems
+            (letters[system.name], system.scores[name], (system.against_baseline or {}).get(name)) for system in systems
         ]
         console.print(_scores(rows, metric.digits))
-        console.print(first.signature, soft_wrap=True)
+        if first.signature:
+            console.print(first.signature, soft_wrap=True)
     console.print(
-        f"\nIntervals and p by bootstrap: {RESAMPLES:,} resamples of the sentences (Koehn 2004).\n"
+        f"\nIntervals and p by bootstrap: {RESAMPLES:,} resamples of the {resampled} (Koehn 2004).\n"
         f"p by randomisation: {TRIALS:,} trials (Riezler and Maxwell 2005). Both two-sided, seed {SEED}.",
         soft_wrap=True,
     )
-    if (tested := len(comparison.systems) - 1) > 1:
+    if (tested := len(systems) - 1) > 1:
         console.print(f"p is not corrected for testing {tested} systems; with Bonferroni, multiply it by {tested}.")
 
 
 def _scores(rows: Iterable[ScoreRow], digits: int) -> Table:
     cells = []
     for letter, score, difference in rows:
-        cells.append([letter, f"{score.score:.{digits}f}", _interval(score.interval, digits)])
+        cells.append([letter, _number(score.score, digits), _interval(score.interval, digits)])
         if difference is not None:
             cells[-1] += [
-                f"{difference.difference:+.{digits}f}",
+                _number(difference.difference, digits, "+"),
                 _interval(difference.interval, digits, "+"),
                 f"{difference.bootstrap_p:.4f}",
                 f"{difference.randomization_p:.4f}",
@@ -134,7 +171,12 @@ def _range(at_least: int, at_most: int | None) -> str:
 
 def _interval(interval: tuple[float, float], digits: int, sign: str = "") -> str:
     low, high = interval
-    return f"[{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]"
+    return f"[{_number(low, digits, sign)}, {_number(high, digits, sign)}]"
+
+
+def _number(value: float, digits: int, sign: str = "") -> str:
+    """With so many decimals; with three digits and a power of ten, where a column would grow wide."""
+    return f"{value:{sign}.{digits}f}" if abs(value) < WIDE else f"{value:{sign}.3g}"
 
 
 def _percent(share: float) -> str:

@@ -65,7 +65,7 @@ def evaluate(
     """
     import msgspec
 
-    from transduce.cli.language import evaluate_text, is_language_model
+    from transduce.cli.language import TextOptions, evaluate_text, is_language_model
     from transduce.cli.model import make_beam, set_threads, which_shortlist
     from transduce.cli.output import text_output
     from transduce.cli.streams import check_read_once
@@ -81,7 +81,9 @@ def evaluate(
         )
     if is_language_model(model):
         set_threads(threads)
-        text, scores = evaluate_text(model, reference, dataset, split, device, precision)
+        text, scores = evaluate_text(
+            model, TextOptions(source, reference, dataset, split, direction), device, precision
+        )
         lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
         print(msgspec.json.encode({"text": text, **scores}).decode() if json else "\n".join([text, *lines]))
         return

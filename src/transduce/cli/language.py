@@ -1,5 +1,7 @@
 """What verbs of several tasks do with a language model."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from transduce.bundle import find_bundle, read_config
@@ -11,6 +13,7 @@ from transduce.corpora.splits import open_text
 from transduce.data.text_store import open_text_store
 from transduce.data.windows import WindowsConfig
 from transduce.errors import InputError
+from transduce.evaluation.running_text import TextComparison, compare_texts, count_text
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.tasks.language.data import open_texts
@@ -22,11 +25,42 @@ def is_language_model(path: str) -> bool:
     return Path(path).is_dir() and read_config(find_bundle(Path(path))).task == "language"
 
 
+@dataclass(frozen=True)
+class TextOptions:
+    """Which text the command line names; raises InputError for options that do not go together."""
+
+    source: str | None
+    reference: str | None
+    dataset: str | None
+    split: str | None
+    direction: str | None
+
+    def __post_init__(self) -> None:
+        if self.source is not None or self.direction is not None:
+            raise InputError(
+                "--source and --direction are for translation models; a text is given by --reference alone"
+            )
+        if self.reference is not None and self.dataset is not None:
+            raise InputError("--dataset and --reference exclude each other; leave one of them out")
+        if self.dataset is None and self.split is not None:
+            raise InputError("--split is for a --dataset; give one, or leave it out")
+
+    def open(self, model: str) -> TextCorpus:
+        """The text, by default the test text of the model's run, else its validation text."""
+        if self.reference is not None:
+            return text_file(self.reference)
+        if self.dataset is not None:
+            return open_text(self.dataset, self.split or "test")
+        recipe = recipe_of(Path(model))
+        if recipe is None:
+            raise InputError(f"{model} stands in no run, whose test set could be taken; give --dataset or --reference")
+        texts = open_texts(recipe.config.data, recipe.folder)
+        return texts.test or texts.validation
+
+
 def evaluate_text(
     model: str,
-    file: str | None,
-    dataset: str | None,
-    split: str | None,
+    options: TextOptions,
     device: str,
     precision: InferencePrecision,
 ) -> tuple[str, dict[str, float]]:
@@ -35,20 +69,30 @@ def evaluate_text(
     Raises InputError where there is none.
     """
     bundle = open_bundle(model, device, precision)
-    text = _text(model, file, dataset, split)
+    text = options.open(model)
     store = open_text_store(text, bundle.tokenizers.target, cache_folder())
     return text.name, measure_text(bundle.model, store, WindowsConfig(window=bundle.config.longest_source))
 
 
-def _text(model: str, file: str | None, dataset: str | None, split: str | None) -> TextCorpus:
-    if file is not None and dataset is not None:
-        raise InputError("--dataset and --reference exclude each other; leave one of them out")
-    if file is not None:
-        return text_file(file)
-    if dataset is not None:
-        return open_text(dataset, split or "test")
-    recipe = recipe_of(Path(model))
-    if recipe is None:
-        raise InputError(f"{model} stands in no run, whose test set could be taken; give --dataset or --reference")
-    texts = open_texts(recipe.config.data, recipe.folder)
-    return texts.test or texts.validation
+def compare_language_models(
+    models: Sequence[str],
+    options: TextOptions,
+    device: str,
+    precision: InferencePrecision,
+    tell: Callable[[str], None],
+) -> TextComparison:
+    """Models on one text: a file, a built-in text, or the test set of the runs, which must be the same."""
+    if others := [model for model in models if not is_language_model(model)]:
+        raise InputError(f"{others[0]} is no language model; only models of one task can be compared")
+    texts = [options.open(model) for model in models]
+    if len({text.content() for text in texts}) > 1:
+        raise InputError("the runs have different test sets; give --dataset or --reference")
+    counts = {}
+    for model, text in zip(models, texts, strict=True):
+        tell(f"{model}: reading {text.name} ...")
+        bundle = open_bundle(model, device, precision)
+        tokenizer = bundle.tokenizers.target
+        store = open_text_store(text, tokenizer, cache_folder())
+        window = WindowsConfig(window=bundle.config.longest_source)
+        counts[model] = count_text(bundle.model, store, tokenizer.eos, text, window)
+    return compare_texts(counts, texts[0])

@@ -21,7 +21,9 @@ def sweep(
         typer.Argument(metavar="KEY=A,B,C...", help="Settings and their values; one value is a change for all."),
     ],
     seeds: Annotated[int, ranged(Iterations, "Seeds of each combination, from 1 on")] = 1,
-    metric: Annotated[str, typer.Option(help="What is told of the test set.")] = "bleu",
+    metric: Annotated[
+        str | None, typer.Option(help="The test set's metric (default: bleu; bits_per_character for language models).")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(*OUTPUT, help="The folder of all runs (default: runs/RECIPE-sweep).")
     ] = None,
@@ -75,18 +77,16 @@ def sweep(
 
 def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
     """A paragraph a combination, which fits any terminal."""
-    from transduce.evaluation.metrics import find_metric
-
-    metric = find_metric(found.metric)
-    yield f"{metric.title} of {found.test_set}, {found.sentences:,} sentences; {seeds} seed{'s' * (seeds > 1)} each"
-    yield found.signature
+    yield f"{found.title} of {found.test_set}, {found.size:,} {found.unit}; {seeds} seed{'s' * (seeds > 1)} each"
+    if found.signature:
+        yield found.signature
     for cell in found.cells:
         yield ""
         yield ", ".join(f"{key}={value}" for key, value in cell.settings.items()) or "the recipe"
-        yield f"  {metric.title} {_figure(cell, 'score', metric.digits)}  perplexity {_figure(cell, 'perplexity', 2)}"
+        yield f"  {found.title} {_figure(cell, 'score', found.digits)}  perplexity {_figure(cell, 'perplexity', 2)}"
         if (difference := cell.against_first) is not None:
             low, high = difference.interval
-            digits = metric.digits
+            digits = found.digits
             yield (
                 f"  against the first {difference.difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}], "
                 f"p {difference.bootstrap_p:.3f} (bootstrap) {difference.randomization_p:.3f} (randomisation)"

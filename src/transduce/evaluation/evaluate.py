@@ -2,13 +2,13 @@
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import msgspec
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transduce.data.batch import Batch
 from transduce.evaluation.metrics import (
@@ -108,11 +108,20 @@ def evaluate_outputs(
     )
 
 
-@torch.inference_mode()
 def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
     """Unsmoothed loss in nats per real target token, the end token counted, and its exponential, perplexity."""
-    device = next(model.parameters()).device
     total, tokens = 0.0, 0
+    for found in log_probabilities_of(model, batches):
+        total -= float(found.double().sum())
+        tokens += len(found)
+    loss = total / tokens
+    return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
+
+
+@torch.inference_mode()
+def log_probabilities_of(model: nn.Module, batches: Iterable[Batch]) -> Iterator[Tensor]:
+    """Log-probabilities of each batch's real target tokens, row after row, as one float32 vector on the CPU."""
+    device = next(model.parameters()).device
     for batch in batches:
         batch = batch.to(device)
         scores = score_tokens(
@@ -123,7 +132,4 @@ def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]
             batch.target_out,
             batch.target_is_real,
         )
-        total -= float(scores.cpu().double().sum())  # Apple's GPUs have no float64
-        tokens += int(batch.target_is_real.sum())
-    loss = total / tokens
-    return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
+        yield scores[batch.target_is_real].cpu()

@@ -9,21 +9,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import torch
 
-from transduce.bundle import ModelBundle, find_bundle
-from transduce.corpora.corpus import ParallelCorpus
-from transduce.corpora.splits import open_splits
 from transduce.devices import find_device
 from transduce.errors import InputError
-from transduce.evaluation.metrics import Metric, Scoring, SentenceCounts, Texts, find_metric
+from transduce.evaluation.metrics import SentenceCounts
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.experiment.recipe import Recipe, load_recipe
 from transduce.experiment.run import train
-from transduce.inference.translator import Translator
+from transduce.task_table import find_task
+from transduce.tasks.task import Measure
 from transduce.training.observers import Observer
-
-OUTPUTS = "outputs.json"
 
 
 @dataclass(frozen=True)
@@ -67,10 +62,17 @@ class Sweep:
     """All combinations, in the order in which they were named."""
 
     metric: str
+    title: str
+    """What the metric is called in tables."""
+    digits: int
+    """Its decimals shown."""
     signature: str
     test_set: str
-    """What was translated: the recipe's test set, else its validation data."""
-    sentences: int
+    """The recipe's test set, else its validation data."""
+    size: int
+    """How many lines or pairs these have."""
+    unit: str
+    """What is counted so: "sentences" or "lines"."""
     cells: list[Cell]
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,12 +90,12 @@ def sweep(
     seeds: Sequence[int] = (1,),
     out: str | Path | None = None,
     overrides: Sequence[str] = (),
-    metric: str = "bleu",
+    metric: str | None = None,
     observers: Callable[[], Sequence[Observer]] = lambda: (),
     tell: Callable[[str], None] = lambda line: None,
     device: str = "auto",
 ) -> Sweep:
-    """Train every combination of the values with every seed, translate the test set with each, and compare.
+    """Train every combination of the values with every seed, and compare the models on the test set.
 
     What is finished is not trained again, what was stopped goes on.
 
@@ -103,7 +105,8 @@ def sweep(
         seeds: of each combination.
         out: the folder of all runs, `runs/RECIPE-sweep` unless given.
         overrides: other changes, `key=value`, that all trainings share.
-        metric: what is told of the test set; see `transduce.evaluation.metrics`.
+        metric: what is told of the test set, BLEU or bits per character unless named; see
+            `transduce.evaluation.metrics` and `running_text`.
         observers: makes those of one training.
         tell: is given a line for what happens.
         device: where the models train.
@@ -111,7 +114,6 @@ def sweep(
     Raises ConfigError for settings that do not fit, before the first training; InputError for no seeds or for settings
     that change the test set.
     """
-    measure = find_metric(metric)
     if not seeds or len(set(seeds)) < len(seeds):
         raise InputError("a sweep needs one seed or more, all different")
     for key, swept in values.items():
@@ -122,18 +124,14 @@ def sweep(
         [load_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]
         for settings in combinations
     ]
-    if (task := trainings[0][0].config.task) != "translation":
-        raise InputError(f"{recipe}: a sweep compares translations, but its task is {task}; train one by one")
     folder = Path(out) if out else Path("runs") / f"{trainings[0][0].name}-sweep"
-    tests = [_test_set(row[0]) for row in trainings]
-    if len({test.content() for test in tests}) > 1:
+    measures = [_measure(row[0], metric) for row in trainings]
+    if len({measure.content for measure in measures}) > 1:
         raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
-    texts = list(tests[0])
-    sources, references = [pair.source for pair in texts], [pair.target for pair in texts]
     trained: list[list[Trained]] = []
     counts: list[SentenceCounts | None] = []
     number, count = 0, len(combinations) * len(seeds)
-    for settings, row in zip(combinations, trainings, strict=True):
+    for settings, row, measure in zip(combinations, trainings, measures, strict=True):
         found: list[SentenceCounts | None] = []
         trained.append([])
         for seed, one in zip(seeds, row, strict=True):
@@ -147,8 +145,7 @@ def sweep(
                 trained[-1].append(Trained(run, seed, None, None))
                 found.append(None)
                 continue
-            outputs = _translate(run, sources, one, find_device(device))
-            counted = _count(measure, outputs, references, sources, one)
+            counted = measure.count(run, find_device(device))
             found.append(counted)
             trained[-1].append(Trained(run, seed, result.validation["perplexity"], counted.score))
         whole = [of_seed for of_seed in found if of_seed is not None]
@@ -159,7 +156,8 @@ def sweep(
         for own in counts[1:]
     ]
     cells = [Cell(*of_cell) for of_cell in zip(combinations, trained, [None, *against], strict=True)]
-    return Sweep(metric, signature, tests[0].name, len(texts), cells)
+    told = measures[0]
+    return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells)
 
 
 def split_values(text: str) -> list[str]:
@@ -187,31 +185,9 @@ def _folder_name(settings: Mapping[str, str]) -> str:
     return ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
 
 
-def _test_set(recipe: Recipe[Any]) -> ParallelCorpus:
-    splits = open_splits(recipe.config.data, recipe.folder)
-    return splits.test or splits.validation
-
-
-def _translate(run: Path, sources: Sequence[str], recipe: Recipe[Any], device: torch.device) -> list[str]:
-    """Translations of the test set by the run's model, kept beside it until another model stands there."""
-    file, model = run / OUTPUTS, find_bundle(run)
-    key = f"{(model / 'probe.json').stat().st_mtime_ns} {len(sources)}"
-    try:
-        kept = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
-        return kept[key]
-    except (OSError, KeyError, RecursionError, UnicodeDecodeError, msgspec.DecodeError):
-        translations = Translator(ModelBundle.load(run, device)).translate(sources, recipe.config.search)
-        outputs = [translation.text for translation in translations]
-        file.write_bytes(msgspec.json.encode({key: outputs}))
-        return outputs
-
-
-def _count(
-    metric: Metric, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str], recipe: Recipe[Any]
-) -> SentenceCounts:
-    tokenizer = recipe.config.tokenizer
-    scoring = Scoring(lowercase=(tokenizer.target or tokenizer).folds_case)
-    return metric.count(Texts(outputs, references, sources), scoring)
+def _measure(recipe: Recipe[Any], metric: str | None) -> Measure:
+    task = find_task(recipe.config.task)
+    return task.open(recipe.config, recipe.folder).measure(metric)
 
 
 def _pooled(counts: Sequence[SentenceCounts]) -> SentenceCounts:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import torch
 from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.corpora.catalogue.download import Progress
+from transduce.evaluation.metrics import SentenceCounts
 from transduce.objectives.objective import Objective
 from transduce.tasks.inputs import Input
 from transduce.tasks.settings import ExperimentConfig
@@ -48,6 +50,27 @@ class Prepared:
     validator: Validator
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A metric on a run's test set, by which trainings are compared."""
+
+    name: str
+    """The metric's."""
+    title: str
+    digits: int
+    """Decimals shown."""
+    test_set: str
+    """The test data, else the validation data."""
+    content: str
+    """A hash of these."""
+    size: int
+    """How many lines or pairs these have."""
+    unit: str
+    """What is counted so: "sentences" or "lines"."""
+    count: Callable[[Path, torch.device], SentenceCounts]
+    """What the metric counts of a finished run's model, computed on a device."""
+
+
 class Experiment(Protocol):
     """A run's texts, opened but not yet read."""
 
@@ -79,6 +102,13 @@ class Experiment(Protocol):
 
     def test(self, bundle: ModelBundle) -> dict[str, Any] | None:
         """Scores of a finished model on the test data, if there are any."""
+        ...
+
+    def measure(self, metric: str | None) -> Measure:
+        """How this run is compared with others, by the task's usual metric where none is named.
+
+        Raises InputError for a metric that there is not.
+        """
         ...
 
 

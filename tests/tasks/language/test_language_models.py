@@ -11,13 +11,19 @@ import torch
 
 import transduce
 from transduce.bundle import ModelBundle
+from transduce.corpora.formats import text_file
+from transduce.data.text_store import open_text_store
+from transduce.data.windows import WindowsConfig
 from transduce.errors import ConfigError, DataError, InputError
+from transduce.evaluation.running_text import TEXT_METRICS, count_text, scored
+from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
 from transduce.inference.requests import Request
 from transduce.inference.scorer import Scorer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
+from transduce.tasks.language.validation import measure_text
 
 LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
 TEXT = "".join(LINES) * 20
@@ -174,6 +180,73 @@ def test_lines_are_scored_as_running_text_is(run: Path) -> None:
     logits, _ = model.decoder(ids[:, :-1], model.start(model.encode(ids[:, :0], ids[:, :0].bool())))
     expected = logits.log_softmax(-1).gather(2, ids[:, 1:, None]).sum()
     assert score.log_probability == pytest.approx(float(expected.detach()), abs=1e-4)
+
+
+def test_what_each_line_costs_adds_up_to_the_whole_text(run: Path, tmp_path: Path) -> None:
+    lines = ["the dog sees  the sun", "", "the cow"]
+    (tmp_path / "text").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    bundle, text = ModelBundle.load(run), text_file(tmp_path / "text")
+    store = open_text_store(text, bundle.tokenizers.target, tmp_path / "cache")
+    end = bundle.tokenizers.target.eos
+    for window in (5, 100):
+        config = WindowsConfig(window=window, target_tokens=10)
+        counts = count_text(bundle.model, store, end, text, config)
+        assert counts[:, 1].tolist() == [6, 1, 3]
+        assert counts[:, 2].tolist() == [len(line) + 1 for line in lines]
+        whole = measure_text(bundle.model, store, config)
+        for metric in TEXT_METRICS:
+            assert scored(counts, metric).score == pytest.approx(whole[metric])
+    (score,) = Scorer(bundle).score([("", lines[0])])
+    after_its_first = -sum(token.log_probability for token in score.tokens)  # of a line that begins the text
+    counts = count_text(bundle.model, store, end, text, WindowsConfig(window=100))
+    assert counts[0, 0] < after_its_first
+    assert counts[:, 0].min() > 0
+
+
+def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, run: Path, tmp_path: Path) -> None:
+    words = ["tokenizer.kind='words'", "training.updates=5"]
+    transduce.train(folder / "tiny.toml", tmp_path / "words", overrides=words)
+    from transduce.cli.language import TextOptions, compare_language_models
+
+    found = compare_language_models(
+        [str(run), str(tmp_path / "words")],
+        TextOptions(None, str(folder / "text"), None, None, None),
+        "cpu",
+        "float32",
+        lambda line: None,
+    )
+    first, second = found.systems
+    assert (found.lines, first.against_baseline) == (TEXT.count("\n"), None)
+    assert second.against_baseline is not None
+    for metric, difference in second.against_baseline.items():
+        assert difference.difference == pytest.approx(second.scores[metric].score - first.scores[metric].score)
+        assert difference.randomization_p < 0.01
+    spans = [abs(line.nats[str(run)] - line.nats[str(tmp_path / "words")]) for line in found.most_different]
+    assert spans == sorted(spans, reverse=True)
+    assert found.most_different[0].text == TEXT.splitlines()[found.most_different[0].line - 1]
+    with pytest.raises(InputError, match="different test sets"):
+        (tmp_path / "other").write_text(TEXT[: len(TEXT) // 2], encoding="utf-8")
+        other = [f"data.train='{tmp_path / 'other'}'", "training.updates=2"]
+        transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other)
+        compare_language_models(
+            [str(run), str(tmp_path / "run")], TextOptions(None, None, None, None, None), "cpu", "float32", print
+        )
+
+
+def test_settings_are_swept_by_bits_per_character(folder: Path, tmp_path: Path) -> None:
+    found = sweep(
+        str(folder / "tiny.toml"), {"training.updates": ["2", "20"]}, out=tmp_path, overrides=["data.test='test'"]
+    )
+    assert (found.metric, found.size, found.unit) == ("bits_per_character", 1, "lines")
+    for cell in found.cells:
+        (trained,) = cell.trained
+        assert trained.score == pytest.approx(
+            msgspec.json.decode((trained.run / "model" / "history.json").read_bytes())["test"]["bits_per_character"]
+        )
+    difference = found.cells[1].against_first
+    assert difference is not None and difference.difference < 0
+    with pytest.raises(InputError, match="no metric 'bleu' of language models; there are bits_per_character"):
+        sweep(str(folder / "tiny.toml"), {}, out=tmp_path / "other", metric="bleu")
 
 
 def test_checkpoints_are_averaged(run: Path, tmp_path: Path) -> None:

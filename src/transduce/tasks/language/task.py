@@ -7,12 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowData
 from transduce.errors import ConfigError, DataError
+from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.running_text import count_text, find_text_metric, scored
 from transduce.models.families import build_model
 from transduce.objectives.next_token import NextToken
 from transduce.probe import PROBES
@@ -21,7 +25,7 @@ from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, measure_text
 from transduce.tasks.origin import find_origin
-from transduce.tasks.task import Prepared, Rate, Tell
+from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers, train_tokenizers
 from transduce.training.distributed import Processes
 
@@ -97,6 +101,20 @@ class LanguageExperiment:
             return None
         store = open_text_store(self.texts.test, bundle.tokenizers.target, cache_folder())
         return dict(measure_text(bundle.model, store, self.config.batching))
+
+    def measure(self, metric: str | None) -> Measure:
+        """See Experiment; bits per character are usual."""
+        name = metric or "bits_per_character"
+        found, text = find_text_metric(name), self.texts.test or self.texts.validation
+
+        def count(run: Path, device: torch.device) -> SentenceCounts:
+            bundle = ModelBundle.load(run, device)
+            tokenizer = bundle.tokenizers.target
+            store = open_text_store(text, tokenizer, cache_folder())
+            return scored(count_text(bundle.model, store, tokenizer.eos, text, self.config.batching), name)
+
+        lines = sum(1 for _ in text)
+        return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", count)
 
     def _validator(self, bundle: ModelBundle, store: TextStore) -> LanguageValidator:
         return LanguageValidator(bundle, store, self.config.batching, self.config.validation.samples)

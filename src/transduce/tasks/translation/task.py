@@ -16,7 +16,8 @@ from transduce.evaluation.metrics import score_bleu
 from transduce.inference.translator import Translator
 from transduce.objectives.next_token import NextToken
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
-from transduce.tasks.task import Prepared, Rate, Tell
+from transduce.tasks.task import Measure, Prepared, Rate, Tell
+from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.tasks.translation.validation import TranslationValidator, build_validator, metrics_of, probe_texts
@@ -80,6 +81,10 @@ class TranslationExperiment:
         translations = Translator(bundle).translate([pair.source for pair in pairs], search)
         bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
         return {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(search)}
+
+    def measure(self, metric: str | None) -> Measure:
+        """See Experiment; BLEU is usual."""
+        return measure_translations(self.config, self.splits.test or self.splits.validation, metric or "bleu")
 
 
 class TranslationTask:
