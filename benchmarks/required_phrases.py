@@ -18,7 +18,7 @@ from transduce.evaluation.metrics import score_bleu
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.search.beam import Beam
-from transduce.text.wording import holds
+from transduce.text.phrases import holds
 
 
 def main() -> None:

@@ -95,8 +95,7 @@ class ModelBundle:
         folder = find_bundle(path)
         if (folder / EXPORT).exists():
             raise CheckpointError(
-                f"{folder} is a model exported for another engine, which can translate but not do this; give the model "
-                "that was exported"
+                f"{folder} is an exported model, which only supports translation; use the original model"
             )
         config = read_config(folder)  # first, because what is newer may be so in other files too
         probe = read_probe(folder)
@@ -124,7 +123,7 @@ def find_bundle(path: Path) -> Path:
     if model.is_dir():
         return model
     if model.exists() or model.is_symlink():
-        raise CheckpointError(f"{model} is no folder, as a model is; remove it to use the run's best checkpoint")
+        raise CheckpointError(f"{model} is not a folder; remove it to use the run's best checkpoint")
     return best_bundle(path)
 
 
@@ -133,7 +132,7 @@ def best_bundle(run: Path) -> Path:
     path = run / "best.json"
     if not path.exists():
         raise CheckpointError(f"{run} is not a model: it has neither config.toml nor a run's model or best.json")
-    advice = "remove it, and the run names its best checkpoint again when it is resumed"
+    advice = "remove it; it is written again when the run is resumed"
     best = read_json(path, dict[str, Any], advice)
     name = best.get("checkpoint")
     if not isinstance(name, str) or not name.isdigit():
@@ -220,7 +219,7 @@ def _card(bundle: ModelBundle) -> str:
 
     {entry.example.replace("MODEL", ".")}
 
-Trained on one kind of text, it is at its best on that kind; have a person read what matters.
+The model works best on text similar to its training data. Have important translations checked by a person.
 
 ## How it was made
 

@@ -25,7 +25,7 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ConfigError(f"device {name}: there is none of this name; expected {KINDS}") from None
+        raise ConfigError(f"unknown device '{name}'; expected {KINDS}") from None
     if device.type not in ("cpu", "cuda", "mps"):
         raise ConfigError(f"device {name}: Transduce does not compute on it; expected {KINDS}")
     if device.type == "cuda":
@@ -59,5 +59,6 @@ def _check_gpus(device: torch.device, found: int, processes: int) -> None:
         )
     if processes > found:
         raise ConfigError(
-            f"{processes} processes need a GPU each, and this machine has {found}; start as many, or choose device cpu"
+            f"{processes} processes need {processes} GPUs, but this machine has {found}; use {found} processes, "
+            f"or device cpu"
         )

@@ -21,7 +21,7 @@ from transduce.verification import COPY_AGAIN, read_json
 
 PROBES = 4
 TOLERANCE = 1e-3  # nats a sentence; another processor's float32 stays far below, a broken weight far above
-MOST_TOKENS = 4000  # of a probe that is read; written ones are short
+MAX_TOKENS = 4000  # of a probe that is read; written ones are short
 
 
 class Probe(Settings, frozen=True):
@@ -82,7 +82,7 @@ def check_probe(probe: Probe, model: nn.Module, tokenizers: Tokenizers, special:
         (probe.source, tokenizers.source, limits.source_limit),
         (probe.target, tokenizers.target, limits.target_limit),
     ):
-        _check_ids(rows, len(tokenizer), MOST_TOKENS if limit is None else limit - 1, folder)
+        _check_ids(rows, len(tokenizer), MAX_TOKENS if limit is None else limit - 1, folder)
     if tokenizers.source.encode_batch(probe.text) != probe.source:
         raise CheckpointError(f"{folder}: its tokenizer tokenizes text differently than when it was saved")
     (score,) = _score(model, make_batch(probe.source[:1], probe.target[:1], special))

@@ -58,4 +58,6 @@ def check_tool(model: object, task: str, wanted: str) -> None:
 
 
 def _not_for(model: object, task: str) -> InputError:
-    return InputError(f"{model} is {TASKS[task].title}, which this is not for; try: {TASKS[task].example}")
+    return InputError(
+        f"{model} is {TASKS[task].title}, which this command does not support; try: {TASKS[task].example}"
+    )

@@ -10,7 +10,7 @@ from transduce.files import sha256
 
 T = TypeVar("T")
 COPY_AGAIN = "copy the model again"
-MOST_BYTES = 1 << 20  # of a JSON file; those that are written here have a few thousand
+MAX_BYTES = 1 << 20  # of a JSON file; those that are written here have a few thousand
 
 
 def checksums(folder: Path) -> dict[str, str]:
@@ -27,7 +27,7 @@ def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_A
         if not path.is_file():
             raise CheckpointError(f"{path} is missing; {advice}")
         if sha256(path) != checksum:
-            raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); {advice}")
+            raise CheckpointError(f"{path} has changed since it was saved (SHA-256 differs); {advice}")
 
 
 def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN) -> T:
@@ -35,8 +35,8 @@ def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN) -> T:
     try:
         if not path.is_file():  # a pipe would be waited for
             raise FileNotFoundError
-        if path.stat().st_size > MOST_BYTES:
-            raise CheckpointError(f"{path} is damaged (more than {MOST_BYTES:,} bytes); {advice}")
+        if path.stat().st_size > MAX_BYTES:
+            raise CheckpointError(f"{path} is damaged (more than {MAX_BYTES:,} bytes); {advice}")
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
         raise CheckpointError(f"{path} is missing; {advice}") from None

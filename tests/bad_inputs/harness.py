@@ -26,8 +26,8 @@ from bad_inputs.row import Row, Stream
 from bad_inputs.tables import ROWS
 
 NUMBER = struct.Struct("I")
-MOST_TEXT = 20_000  # characters that are kept of what a command says
-MOST_MEMORY = 6 * 2**30
+MAX_TEXT = 20_000  # characters that are kept of what a command says
+MAX_MEMORY = 6 * 2**30
 GRACE = 0.01  # seconds between looks at a running command
 MODULES = "modules"
 UNTIDY = ("building-", ".new", ".part", ".partial")  # what may not stay in the cache
@@ -249,7 +249,7 @@ def _is_there(pattern: str, place: Path) -> bool:
 
 def _read(path: Path) -> str:
     with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
-        return stream.read(4 * MOST_TEXT).decode(errors="replace")[:MOST_TEXT]
+        return stream.read(4 * MAX_TEXT).decode(errors="replace")[:MAX_TEXT]
     return ""
 
 
@@ -296,7 +296,7 @@ def become(row: Row, place: Path) -> None:
         _connect(row, place)
         for kind, most in (
             (resource.RLIMIT_FSIZE, int(row.megabytes * 2**20)),
-            (resource.RLIMIT_DATA, MOST_MEMORY),
+            (resource.RLIMIT_DATA, MAX_MEMORY),
             (resource.RLIMIT_CORE, 0),
         ):
             resource.setrlimit(kind, (most, resource.RLIM_INFINITY))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bad_inputs.row import Row, Stream
 
-MOST_LINES = 15  # on standard error: the message, and what was told before it
+MAX_LINES = 15  # on standard error: the message, and what was told before it
 LONGEST_LINE = 1000  # characters of the message
 SHOWN, LONGEST_SHOWN = 2, 300  # last lines of each stream, and characters of each
 BREAKDOWNS = (
@@ -93,7 +93,7 @@ def _may_be(name: str, row: Row) -> bool:
 def _problems_of_form(row: Row, outcome: Outcome) -> Iterator[str]:
     """The message is one line that stands alone."""
     lines = outcome.stderr.splitlines()
-    if outcome.status and len(lines) > MOST_LINES:
+    if outcome.status and len(lines) > MAX_LINES:
         yield f"{len(lines)} lines on standard error"
     if any(len(line) > LONGEST_LINE for line in lines):
         yield f"a line of {max(map(len, lines)):,} characters on standard error"

@@ -5,9 +5,9 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.corpora.fingerprints import LEAST_SLOTS, Fingerprints, fingerprint
+from transduce.corpora.fingerprints import MIN_SLOTS, Fingerprints, fingerprint
 
-crowded = st.integers(1, 5) | st.integers(1, 2**64 - 1) | st.integers(1, 9).map(lambda n: n * LEAST_SLOTS)
+crowded = st.integers(1, 5) | st.integers(1, 2**64 - 1) | st.integers(1, 9).map(lambda n: n * MIN_SLOTS)
 
 
 @given(st.lists(crowded), st.lists(crowded))

@@ -35,7 +35,7 @@ from transduce.task_table import find_task
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
 MINE = 300  # pairs of the files that a user is taken to have
 SMALL_DIM = 16
-MOST_TOKENS = 9  # of an output: such models do not know where one ends
+MAX_TOKENS = 9  # of an output: such models do not know where one ends
 
 LANGUAGE_MODELS = {"shakespeare", "novels"}
 """Names of runs that pages use for language models."""
@@ -258,7 +258,7 @@ def make_small(patch: pytest.MonkeyPatch, data: Path) -> None:
     patch.setattr(running, "_train", lambda recipe, *others: train(shrink(recipe), *others))
     patch.setattr(running, "plot_training_curves", lambda *_: None)  # takes longer than the training
     for module in (decoding, ctranslate2_engine):
-        patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MOST_TOKENS))
+        patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MAX_TOKENS))
     patch.setattr(datasets, "_grammar_parts", lambda: parts)
     patch.setattr(dataset_files, "CHECKSUMS", {})
     patch.setenv("TRANSDUCE_DATA", str(data))

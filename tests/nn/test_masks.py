@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.nn.masks import causal_mask, masks_side_by_side, padding_mask
+from transduce.nn.masks import causal_mask, padding_mask, shared_cache_mask
 
 CPU = torch.device("cpu")
 
@@ -31,7 +31,7 @@ def test_a_single_query_is_last_and_needs_no_mask(keys: int) -> None:
 
 def test_rows_that_share_keys_attend_to_their_past_and_to_their_own_new_tokens() -> None:
     past = torch.tensor([[[True, False, True], [False, True, True]]])
-    mask, after = masks_side_by_side(past, 2)
+    mask, after = shared_cache_mask(past, 2)
     first, second = [True, False, True], [False, True, True]
     assert mask[0, 0].tolist() == [
         [*first, True, False, False, False],
@@ -43,6 +43,6 @@ def test_rows_that_share_keys_attend_to_their_past_and_to_their_own_new_tokens()
 
 
 def test_one_new_token_a_row_is_past_and_present_alike() -> None:
-    mask, after = masks_side_by_side(torch.ones(2, 3, 4, dtype=torch.bool), 1)
+    mask, after = shared_cache_mask(torch.ones(2, 3, 4, dtype=torch.bool), 1)
     assert torch.equal(mask[:, 0], after)
     assert after[0, :, 4:].tolist() == torch.eye(3).bool().tolist()

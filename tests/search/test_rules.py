@@ -10,7 +10,7 @@ from transduce.search.rules import (
     Banned,
     BannedPhrases,
     ForcedPrefixes,
-    KeepWithin,
+    LengthConstraint,
     NoRepeatNgram,
     Prefixes,
     SuppressTokens,
@@ -61,7 +61,7 @@ def test_each_sentence_is_kept_within_its_own_lengths(length: int, limits: list[
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
     shortest, longest = torch.tensor(limits).T
-    KeepWithin(Limits(shortest, longest), END)(after, written(length))
+    LengthConstraint(Limits(shortest, longest), END)(after, written(length))
     for sentence, (least, most) in enumerate(limits):
         for token in range(VOCABULARY):
             # `length` tokens are written; a token now makes length + 1, and unless it is the end one more must come
@@ -74,7 +74,7 @@ def test_an_output_can_end_at_its_longest_even_where_other_rules_forbid_the_end(
     before = torch.randn(SENTENCES, ROWS, VOCABULARY)
     after = before.clone()
     limits = Limits(torch.tensor([1, 1, 1]), torch.tensor([3, 4, 5]))
-    KeepWithin(limits, END, [SuppressTokens([END])])(after, written(3))
+    LengthConstraint(limits, END, [SuppressTokens([END])])(after, written(3))
     assert (after[:2, :, END] == before[:2, :, END]).all()
     assert (after[2, :, END] == -torch.inf).all()
 

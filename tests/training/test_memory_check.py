@@ -18,7 +18,7 @@ from transduce.data.batch import Batch
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
 from transduce.training.distributed import Processes
-from transduce.training.memory_check import MemoryCheck, Trial
+from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.muon import Muon
 from transduce.training.precision import WorkingCopy
 
@@ -82,7 +82,7 @@ def check_memory(
     parts: Parts,
     optimizers: Sequence[torch.optim.Optimizer] = (),
     processes: Processes | None = None,
-    of_first: Sequence[Trial] = (),
+    of_first: Sequence[MemoryTrial] = (),
 ) -> None:
     objective.optimizers = optimizers
     working = WorkingCopy(model, torch.float32)
@@ -164,7 +164,7 @@ def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients()
         raise MemoryError
 
     with pytest.raises(ConfigError, match="validating is beyond the memory of cpu; do less"):
-        check_memory(model, objective, Parts(PARTS), optimizers, of_first=[Trial("validating", "do less", take)])
+        check_memory(model, objective, Parts(PARTS), optimizers, of_first=[MemoryTrial("validating", "do less", take)])
     assert seen == [(None, 2)]
     assert not any(optimizer.state for optimizer in optimizers)
 
@@ -196,7 +196,7 @@ def test_all_processes_end_alike_where_one_lacks_memory() -> None:
 
 def test_a_process_tries_the_largest_share_that_it_may_get_and_leaves_validation_to_the_first() -> None:
     objective, tried = Watch(), []
-    trial = Trial("", "", lambda: tried.append(True))
+    trial = MemoryTrial("", "", lambda: tried.append(True))
     check_memory(nn.Linear(2, 3), objective, Parts([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
     assert objective.seen == [[1, 3]] * 3
     assert not tried

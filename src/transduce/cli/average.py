@@ -11,14 +11,12 @@ from transduce.ranges import PositiveInt
 
 def average(
     run: Annotated[Path, typer.Argument(help="A run's folder.", show_default=False)],
-    last: Annotated[
-        int | None, ranged(PositiveInt, "Average so many of the newest checkpoints; all unless given")
-    ] = None,
-    best: Annotated[int | None, ranged(PositiveInt, "Average so many of best validation")] = None,
+    last: Annotated[int | None, ranged(PositiveInt, "Average the N newest checkpoints; default: all")] = None,
+    best: Annotated[int | None, ranged(PositiveInt, "Average the N checkpoints with the best validation score")] = None,
     out: Annotated[Path | None, typer.Option(*OUTPUT, help="The model's folder; RUN/average unless given.")] = None,
     json: Json = False,
 ) -> None:
-    """Average the weights of a run's checkpoints, which often beats each of them.
+    """Average the weights of a run's checkpoints; the average is often better than each of them.
 
     Example: `transduce average runs/multi30k --last 5`
     """

@@ -30,7 +30,7 @@ from transduce.cli.options import (
 if TYPE_CHECKING:
     from transduce.inference.translator import Translator
 
-MOST_SYSTEMS = 26  # they go by letters
+MAX_SYSTEMS = 26  # they go by letters
 
 
 def compare(
@@ -49,7 +49,8 @@ def compare(
     train: Annotated[
         str | None,
         typer.Option(
-            help="Training text in the target language, to tell which words are rare; known for models of a data set."
+            help="Target side of the training data, for recall by word frequency; not needed for models of a "
+            "built-in data set."
         ),
     ] = None,
     beam_size: BeamSize = 4,
@@ -65,8 +66,8 @@ def compare(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare models or finished outputs on one test set, by default that of the models' runs, and say whether a
-    difference could be chance.
+    """Compare models or output files on one test set, by default that of the models' runs, with significance
+    tests.
 
     Language models are compared on a text (--reference FILE or --dataset), by default their runs' test text.
 
@@ -136,8 +137,8 @@ def _check_names(systems: list[str]) -> None:
 
     if len(systems) < 2:
         raise InputError(f"there is nothing to compare {systems[0]} with; name two systems or more")
-    if len(systems) > MOST_SYSTEMS:
-        raise InputError(f"{len(systems)} systems are too many to compare at once; name at most {MOST_SYSTEMS}")
+    if len(systems) > MAX_SYSTEMS:
+        raise InputError(f"{len(systems)} systems are too many to compare at once; name at most {MAX_SYSTEMS}")
     places: dict[Path, str] = {}
     for name in systems:
         place = Path(name).resolve()

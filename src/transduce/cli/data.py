@@ -24,7 +24,7 @@ data = typer.Typer(
 
 @data.command("list")
 def list_datasets(json: Json = False) -> None:
-    """List the built-in data sets: what they are, and where they stand.
+    """List the built-in data sets and where their files are.
 
     Example: `transduce data list`
     """
@@ -45,7 +45,7 @@ def list_datasets(json: Json = False) -> None:
             Column("name", [each["name"] for each in facts]),
             Column("pairs or lines", [f"{each['size']:,}" for each in facts], is_number=True),
             Column("languages", [" ".join(each["languages"]) for each in facts]),
-            Column("where it stands", [each["where"] + size for each, size in zip(facts, sizes, strict=True)]),
+            Column("location", [each["where"] + size for each, size in zip(facts, sizes, strict=True)]),
         ],
         [Column("licence", [each["licence"] for each in facts])],
         [each["missing"] for each in facts],
@@ -58,7 +58,7 @@ def get(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Download a built-in data set whole into the cache, going on where an earlier download broke off.
+    """Download a built-in data set into the cache, continuing an interrupted download.
 
     Example: `transduce data get multi30k`
     """

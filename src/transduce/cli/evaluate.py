@@ -58,8 +58,8 @@ def evaluate(
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
 
-    Of a language model, its perplexity on a text (--reference FILE or --dataset) is told, the run's own by default.
-    Outputs that are there already, by whatever made them, are scored as they are: give their file instead of a model.
+    For a language model, report its perplexity on a text (--reference FILE or --dataset; default: the run's own text).
+    To score existing translations of any system, give their file instead of a model.
 
     Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split newstest2013`
     """

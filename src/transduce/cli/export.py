@@ -11,7 +11,7 @@ from transduce.cli.options import OUTPUT, Json, Model, Threads
 def export(
     model: Model,
     output: Annotated[Path, typer.Option(*OUTPUT, help="The folder to write.", show_default=False)],
-    to: Annotated[Literal["ctranslate2"], typer.Option(help="What will run it.")] = "ctranslate2",
+    to: Annotated[Literal["ctranslate2"], typer.Option(help="Target engine.")] = "ctranslate2",
     quantization: Annotated[
         Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"],
         typer.Option(
@@ -19,12 +19,13 @@ def export(
         ),
     ] = "float32",
     sentences: Annotated[
-        str | None, typer.Option(help="Text to compare both models on, a sentence a line; samples of its own if none.")
+        str | None,
+        typer.Option(help="Text to compare both models on, one sentence per line; default: the model's own samples."),
     ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Write a model for another engine, and compare what both make of sample sentences.
+    """Export a model to another engine, and compare the outputs of both on sample sentences.
 
     Example: `transduce export runs/multi30k --to ctranslate2 -o multi30k-fast`
     """

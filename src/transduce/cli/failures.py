@@ -79,12 +79,12 @@ def describe(error: BaseException) -> tuple[str, int]:
             return _system(error), FAILED
     if _is_out_of_memory(error):
         return (
-            "out of memory; to translate takes less with a smaller --beam-size or fewer --threads, to train with "
-            "smaller batches, and any process where others leave it more",
+            "out of memory; to save memory, translate with a smaller --beam-size or fewer --threads, train with "
+            "smaller batches, or stop other processes",
             FAILED,
         )
     message = _one_line(str(error), LONGEST // 3)
-    return f"unexpected {type(error).__name__}{': ' if message else ''}{message}; --debug shows it whole", FAILED
+    return f"unexpected {type(error).__name__}{': ' if message else ''}{message}; --debug shows the traceback", FAILED
 
 
 def _one_line(message: str, longest: int = LONGEST) -> str:
@@ -105,7 +105,7 @@ def _usage(error: Exception) -> str:
 def _system(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = f" while writing {error.filename}" if error.filename else ""
-        return f"the disk is full{where}; what was saved before is whole"
+        return f"the disk is full{where}; files saved before are intact"
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
 
 

@@ -15,26 +15,32 @@ if TYPE_CHECKING:
 def generate(
     context: typer.Context,
     model: Annotated[str, typer.Argument(help="A language model's or a run's folder.", show_default=False)],
-    prompt: Annotated[
-        str, typer.Argument(help="The text to go on with; - reads one prompt a line from standard input.")
-    ] = "",
-    max_tokens: Annotated[int, ranged(ranges.PositiveInt, "Tokens written after the prompt, at most")] = 200,
+    prompt: Annotated[str, typer.Argument(help="The prompt; - reads one prompt per line from standard input.")] = "",
+    max_tokens: Annotated[int, ranged(ranges.PositiveInt, "Maximum number of generated tokens")] = 200,
     stop: Annotated[
-        list[str] | None, typer.Option(help="A text that ends the output; \\n is the end of a line; repeatable.")
+        list[str] | None, typer.Option(help="Stop string, not included in the output; \\n is a line end; repeatable.")
     ] = None,
-    output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
-    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching for the best.")] = False,
-    temperature: Annotated[float, ranged(ranges.Temperature, "Divides log-probabilities before each draw")] = 1.0,
-    top_k: Annotated[int, ranged(ranges.NonNegativeInt, "Draw among the k likeliest tokens; 0 for all")] = 0,
-    top_p: Annotated[
-        float, ranged(ranges.PositiveShare, "Draw among the fewest tokens that together have this probability")
+    output: Annotated[str, typer.Option(*OUTPUT, help="A new file; - is standard output.")] = "-",
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Sample at random instead of greedy or beam search.")
+    ] = False,
+    temperature: Annotated[
+        float, ranged(ranges.Temperature, "Softmax temperature; below 1 favours likely tokens")
     ] = 1.0,
-    seed: Annotated[int, ranged(ranges.Seed, "Decides the draws")] = 1,
+    top_k: Annotated[int, ranged(ranges.NonNegativeInt, "Sample from the k most likely tokens; 0 for all")] = 0,
+    top_p: Annotated[
+        float,
+        ranged(ranges.PositiveShare, "Sample from the smallest set of tokens with this total probability (nucleus)"),
+    ] = 1.0,
+    seed: Annotated[int, ranged(ranges.Seed, "Random seed of sampling")] = 1,
     beam_size: Annotated[int, ranged(ranges.BeamSize, "Hypotheses followed at once; 1 is greedy search")] = 1,
     length_penalty: Annotated[float, ranged(ranges.LengthPenalty, "Exponent of length normalisation (0: off)")] = 0.6,
-    groups: Annotated[int, ranged(ranges.BeamSize, "Share the beam among groups that avoid each other's words")] = 1,
-    diversity: Annotated[float, ranged(ranges.NonNegativeFloat, "How much they avoid them, in nats")] = 0.5,
-    n_best: Annotated[int, ranged(ranges.NBest, "Print the N best texts, or N draws, of each prompt")] = 1,
+    groups: Annotated[int, ranged(ranges.BeamSize, "Groups of diverse beam search; 1 for plain beam search")] = 1,
+    diversity: Annotated[
+        float,
+        ranged(ranges.NonNegativeFloat, "With --groups: penalty, in nats, for a token that an earlier group chose"),
+    ] = 0.5,
+    n_best: Annotated[int, ranged(ranges.NBest, "Print the N best texts, or N samples, for each prompt")] = 1,
     no_repeat_ngram: Annotated[int, ranged(ranges.NonNegativeInt, "Do not repeat n-grams of this size (0: off)")] = 0,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Let the model write `<unk>` where it has no word.")
@@ -48,7 +54,7 @@ def generate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a text by a language model, as it is written, or with each line of standard input.
+    """Continue a prompt with a language model, streaming the text; or continue each line of standard input.
 
     Example: `transduce generate runs/shakespeare "To be" --sample --temperature 0.8`
     """

@@ -53,7 +53,9 @@ class TextOptions:
             return open_text(self.dataset, self.split or "test")
         recipe = recipe_of(Path(model))
         if recipe is None:
-            raise InputError(f"{model} stands in no run, whose test set could be taken; give --dataset or --reference")
+            raise InputError(
+                f"{model} is not in a run's folder, so it has no test text of its own; give --dataset or --reference"
+            )
         texts = open_texts(recipe.config.data, recipe.folder)
         return texts.test or texts.validation
 

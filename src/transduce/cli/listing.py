@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 GAP = "  "
 INDENT = "    "
-LEAST_WIDTH = 20  # of what is told of a name, however narrow the terminal
+MIN_WIDTH = 20  # of what is told of a name, however narrow the terminal
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def print_list(columns: Sequence[Column], more: Sequence[Column] = (), notes: Se
 def print_facts(facts: Mapping[str, str]) -> None:
     """Print names and what is to say of each, in whole words."""
     indent = max(cell_len(name) for name in facts) + len(GAP)
-    width = max(shutil.get_terminal_size().columns, indent + LEAST_WIDTH)
+    width = max(shutil.get_terminal_size().columns, indent + MIN_WIDTH)
     for name, fact in facts.items():
         padded = name + " " * (indent - cell_len(name))
         lines = textwrap.wrap(fact, width - indent, break_long_words=False, break_on_hyphens=False) or [""]

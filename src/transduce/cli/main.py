@@ -89,7 +89,7 @@ def common(
     debug: Annotated[
         bool,
         typer.Option(
-            "--debug", help="Show where a failure came from; goes with every verb, as does TRANSDUCE_DEBUG=1."
+            "--debug", help="Show the traceback of a failure; for every command; TRANSDUCE_DEBUG=1 does the same."
         ),
     ] = False,
 ) -> None:

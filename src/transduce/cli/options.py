@@ -31,26 +31,33 @@ OUTPUT = ("--output", "-o", "--out")
 Device = Annotated[
     str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
 ]
-Threads = Annotated[int | None, ranged(ranges.Threads, "Processor threads (default: as many as there are cores)")]
+Threads = Annotated[int | None, ranged(ranges.Threads, "CPU threads (default: the number of cores)")]
 InferencePrecision = Annotated[
     Literal["float32", "bfloat16", "int8"],
-    typer.Option(help="bfloat16 and int8 (on a CPU) are faster on many machines, and less exact."),
+    typer.Option(
+        help="Precision of inference; bfloat16 and int8 (CPU only) are faster on many machines, with small "
+        "differences in output."
+    ),
 ]
 UseShortlist = Annotated[
-    bool, typer.Option("--shortlist", help="Look only at likely tokens, by what `transduce shortlist` has learned.")
+    bool,
+    typer.Option(
+        "--shortlist", help="Use the vocabulary shortlist that `transduce shortlist` wrote to the model's folder."
+    ),
 ]
-ShortlistFile = Annotated[
-    str | None, typer.Option(help="The same by this file, instead of the one in the model's folder.")
-]
+ShortlistFile = Annotated[str | None, typer.Option(help="Use the vocabulary shortlist in this file.")]
 Engine = Annotated[
     Literal["pytorch", "ctranslate2"] | None,
     typer.Option(help="Inference engine (default: detected from the folder)."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print figures as one JSON object.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
-BeamSize = Annotated[int, ranged(ranges.BeamSize, "Hypotheses followed at once; 1 is greedy search")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on standard error.")]
+BeamSize = Annotated[int, ranged(ranges.BeamSize, "Beam size; 1 is greedy search")]
 LengthPenalty = Annotated[float, ranged(ranges.LengthPenalty, "Exponent of length normalisation; 0 for none")]
-Normalization = Annotated[Literal["wu", "power"], typer.Option(help="((5 + n) / 6)^alpha, or n^alpha.")]
+Normalization = Annotated[
+    Literal["wu", "power"],
+    typer.Option(help="Length normalisation: wu divides by ((5 + n) / 6)^alpha, power by n^alpha."),
+]
 Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]
 System = Annotated[
     str,
@@ -59,17 +66,15 @@ System = Annotated[
     ),
 ]
 Source = Annotated[str | None, typer.Option(help="Text to translate, one sentence a line.")]
-Reference = Annotated[str | None, typer.Option(help="Its right translation, line by line.")]
+Reference = Annotated[str | None, typer.Option(help="Reference translation, line by line.")]
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="A built-in data set instead of files.")]
-Split = Annotated[str | None, typer.Option(help="The data set's part; the test set unless given.")]
-Direction = Annotated[
-    str | None, typer.Option(help="The data set's direction, as de-en; the model's own unless given.")
-]
+Split = Annotated[str | None, typer.Option(help="Split of the data set; default: its test set.")]
+Direction = Annotated[str | None, typer.Option(help="Translation direction, such as de-en; default: the model's.")]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score case-insensitively.")]
 Tokenize = Annotated[
-    Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"], typer.Option(help="How BLEU splits words.")
+    Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"], typer.Option(help="BLEU's tokenizer.")
 ]
 MetricNames = Annotated[
     list[str] | None,
-    typer.Option(help="A metric beside BLEU, chrF and TER, such as comet or one of an installed package; repeatable."),
+    typer.Option(help="An additional metric, such as comet or one from an installed package; repeatable."),
 ]

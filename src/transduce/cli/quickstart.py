@@ -17,7 +17,7 @@ def quickstart(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train, evaluate and try a small English-German model; needs no data and no network.
+    """Train, evaluate and try a small English-German model, without data or network.
 
     Example: `transduce quickstart`
     """

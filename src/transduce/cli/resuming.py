@@ -60,7 +60,7 @@ def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> It
     """
     task = task_of(parameters) if is_new_file(path) else None
     if resume and task is None:
-        raise InputError("--resume goes from a text file to a file: name the text, and with -o the output")
+        raise InputError("--resume needs an input file and an output file (-o)")
     if not is_new_file(path):
         with open_stream(path) as stream:
             streamed = _Stream(stream)
@@ -163,17 +163,18 @@ class _Partial:
 
     def _read(self, task: dict[str, Any] | None, resume: bool) -> Done:
         if task is None or not self.journal.exists():
-            raise InputError(f"{self._path} is left of an earlier command; remove it or choose another name")
+            raise InputError(f"{self._path} is left from an earlier command; remove it or choose another name")
         done = read_json(self.journal, Done, f"remove it and {self._path} to begin anew")
         if not resume:
             raise InputError(
-                f"{self._path} holds {done.report.lines:,} lines that are done; add --resume to go on from there, or "
-                "remove it to begin anew"
+                f"{self._path} holds {done.report.lines:,} finished lines; add --resume to continue, or "
+                "remove it to start again"
             )
         if changed := [name for name in task if task[name] != done.task.get(name)]:
             raise InputError(
-                f"{self._path} was begun with another {_describe(changed[0], done.task)}; give the same to go on, or "
-                "remove it to begin anew"
+                f"{self._path} was started with a different {_describe(changed[0], done.task)}; use the same to "
+                f"continue, or "
+                "remove it to start again"
             )
         whole = self._file.read(done.bytes)
         self._digest.update(whole)

@@ -13,22 +13,25 @@ if TYPE_CHECKING:
     from transduce.cli.listing import Column
     from transduce.training.run_summary import RunSummary
 
-MOST_SETTINGS = 12
+MAX_SETTINGS = 12
 """Runs that differ in more settings than that are of different recipes, which their names tell better."""
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(help="Where to look, subfolders too.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(help="Folder to search, including subfolders.")] = Path("runs"),
     sort: Annotated[
         Literal["score", "perplexity", "time", "name"],
-        typer.Option(help="By BLEU, else by perplexity, the best first; by perplexity alone; by time; or by name."),
+        typer.Option(
+            help="score: by BLEU, or by perplexity where there is no BLEU, best first; perplexity; training "
+            "time; or name."
+        ),
     ] = "score",
     settings: Annotated[
         bool, typer.Option("--settings", help="Show all settings that differ, however many there are.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """List runs with their scores and the settings in which they differ, those of one task together.
+    """List runs with their scores and the settings in which they differ, grouped by data set and direction.
 
     Example: `transduce runs`
     """
@@ -59,14 +62,14 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
 
     columns = _columns(of_task)
     differing = differing_settings(of_task)
-    shown = differing if all_settings or len(differing) <= MOST_SETTINGS else []
+    shown = differing if all_settings or len(differing) <= MAX_SETTINGS else []
     print_list(columns, _setting_columns(of_task, shown, {column.heading for column in columns}))
     if any(run.bleu is not None and not run.test for run in of_task):
         print("* on the validation data")
-    if len({run.test["signature"] for run in of_task if run.test}) > 1:
-        print("BLEU was measured in more than one way, which does not compare: see `transduce info`")
+    if len({run.test["signature"] for run in of_task if run.test and "signature" in run.test}) > 1:
+        print("BLEU scores with different signatures are not comparable: see `transduce info`")
     if len(shown) < len(differing):
-        print(f"they differ in {len(differing)} settings; --settings shows them")
+        print(f"the runs differ in {len(differing)} settings; --settings shows them")
 
 
 def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
@@ -80,19 +83,19 @@ def _columns(of_task: "Sequence[RunSummary]") -> "list[Column]":
     from transduce.cli.listing import Column
 
     perplexities = [run.validation.get("perplexity") for run in of_task]
-    return [
+    columns = [
         Column("run", [run.run for run in of_task]),
         Column("seed", [str(run.settings.get("seed", "")) for run in of_task], is_number=True),
         Column("state", [run.state for run in of_task]),
         Column("updates", [f"{run.updates:,}" for run in of_task], is_number=True),
         Column("time", [str(timedelta(seconds=round(run.seconds))) for run in of_task], is_number=True),
         Column("perplexity", ["" if found is None else f"{found:.2f}" for found in perplexities], is_number=True),
-        Column(
-            "BLEU",
-            ["" if run.bleu is None else f"{run.bleu:.1f}{' ' if run.test else '*'}" for run in of_task],
-            is_number=True,
-        ),
     ]
+    if all("bits_per_character" in run.validation for run in of_task):
+        bits = [f"{run.validation['bits_per_character']:.3f}" for run in of_task]
+        return [*columns, Column("bits/char", bits, is_number=True)]
+    bleu = ["" if run.bleu is None else f"{run.bleu:.1f}{' ' if run.test else '*'}" for run in of_task]
+    return [*columns, Column("BLEU", bleu, is_number=True)]
 
 
 def _setting_columns(of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: set[str]) -> "list[Column]":

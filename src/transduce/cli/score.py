@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def score(
     model: Model,
     source: Annotated[str | None, typer.Option(help="Text that was translated, one sentence a line.")] = None,
-    target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Its translations, line by line; for a language model, the text to score.")
+    ] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
     output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
     device: Device = "auto",
@@ -25,9 +27,9 @@ def score(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score given pairs, or lines of text by a language model: log-probability (nats), the same per token, perplexity.
+    """Score given pairs, or lines of text with a language model: log-probability in nats, per token, and perplexity.
 
-    The end token counts. With --json, one object: every pair with all its tokens, then the total.
+    The end token is included. With --json: one object with the scores of all pairs and tokens, and the totals.
 
     Example: `transduce score runs/multi30k --source input.de --target output.en`
     """

@@ -31,7 +31,7 @@ def make_search(context: typer.Context) -> Search:
     beam = {name.removeprefix("beam_"): options[name] for name in OF_BEAM if name in options}
     try:
         if options["sample"]:
-            _refuse(context, (*OF_BEAM, *OF_GROUPS), "is for a beam, not for --sample")
+            _refuse(context, (*OF_BEAM, *OF_GROUPS), "works with beam search only, not with --sample")
             return Sampling(**shared, **{name: options[name] for name in OF_SAMPLING})
         _refuse(context, OF_SAMPLING, "goes with --sample")
         if options["groups"] > 1:
@@ -136,11 +136,11 @@ class RequestReport:
         if self.split:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
         if self.truncated:
-            yield f"{self.truncated:,} translations were ended at the longest length allowed"
+            yield f"{self.truncated:,} translations were truncated at the maximum length"
         if asked := self.satisfied + len(self.unsatisfied):
             yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{_where(self.unsatisfied, 'unsatisfied')}"
         if self.violated:
-            yield f"{len(self.violated):,} banned phrases were not avoided{_where(self.violated, 'found')}"
+            yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found')}"
 
 
 def _where(lines: list[int], what: str) -> str:

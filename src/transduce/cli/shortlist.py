@@ -19,11 +19,9 @@ def shortlist(
     target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
     per_token: Annotated[int, ranged(PositiveInt, "Target tokens listed for each source token")] = 50,
-    frequent: Annotated[int, ranged(NonNegativeInt, "Frequent target tokens that every sentence may hold")] = 100,
-    iterations: Annotated[int, ranged(Iterations, "Rounds of learning")] = 5,
-    most_pairs: Annotated[
-        int, ranged(PositiveInt, "Learn from so many pairs at most, spread evenly over all there are")
-    ] = 100_000,
+    frequent: Annotated[int, ranged(NonNegativeInt, "Most frequent target tokens, allowed in every sentence")] = 100,
+    iterations: Annotated[int, ranged(Iterations, "Iterations of EM (IBM Model 1)")] = 5,
+    most_pairs: Annotated[int, ranged(PositiveInt, "Maximum number of sentence pairs, sampled evenly")] = 100_000,
     out: Annotated[
         Path | None,
         typer.Option(*OUTPUT, help="The file to write; shortlist.safetensors in the model's folder unless given."),
@@ -31,9 +29,9 @@ def shortlist(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn which target tokens each source token is translated to, so that translating need look at these alone.
+    """Learn a vocabulary shortlist: the likely target tokens of each source token.
 
-    Learns from the training data of the model's run, unless other text is given.
+    It is learned from the training data of the model's run, unless other text is given.
 
     Example: `transduce shortlist runs/multi30k`, then `transduce translate runs/multi30k input.de --shortlist`
     """

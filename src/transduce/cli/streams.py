@@ -93,7 +93,7 @@ class _Arriving:
         except OSError as error:
             if error.errno != errno.EBADF:
                 raise
-            raise InputError("standard input is closed; name a file, or send it some text") from None
+            raise InputError("standard input is closed; give a file, or pipe text to it") from None
         first, *others = block.split(b"\n")
         self._begun.append(first)
         for other in others:

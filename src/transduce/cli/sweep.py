@@ -11,18 +11,21 @@ from transduce.cli.options import OUTPUT, Device, Json, Quiet, Threads, ranged
 from transduce.ranges import Iterations
 
 if TYPE_CHECKING:
-    from transduce.experiment.sweep import Cell, Sweep
+    from transduce.experiment.sweep import Combination, Sweep
 
 
 def sweep(
     recipe: Annotated[str, typer.Argument(help="A built-in recipe's name, or a .toml file.", show_default=False)],
     settings: Annotated[
         list[str],
-        typer.Argument(metavar="KEY=A,B,C...", help="Settings and their values; one value is a change for all."),
+        typer.Argument(
+            metavar="KEY=A,B,C...", help="Settings and their values; a setting with one value applies to all runs."
+        ),
     ],
-    seeds: Annotated[int, ranged(Iterations, "Seeds of each combination, from 1 on")] = 1,
+    seeds: Annotated[int, ranged(Iterations, "Number of seeds per combination, 1 to N")] = 1,
     metric: Annotated[
-        str | None, typer.Option(help="The test set's metric (default: bleu; bits_per_character for language models).")
+        str | None,
+        typer.Option(help="Metric to report on the test set (default: bleu; bits_per_character for language models)."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(*OUTPUT, help="The folder of all runs (default: runs/RECIPE-sweep).")
@@ -32,9 +35,9 @@ def sweep(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a recipe with every combination of some values, and compare the results with the first's.
+    """Train a recipe with every combination of the given values, and compare each with the first combination.
 
-    What is finished is not trained again: after an interruption, the same command goes on.
+    Finished runs are not trained again; after an interruption, repeat the command.
 
     Example: `transduce sweep multi30k optimizer.learning_rate=1e-3,2e-3,3e-3 --seeds 2`
     """
@@ -93,7 +96,7 @@ def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
             )
 
 
-def _figure(cell: "Cell", figure: str, digits: int) -> str:
+def _figure(cell: "Combination", figure: str, digits: int) -> str:
     mean, spread = cell.mean(figure), cell.spread(figure)
     diverged = sum(getattr(one, figure) is None for one in cell.trained)
     shown = "-" if mean is None else f"{mean:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")

@@ -66,10 +66,10 @@ class TestSetOptions:
         configs = [system.bundle.config for system in systems if isinstance(system, Translator)]
         directions = sorted({(config.source, config.target) for config in configs})
         if not directions:
-            raise InputError("outputs do not tell their languages; say --direction, as de-en")
+            raise InputError("give the languages of the outputs with --direction, such as de-en")
         if len(directions) > 1:
             found = " and ".join("-".join(direction) for direction in directions)
-            raise InputError(f"the models translate {found}, which no test set serves; say --direction if one is meant")
+            raise InputError(f"the models translate in different directions ({found}); choose one with --direction")
         return directions[0]
 
 
@@ -92,12 +92,12 @@ def _own_test_set(models: Sequence[str]) -> ParallelCorpus:
     """The test set of the runs that models stand in, which is told on standard error; InputError unless it is one."""
     ask = "give --dataset, or --source and --reference"
     if not models:
-        raise InputError(f"outputs do not tell their test set; {ask}")
+        raise InputError(f"no test set given; {ask}")
     found: list[ParallelCorpus] = []
     for model in models:
         recipe = recipe_of(Path(model))
         if recipe is None:
-            raise InputError(f"{model} stands in no run, whose test set could be taken; {ask}")
+            raise InputError(f"{model} is not in a run's folder, so it has no test set of its own; {ask}")
         test = open_splits(recipe.config.data, recipe.folder, announce(_tell)).test
         if test is None:
             raise InputError(f"the run of {model} has no test set; {ask}")

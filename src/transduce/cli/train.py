@@ -16,32 +16,31 @@ def train(
         list[str],
         typer.Argument(
             metavar="FILES|RECIPE [KEY=VALUE]...",
-            help="Two aligned files, or one .tsv or .jsonl, for which settings are chosen; or a recipe's name or .toml "
-            "file, or a run's folder. Then settings to change.",
+            help="Two aligned files, or one .tsv or .jsonl file (settings are then chosen automatically); or a "
+            "recipe's "
+            "name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.",
             show_default=False,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(*OUTPUT, help="The run's folder (default: runs/NAME, or where RECIPE is a run's folder, that)."),
+        typer.Option(*OUTPUT, help="The run's folder (default: runs/NAME; if RECIPE is a run's folder, that folder)."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
+        bool, typer.Option("--resume", help="Resume from the newest checkpoint, if there is one.")
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Remove the run that stands in the folder, when this one begins.")
-    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run in the folder.")] = False,
     device: Device = "auto",
     processes: Annotated[
-        int, ranged(Processes, "Processes that share each batch, with a part of the cores or a GPU each")
+        int, ranged(Processes, "Processes that share each batch, each with a GPU or a share of the cores")
     ] = 1,
     threads: Annotated[
-        int | None, ranged(Threads, "Processor threads of a process; its part of the cores unless given")
+        int | None, ranged(Threads, "CPU threads per process; by default its share of the cores")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model: from two files, or as a recipe says.
+    """Train a model from two aligned files or from a recipe.
 
     Examples: `transduce train mine.de mine.en`, `transduce train multi30k training.updates=2000 --out runs/longer`
     """

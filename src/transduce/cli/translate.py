@@ -36,48 +36,66 @@ def translate(
     output: Annotated[
         str, typer.Option(*OUTPUT, help="A new file, .gz, .xz and .zst compressed; - is standard output.")
     ] = "-",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where the same command was interrupted, if it was.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")] = False,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
     coverage_penalty: Annotated[
         float,
-        ranged(ranges.NonNegativeFloat, "Rank outputs lower that pass over source words; 0.2 is usual, 0 for none"),
+        ranged(
+            ranges.NonNegativeFloat,
+            "Penalise outputs that ignore source words (coverage penalty beta); 0.2 is usual, 0 for none",
+        ),
     ] = 0.0,
-    groups: Annotated[int, ranged(ranges.BeamSize, "Groups of the beam that avoid each other's words")] = 1,
+    groups: Annotated[int, ranged(ranges.BeamSize, "Groups of diverse beam search; 1 for plain beam search")] = 1,
     diversity: Annotated[
-        float, ranged(ranges.NonNegativeFloat, "With --groups: how much they avoid them, in nats")
+        float,
+        ranged(ranges.NonNegativeFloat, "With --groups: penalty, in nats, for a token that an earlier group chose"),
     ] = 0.5,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of a beam.")] = False,
-    temperature: Annotated[float, ranged(ranges.Temperature, "With --sample: below 1 for likelier outputs")] = 1.0,
-    top_k: Annotated[int, ranged(ranges.NonNegativeInt, "With --sample: only among so many tokens; 0 for all")] = 0,
-    top_p: Annotated[
-        float, ranged(ranges.PositiveShare, "With --sample: only among tokens of this total probability")
+    sample: Annotated[bool, typer.Option("--sample", help="Sample at random instead of beam search.")] = False,
+    temperature: Annotated[
+        float, ranged(ranges.Temperature, "With --sample: softmax temperature; below 1 favours likely tokens")
     ] = 1.0,
-    seed: Annotated[int, ranged(ranges.Seed, "With --sample: decides the draws")] = 1,
+    top_k: Annotated[
+        int, ranged(ranges.NonNegativeInt, "With --sample: sample from the k most likely tokens; 0 for all")
+    ] = 0,
+    top_p: Annotated[
+        float,
+        ranged(
+            ranges.PositiveShare,
+            "With --sample: sample from the smallest set of tokens with this total probability (nucleus)",
+        ),
+    ] = 1.0,
+    seed: Annotated[int, ranged(ranges.Seed, "With --sample: random seed")] = 1,
     n_best: Annotated[
         int,
         ranged(ranges.NBest, "Print the N best translations of each line, tab-separated: line, score and text"),
     ] = 1,
     max_ratio: Annotated[
-        float, ranged(ranges.LengthRatio, "Longest output: this times the source's tokens, and --max-extra")
+        float,
+        ranged(ranges.LengthRatio, "Maximum output length: this times the source length in tokens, plus --max-extra"),
     ] = 2.0,
-    max_extra: Annotated[int, ranged(ranges.ExtraLength, "Tokens added to the longest output")] = 50,
-    min_ratio: Annotated[float, ranged(ranges.LengthRatio, "Shortest output: this times the source's tokens")] = 0.0,
+    max_extra: Annotated[int, ranged(ranges.ExtraLength, "Tokens added to the maximum output length")] = 50,
+    min_ratio: Annotated[
+        float, ranged(ranges.LengthRatio, "Minimum output length: this times the source length in tokens")
+    ] = 0.0,
     no_repeat_ngram: Annotated[int, ranged(ranges.NonNegativeInt, "Do not repeat n-grams of this size (0: off)")] = 0,
     allow_unknown: Annotated[
-        bool, typer.Option("--allow-unknown", help="Let the model write `<unk>` where it has no word.")
+        bool, typer.Option("--allow-unknown", help="Allow the unknown token, printed as `<unk>`.")
     ] = False,
     prefix: Annotated[str | None, typer.Option(help="Words that each translation begins with.")] = None,
-    prefix_file: Annotated[str | None, typer.Option(help="The same, a line of this file for each line.")] = None,
+    prefix_file: Annotated[
+        str | None, typer.Option(help="A file with one prefix per input line; blank for none.")
+    ] = None,
     glossary: Annotated[
         str | None,
-        typer.Option(help="A file of: source term, tab, target phrase to hold (or tab and 'ban': to avoid)."),
+        typer.Option(
+            help="A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase."
+        ),
     ] = None,
     with_: Annotated[
-        list[str] | None, typer.Option("--with", help="One more model, whose probabilities are averaged; repeatable.")
+        list[str] | None,
+        typer.Option("--with", help="Another model for an ensemble (mean of probabilities); repeatable."),
     ] = None,
     engine: Engine = None,
     device: Device = "auto",
@@ -88,13 +106,15 @@ def translate(
     compile: Annotated[
         bool,
         typer.Option(
-            "--compile", help="Take a minute to compile; sentences that come one by one then take half as long."
+            "--compile",
+            help="Compile the model (1 to 2 minutes); single sentences then take about a third of the time. "
+            "Standard input only.",
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Translate text line by line: as many lines out as in, blank ones stay blank.
+    """Translate text line by line; every input line gives one output line, and blank lines stay blank.
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """

@@ -53,7 +53,7 @@ class Ratio(CleaningStep, frozen=True, tag_field="kind", tag="ratio"):
     """Leaves out pairs of which one side has many times the words of the other."""
 
     most: Annotated[float, Meta(ge=1, le=LARGEST)] = 2.0
-    """Words of the longer side for each word of the shorter, at most."""
+    """Maximum ratio of the word counts of the longer and the shorter side."""
 
     @property
     def reason(self) -> str:
@@ -71,10 +71,10 @@ class Ratio(CleaningStep, frozen=True, tag_field="kind", tag="ratio"):
 
 
 class Duplicates(CleaningStep, frozen=True, tag_field="kind", tag="duplicates"):
-    """Leaves out pairs that came before, remembering 64 bits of each."""
+    """Removes duplicates (compared by 64-bit hashes)."""
 
     of: Scope = "pair"
-    """What must not come twice: the pair, or already its source or its target."""
+    """What is compared: the pair, its source, or its target."""
 
     @property
     def reason(self) -> str:
@@ -108,7 +108,7 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
     scripts: list[str]
     """Unicode scripts of its language, such as ["Latin"], ["Cyrillic"] or ["Han", "Hiragana", "Katakana"]."""
     least: PositiveShare = 0.5
-    """Share of its letters that must be of these scripts, 0 to 1; a side without letters stays."""
+    """Minimum fraction of letters in these scripts; a side without letters is kept."""
 
     def _check_together(self) -> None:
         if not self.scripts:
@@ -141,7 +141,7 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
 
 
 class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
-    """Keeps only pairs of which a side begins with one of some words."""
+    """Keeps only pairs whose given side starts with one of the prefixes."""
 
     side: Side
     """The side that is looked at, without regard to case, accents and punctuation: "I'm" begins with "i m"."""
@@ -151,9 +151,7 @@ class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
     def _check_together(self) -> None:
         for prefix in self.prefixes:
             if not prefix.strip() or letters_of(prefix) != prefix.rstrip(" "):
-                raise ValueError(
-                    f"the prefix {prefix!r} can begin no sentence: write lower-case words without punctuation"
-                )
+                raise ValueError(f"the prefix {prefix!r} can never match: write lower-case words without punctuation")
 
     @property
     def reason(self) -> str:
@@ -167,10 +165,10 @@ class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
 
 
 class Overlap(Settings, frozen=True, tag_field="kind", tag="overlap"):
-    """Leaves out training pairs that stand in the validation or test data, but for case and spacing."""
+    """Removes training pairs that also occur in the validation or test data, ignoring case and spacing."""
 
     of: Scope | Literal["either"] = "pair"
-    """What must not stand there too: the pair, or already its source, its target, or either of them."""
+    """What is compared: the pair, its source, its target, or either side."""
 
 
 Step = Length | Ratio | Duplicates | Identical | Script | Prefix | Overlap

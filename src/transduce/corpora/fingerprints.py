@@ -3,7 +3,7 @@
 import hashlib
 from array import array
 
-LEAST_SLOTS = 1024  # a power of two
+MIN_SLOTS = 1024  # a power of two
 
 
 def fingerprint(text: str, salt: str = "") -> int:
@@ -16,7 +16,7 @@ class Fingerprints:
     """A set of fingerprints in an open-addressed table: 16 to 32 bytes each, where Python's own set needs about 100."""
 
     def __init__(self) -> None:
-        self._slots = array("Q", bytes(8 * LEAST_SLOTS))  # 0 is an empty slot
+        self._slots = array("Q", bytes(8 * MIN_SLOTS))  # 0 is an empty slot
         self._count = 0
 
     def __len__(self) -> int:

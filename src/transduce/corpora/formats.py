@@ -50,10 +50,10 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a text file")
     if kind := DOCUMENTS.get(_ending(path).lower()):
-        raise DataError(f"{path}: {kind} cannot be read yet; give its text as a plain file with one segment a line")
+        raise DataError(f"{path}: {kind} is not supported; convert it to plain text with one segment per line")
     try:
         if path.suffix in COMPRESSED and path.is_file() and not path.stat().st_size:
-            raise DataError(f"{path}: damaged, it has no bytes; even no text is some bytes when it is compressed")
+            raise DataError(f"{path}: damaged: a compressed file cannot be empty (0 bytes)")
         match path.suffix:
             case ".gz":
                 return cast(IO[bytes], gzip.open(path))
@@ -172,7 +172,7 @@ def _segments(path: str | Path) -> Iterator[str]:
             continue
         segment = re.search(r"<seg\b[^>]*>(.*?)</seg>", line, re.IGNORECASE)
         if segment is None:
-            raise DataError(f"{path}: line {number} begins a segment that does not end on it; expected <seg>...</seg>")
+            raise DataError(f"{path}: line {number}: <seg> without </seg>; expected <seg>...</seg> on one line")
         yield html.unescape(segment[1]).strip()
 
 

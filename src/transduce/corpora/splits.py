@@ -24,7 +24,7 @@ from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
 GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
 SEQUENCES = ("copy", "reverse")
 TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
-HELD_OUT_OF_ROOT, LARGEST_SHARE, MOST_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
+HELD_OUT_OF_ROOT, LARGEST_SHARE, MAX_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
 SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
 
 
@@ -55,21 +55,21 @@ class DataConfig(Settings, frozen=True):
     columns: list[PositiveInt | str] | None = None
     """Source and target column of a .tsv (numbers from 1, or names in its header), or keys of a .jsonl."""
     max_tokens: PositiveInt | None = None
-    """Training pairs with more tokens on a side are left out, counted and shown; no limit unless given."""
+    """Training pairs with more tokens on either side are removed; no limit by default."""
     cleaning: tuple[Step, ...] = ()
-    """Steps that leave out training pairs, in this order; each is counted and shown. Of files or a data set without a
-    split of their own, what they keep is split."""
+    """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
+    predefined split are cleaned before they are split."""
     split: SplitKind | None = None
     """How files without validation files, or a built-in data set without a split of its own, are split: all pairs with
     the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
     leaks other translations."""
     validation_share: ShareWithin | None = None
-    """Share of their pairs to validate on, 0 to 1; 0.05 unless given, of files so that it is about three times the
-    root of their number: 150 of 3,000 pairs, 500 of 30,000, never more than 2,000."""
+    """Share of their pairs to validate on, 0 to 1; the default is 0.05 for a data set; for
+    files, about 3·√n of n pairs: 150 of 3,000, 500 of 30,000, at most 2,000."""
     test_share: ShareBelowOne | None = None
     """Share of their pairs to test on, 0 to 1, 0 for no test set; the default is that of validation_share."""
     split_seed: Seed | None = None
-    """Decides which pairs these are; 1 unless given, apart from the run's seed."""
+    """Random seed of the split; default 1, independent of the run's seed."""
     sequences: SequencesConfig | None = None
     """Sizes of the generated data sets copy and reverse."""
 
@@ -178,7 +178,7 @@ def open_split(
 
 def default_share(pairs: int) -> float:
     """Which share of some pairs is drawn to validate on, and to test on: enough to measure, and no more than that."""
-    held_out = min(HELD_OUT_OF_ROOT * pairs**0.5, LARGEST_SHARE * pairs, MOST_HELD_OUT)
+    held_out = min(HELD_OUT_OF_ROOT * pairs**0.5, LARGEST_SHARE * pairs, MAX_HELD_OUT)
     return float(f"{held_out / max(pairs, 1) or LARGEST_SHARE:.3g}")
 
 

@@ -29,15 +29,17 @@ class BatchingConfig(Settings, frozen=True):
     """How large a batch is: by target tokens, or by sentences."""
 
     target_tokens: PositiveInt | None = None
-    """Most target tokens of a batch, padding of each group counted; 4,096 unless sentences are given. With the source's
-    they are at most four times as many: so long sources make smaller batches too. A pair beyond that is a batch of its
-    own. Where groups of other lengths are padded together, a batch is cut into more parts than training.accumulate
-    says before it takes six times as many."""
+    """Maximum number of target tokens per batch, including the padding within groups; default 4,096 unless sentences is
+    set. Source and target tokens together are limited to four times this number, so long sources also make batches
+    smaller. A longer pair forms a batch of its own. A batch whose padded size as one rectangle exceeds six times this
+    number is split into more parts than training.accumulate says."""
     sentences: PositiveInt | None = None
-    """Sentence pairs of a batch, whatever their lengths: it bounds their number, not their tokens."""
+    """Number of sentence pairs per batch, instead of a limit on tokens."""
     groups: PositiveInt = 1
-    """Groups that a batch is made of, each of similar lengths: several teach more in an update than one, and
-    training.accumulate works through them one by one with little padding. As many as sentences make it random."""
+    """Number of random groups of similar length (buckets) that form a batch. Mixed lengths train better than equal
+    ones;
+    with training.accumulate, parts of similar length keep padding low. groups = sentences makes batches fully
+    random."""
 
     def _check_together(self) -> None:
         if self.target_tokens is not None and self.sentences is not None:

@@ -23,7 +23,7 @@ FORMAT = 2
 SIDES = ("source", "target")
 FILES = [f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets")]
 PAIRS_AT_ONCE = 4096
-MOST_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
+MAX_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
 SHOWN = 3
 ABANDONED = 3600.0  # seconds without a write after which a store that is being built is taken to be left behind
 
@@ -79,7 +79,7 @@ def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int |
         _build(corpus, tokenizers, max_tokens, folder)
         store = _read(folder)
     if store is None:
-        raise DataError(f"{folder}: damaged as soon as it was written; is the disk sound?")
+        raise DataError(f"{folder}: reading back what was just written failed; check the disk")
     return store
 
 
@@ -210,7 +210,7 @@ def _both(tokenizers: Tokenizers) -> tuple[Tokenizer, Tokenizer]:
 
 def _check_unknown(name: str, unknown: list[int], tokens: list[int]) -> None:
     for side, unknown_count, count in zip(("source", "target"), unknown, tokens, strict=True):
-        if unknown_count > MOST_UNKNOWN * count:
+        if unknown_count > MAX_UNKNOWN * count:
             raise DataError(
                 f"{name}: {unknown_count / count:.0%} of the {side} tokens are unknown to the tokenizer; "
                 "is it the tokenizer of that language?"

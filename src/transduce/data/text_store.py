@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.corpora.corpus import TextCorpus
-from transduce.data.store import MOST_UNKNOWN
+from transduce.data.store import MAX_UNKNOWN
 from transduce.errors import DataError
 from transduce.files import new_folder, sha256
 from transduce.text.tokenizer import Tokenizer
@@ -71,7 +71,7 @@ def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
                 characters += sum(len(line) + 1 for line in chunk)
         if tokens < 2:
             raise DataError(f"{corpus.name}: there is no text")
-        if unknown > MOST_UNKNOWN * tokens:
+        if unknown > MAX_UNKNOWN * tokens:
             raise DataError(
                 f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; is it the "
                 "tokenizer of that text?"

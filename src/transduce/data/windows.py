@@ -16,12 +16,12 @@ from transduce.ranges import PositiveInt
 
 
 class WindowsConfig(Settings, frozen=True):
-    """How much running text is read at once."""
+    """Context length and batch size of language models."""
 
     window: PositiveInt = 256
-    """Tokens of a window, beyond which nothing is known of the text before."""
+    """Context length in tokens."""
     target_tokens: PositiveInt = 4096
-    """Tokens of a batch, as many whole windows as fit, but one at least."""
+    """Tokens per batch, rounded down to whole windows, at least one window."""
 
     @property
     def windows(self) -> int:

@@ -82,7 +82,7 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
     problems = []
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
-        problems.append(f'model.kind = "{kind}": it runs Transformers only')
+        problems.append(f'model.kind = "{kind}": CTranslate2 export supports encoder-decoder Transformers only')
     for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
         pieces = vocabulary_of(tokenizer)
         if unnamed := pieces.count(""):
@@ -152,5 +152,5 @@ def _check(parity: Parity, folder: Path) -> None:
         raise CheckpointError(
             f"{folder} is not written: of {parity.sentences} sample sentences CTranslate2 translated "
             f"{parity.identical} as the model does, with log-probabilities up to {parity.largest_difference:.2g} nats "
-            f"apart; expected all, and at most {TOLERANCE}"
+            f"apart; expected all to be equal, within {TOLERANCE} nats"
         )

@@ -1,4 +1,4 @@
-"""A run from its settings to its model: the rooms below, put together."""
+"""Runs: training, averaging, sweeps and shortlists from recipes."""
 
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average

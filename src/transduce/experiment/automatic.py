@@ -15,13 +15,13 @@ from transduce.corpora.formats import PAIR_FORMATS, is_file_of_pairs, parallel_f
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.splits import DataConfig
 from transduce.errors import ConfigError, DataError
-from transduce.experiment.choices import choose, choose_cleaning
+from transduce.experiment.automatic_settings import choose, choose_cleaning
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig, train_tokenizer
 
-LEAST_PAIRS = 20
+MIN_PAIRS = 20
 SHORT = 400_000  # running words of which it is worth while to try how many subwords they yield
 
 
@@ -102,7 +102,7 @@ def recipe_for(
     change({"data": named, "model": {"kind": "transformer"}, "training": {"updates": 1}}, "settings", changes)
     settings = convert({**named, **wanted.get("data", {})}, DataConfig, "data")
     if (source, target) == UNKNOWN and not {"source", "target"} & wanted.get("data", {}).keys():
-        tell("languages: not told by the files' names; data.source and data.target can name them")
+        tell("languages: not recognised from the file names; set data.source and data.target")
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = parallel_files(files.paths, settings.columns)
@@ -133,10 +133,10 @@ def _look_at(
         for reason in cleaning.reasons:
             tell(reason)
     left = list(ParallelCorpus.of_pairs(corpus.name, sample).filtered(selecting_filters(asked)))
-    if len(left) < LEAST_PAIRS:
+    if len(left) < MIN_PAIRS:
         raise DataError(
             f"{corpus.name}: {len(left):,} of {pairs:,} sentence pairs are left after cleaning, too few to learn from; "
-            f"there must be {LEAST_PAIRS} or more (data.cleaning=[] keeps all)"
+            f"there must be {MIN_PAIRS} or more (data.cleaning=[] keeps all)"
         )
     kept = describe_pairs(left, round(pairs * len(left) / len(sample)))
     most_subwords = None

@@ -35,15 +35,15 @@ def check_inputs(run: Path, inputs: Sequence[Input], tell: Callable[[str], None]
     """Raise DataError for the first that is not what the run was begun with; tells where there is no record of that."""
     path = run / FILE
     if not path.exists():
-        tell(f"there is no {path}: whether the data are what the run was begun with is not known")
+        tell(f"{path} is missing: cannot check that the data are those the run was started with")
         return
-    advice = "remove it to go on without knowing whether the data are what they were"
+    advice = "remove it to resume without this check"
     before = {each.setting: each.content for each in read_json(path, list[Input], advice)}
     for each in inputs:
         if before.get(each.setting, each.content) != each.content:
             raise DataError(
-                f"{each.name} ({each.setting}) is not what {run} was begun with: its contents have changed; put back "
-                f"what it was, or train in another folder, with training.start_from = '{run}' to begin from its model"
+                f"{each.name} ({each.setting}) has changed since {run} was started; restore it,"
+                f" or train in another folder, with training.start_from = '{run}' to begin from its model"
             )
 
 

@@ -129,7 +129,7 @@ def _stores_of_run(
     recipe = recipe_of(model)
     if recipe is None:
         raise InputError(
-            f"{model} stands in no run, whose training data could be learned from; give source and target, or pairs"
+            f"{model} is not in a run's folder, so its training data are unknown; give source and target, or pairs"
         )
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))

@@ -127,7 +127,7 @@ def _choose(
     recipe = recipe_for(
         files, run if start == "resume" else None, tell, lambda: measure_machine(device, processes.count)
     )
-    tell(f"all settings are in {run / SETTINGS_FILE}, a recipe that you can change and train anew")
+    tell(f"all settings are saved in {run / SETTINGS_FILE}, a recipe that you can edit and train again")
     return recipe
 
 
@@ -170,9 +170,11 @@ def _train(
         is_same = trainer.resume(checkpoint)
         tell(f"resuming after update {trainer.position.update:,}")
         if not is_same:
-            tell("with another number of processes than before: the run will not be bit for bit what it was to be")
-    if trainer.why_done:
-        tell(f"nothing is left to train: {trainer.why_done}")
+            tell(
+                "the number of processes differs: the run will not be bit for bit the same as without the interruption"
+            )
+    if trainer.stop_reason:
+        tell(f"nothing is left to train: {trainer.stop_reason}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     shared = f", {processes.count} processes" if processes.count > 1 else ""
     tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}{shared}")
@@ -275,9 +277,7 @@ def _is_taken(run: Path) -> bool:
 
 def _check_is_new(run: Path) -> None:
     if _is_taken(run):
-        raise ConfigError(
-            f"{run} exists; go on with it (resume), write over it (overwrite), or choose another folder (out)"
-        )
+        raise ConfigError(f"{run} exists; resume it (resume), replace it (overwrite), or choose another folder (out)")
 
 
 def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
@@ -295,7 +295,7 @@ def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Calla
     changes = differences(before, config)
     for key, change in changes.items():
         if not may_change(key):
-            raise ConfigError(f"{run} was begun with other settings: {change}")
+            raise ConfigError(f"{run} was started with different settings: {change}")
     for change in changes.values():
         tell(change)
 

@@ -22,7 +22,7 @@ from transduce.training.observers import Observer
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRun:
     """One training of a sweep."""
 
     run: Path
@@ -34,12 +34,12 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Combination:
     """One combination of values, trained with every seed."""
 
     settings: dict[str, str]
     """The settings swept, as they were written."""
-    trained: list[Trained]
+    trained: list[TrainedRun]
     against_first: Difference | None
     """Over the test sentences of all seeds, to the first combination; None for itself, or where a training diverged."""
 
@@ -73,7 +73,7 @@ class Sweep:
     """How many lines or pairs these have."""
     unit: str
     """What is counted so: "sentences" or "lines"."""
-    cells: list[Cell]
+    cells: list[Combination]
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce sweep --json` prints."""
@@ -128,7 +128,7 @@ def sweep(
     measures = [_measure(row[0], metric) for row in trainings]
     if len({measure.content for measure in measures}) > 1:
         raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
-    trained: list[list[Trained]] = []
+    trained: list[list[TrainedRun]] = []
     counts: list[SentenceCounts | None] = []
     number, count = 0, len(combinations) * len(seeds)
     for settings, row, measure in zip(combinations, trainings, measures, strict=True):
@@ -142,12 +142,12 @@ def sweep(
                 result = train(one, run, resume=True, observers=observers(), tell=tell, device=device)
             except FloatingPointError as error:
                 tell(str(error))
-                trained[-1].append(Trained(run, seed, None, None))
+                trained[-1].append(TrainedRun(run, seed, None, None))
                 found.append(None)
                 continue
             counted = measure.count(run, find_device(device))
             found.append(counted)
-            trained[-1].append(Trained(run, seed, result.validation["perplexity"], counted.score))
+            trained[-1].append(TrainedRun(run, seed, result.validation["perplexity"], counted.score))
         whole = [of_seed for of_seed in found if of_seed is not None]
         counts.append(_pooled(whole) if len(whole) == len(seeds) else None)
     first, signature = counts[0], next((c.signature for c in counts if c is not None), "")
@@ -155,7 +155,7 @@ def sweep(
         compare_counts(own.counts, first.counts, own.score_rows) if first is not None and own is not None else None
         for own in counts[1:]
     ]
-    cells = [Cell(*of_cell) for of_cell in zip(combinations, trained, [None, *against], strict=True)]
+    cells = [Combination(*of_cell) for of_cell in zip(combinations, trained, [None, *against], strict=True)]
     told = measures[0]
     return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells)
 

@@ -35,7 +35,7 @@ UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
 
 
 @dataclass(frozen=True)
-class Draft:
+class GeneratedText:
     """One text that a model has written."""
 
     text: str
@@ -54,7 +54,7 @@ class Generation:
 
     prompt: str
     """As the model has read it."""
-    n_best: list[Draft]
+    n_best: list[GeneratedText]
     """Of a beam the best, best first; of sampling so many draws, as drawn."""
 
     @property
@@ -183,7 +183,7 @@ class Generator:
         """
         search, ends = search or Beam(size=1), _ends(max_tokens, stop)
         if search.rows > 1 or isinstance(search, DiverseBeam):
-            raise InputError("only one hypothesis can be shown as it comes: sample one, or search greedily")
+            raise InputError("only a single hypothesis can be streamed: use one sample or greedy search")
         return self._stream(_request(prompt), search, ends)
 
     def _stream(self, request: Request, search: Search, ends: _Ends) -> Iterator[str]:
@@ -307,9 +307,9 @@ class Generator:
         stopped = has_ended or ends.find(self.text_of(ids)[len(prompt) :]) is not None
         return _Writing(ids, one.written + len(tokens), one.log_probability + log_probability, stopped)
 
-    def _draft(self, one: _Writing, prompt: str, ends: _Ends) -> Draft:
+    def _draft(self, one: _Writing, prompt: str, ends: _Ends) -> GeneratedText:
         written = self.text_of(one.ids)[len(prompt) :]
-        return Draft(prompt + written[: ends.find(written)], one.log_probability, one.written, one.stopped)
+        return GeneratedText(prompt + written[: ends.find(written)], one.log_probability, one.written, one.stopped)
 
 
 def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
@@ -326,7 +326,7 @@ def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
 def _request(prompt: str | Request) -> Request:
     request = Request(prompt) if isinstance(prompt, str) else prompt
     if request.prefix:
-        raise InputError("a prefix is for translations; a language model's prompt is its prefix")
+        raise InputError("prefix is for translation; for a language model, put it into the prompt")
     return request
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from transduce.errors import InputError
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
+from transduce.text.phrases import PhraseEncoder, holds
 from transduce.text.tokenizer import Tokenizer
-from transduce.text.wording import Wording, holds
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Constraints:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.wording = Wording(tokenizer)
+        self.wording = PhraseEncoder(tokenizer)
 
     @cached_property
     def edges(self) -> WordEdges:

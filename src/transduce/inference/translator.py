@@ -17,7 +17,7 @@ from transduce.inference.engines.exported import Model, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.execution.memory import keep_free_memory
-from transduce.inference.execution.workers import at_the_same_time
+from transduce.inference.execution.workers import map_parallel
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
@@ -212,7 +212,7 @@ class Translator:
             batches += [[chosen[i] for i in batch] for batch in batches_of(lengths, self.tokens_at_once // search.rows)]
         batches.reverse()  # the longest first, so that none is left alone at the end
         results: dict[int, list[Hypothesis]] = {}
-        found = at_the_same_time(
+        found = map_parallel(
             lambda batch: self.engine.search([pieces[i] for i in batch], self._constraints, search),
             batches,
             self.engine.workers(search),
@@ -231,8 +231,9 @@ class Translator:
             return Translation("", [])
         if not all(pieces):
             raise InputError(
-                f"{request.text[:60]!r}: no translation obeys all rules; lower min_ratio or no_repeat_ngram's demands, "
-                "or ban less"
+                f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or "
+                f"drop no_repeat_ngram, "
+                "or ban fewer phrases"
             )
         best = [hypotheses[0] for hypotheses in pieces]
         if len(pieces) == 1:

@@ -19,7 +19,7 @@ from transduce.shapes import Hidden, Mask, Tokens
 
 
 class CausalTransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="causal-transformer"):
-    """Sizes and choices of a decoder-only Transformer, normalised before sublayers unless told otherwise."""
+    """Sizes and choices of a decoder-only Transformer, pre-norm by default."""
 
     layers: Layers = 6
     """Layers of the decoder."""

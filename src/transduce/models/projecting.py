@@ -7,9 +7,9 @@ from typing import Generic, TypeVar
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from transduce.nn.few_rows import FewRowsLinear
 from transduce.nn.linear import outputs_of
 from transduce.nn.quantization import Int8Linear
+from transduce.nn.small_batches import SmallBatchLinear
 from transduce.nn.state import DecoderState
 from transduce.shapes import Hidden, Logits, Tokens
 
@@ -33,6 +33,6 @@ class ProjectingDecoder(nn.Module, ABC, Generic[State]):
     def projection(self, tokens: Int[Tensor, " tokens"]) -> Callable[[Hidden], Logits]:
         """The output layer for these tokens alone."""
         output: nn.Module = self.output
-        if isinstance(output, Int8Linear | FewRowsLinear):  # which a model that is made ready to translate has
+        if isinstance(output, Int8Linear | SmallBatchLinear):  # which a model that is made ready to translate has
             return output.of_outputs(tokens)
         return outputs_of(self.output, tokens)

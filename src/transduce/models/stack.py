@@ -36,7 +36,7 @@ class StackConfig(Settings, frozen=True):
     norm: NormPlace = "pre"
     """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
-    """How the order of tokens is told."""
+    """Position encoding."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
     scale_embeddings: bool = True
@@ -44,7 +44,7 @@ class StackConfig(Settings, frozen=True):
     dropout: ShareBelowOne = 0.1
     """Dropout rate, 0 to 1; the next four override it."""
     embedding_dropout: ShareBelowOne | None = None
-    """Share of the embedded input dropped."""
+    """Dropout rate of the embedded input."""
     attention_dropout: ShareBelowOne | None = None
     """Share of the attention weights dropped."""
     activation_dropout: ShareBelowOne | None = None

@@ -24,7 +24,7 @@ Context = Float[Tensor, "rows heads queries value_dim"]
 FEW_WEIGHTS = 1024
 """Queries times keys of a head, up to which PyTorch's fused attention is slower on a CPU than if it is written out."""
 
-LEAST_WIDTH = 16
+MIN_WIDTH = 16
 """Of a row whose softmax PyTorch makes many numbers at a time (floats of AVX-512)."""
 
 
@@ -88,7 +88,7 @@ def normalize_scores(
     softmax of fewer than 16 numbers, or of bfloat16, is several times as slow. Compiled code is alike for any number.
     """
     keys, dtype = scores.shape[-1], scores.dtype
-    further = (0, 1 if torch.compiler.is_compiling() else max(LEAST_WIDTH - keys, 1))
+    further = (0, 1 if torch.compiler.is_compiling() else max(MIN_WIDTH - keys, 1))
     scores = scores.float() if scores.device.type == "cpu" else scores
     scores = functional.pad(scores, further, value=torch.finfo(scores.dtype).min)
     if may_attend is not None:

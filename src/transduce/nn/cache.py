@@ -7,7 +7,7 @@ from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 
-LEAST_BUFFER = 64
+MIN_BUFFER = 64
 """Positions; a buffer that is full is followed by one of twice what it needs."""
 
 
@@ -54,6 +54,6 @@ class Cache:
 
 def _grow(known: Tensor, length: int) -> Tensor:
     """What is known, in a buffer for at least `length` positions."""
-    buffer = known.new_empty(*known.shape[:2], max(2 * length, LEAST_BUFFER), known.shape[3])
+    buffer = known.new_empty(*known.shape[:2], max(2 * length, MIN_BUFFER), known.shape[3])
     buffer[:, :, : known.shape[2]] = known
     return buffer

@@ -1,4 +1,4 @@
-"""Where a recurrent decoder looks, given how well each source position matches: everywhere, near a place, or at one."""
+"""Attention weights from scores: global, local or hard attention (Luong et al. 2015; Xu et al. 2015)."""
 
 import math
 from dataclasses import dataclass

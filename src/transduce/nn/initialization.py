@@ -1,4 +1,4 @@
-"""How weights begin; each module asks for the beginning of its own."""
+"""Weight initialisation; each module initialises its own weights."""
 
 import math
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ RecurrentInitializationKind = Literal["uniform", "orthogonal"]
 @dataclass(frozen=True)
 class Initialization:
     """`xavier` treats every matrix alike, embeddings too (Glorot and Bengio 2010); `scaled` draws embeddings from
-    N(0, 1/dim), as the successors of the paper's code do; `small` is GPT-2's: N(0, 0.02), and what is added to the
-    residual path is divided by sqrt(2 * layers), so that depth does not swell it (Radford et al. 2019)."""
+    N(0, 1/dim), as the successors of the paper's code do; `gpt2` is GPT-2's: N(0, 0.02), with the weights of
+    residual projections divided by sqrt(2 * layers) (Radford et al. 2019)."""
 
     kind: InitializationKind
     layers: int

@@ -9,7 +9,7 @@ from transduce.shapes import Mask
 
 AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
 SourceMask = Bool[Tensor, "sentences 1 1 source_time"]
-Past = Bool[Tensor, "sentences hypotheses _"]  # of the keys that a sentence's hypotheses share, those of each
+Ancestry = Bool[Tensor, "sentences hypotheses _"]  # of the keys that a sentence's hypotheses share, those of each
 
 
 def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:
@@ -27,7 +27,7 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)[None, None]
 
 
-def masks_side_by_side(past: Past, time: int) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Past]:
+def shared_cache_mask(past: Ancestry, time: int) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Ancestry]:
     """For hypotheses that share their keys, of which each may attend to its past and to `time` new ones that it adds.
 
     The new keys, and the queries, stand hypothesis by hypothesis. The second is the past of what will follow.

@@ -12,9 +12,9 @@ from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden
 
 Pairs = Float[Tensor, "*any time pairs 2"]
-Turns = Float[Tensor, "time pairs 2"]
+Rotations = Float[Tensor, "time pairs 2"]
 
-LEAST_ROWS = 1024
+MIN_ROWS = 1024
 """Positions that a table is first made for; a longer one is made when one is asked for."""
 
 
@@ -30,7 +30,7 @@ class Table:
         rows = self._rows
         if len(rows) < stop or rows.device != device:
             with torch.inference_mode(False):  # a table first used in inference is kept for training too
-                rows = self._rows = self._make(max(2 * stop, LEAST_ROWS)).clone().to(device)  # a view of nothing else
+                rows = self._rows = self._make(max(2 * stop, MIN_ROWS)).clone().to(device)  # a view of nothing else
         return rows[start:stop]
 
 
@@ -93,12 +93,12 @@ class Rotary(nn.Module):
         return turned.flatten(-2).to(heads.dtype)
 
 
-def _turned(pairs: Pairs, by: Turns) -> Pairs:
+def _turned(pairs: Pairs, by: Rotations) -> Pairs:
     """As complex numbers, which makes it one product."""
     return torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(by))
 
 
-def _turned_in_parts(pairs: Pairs, by: Turns) -> Pairs:
+def _turned_in_parts(pairs: Pairs, by: Rotations) -> Pairs:
     """The same for PyTorch's compiler, which knows no complex numbers."""
     (x, y), (cosine, sine) = pairs.unbind(-1), by.unbind(-1)
     return torch.stack([x * cosine - y * sine, x * sine + y * cosine], -1)
@@ -111,6 +111,6 @@ def sinusoids(length: int, dim: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[:, :dim]
 
 
-def turns(length: int, dim: int) -> Turns:
+def turns(length: int, dim: int) -> Rotations:
     """Cosine and sine of the angle by which each pair of dimensions is turned at each position."""
     return sinusoids(length, dim).unflatten(-1, (-1, 2)).flip(-1)

@@ -1,4 +1,4 @@
-"""Trades the linear layers of a trained model for others."""
+"""Replaces the linear layers of a trained model, such as by 8-bit ones."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How well a decoder's state and a source position match: the scores of attention before the Transformer.
+"""Score functions of recurrent attention: dot, general, concat, additive.
 
 Each projects the source once (its keys), and gives one unnormalised number a query and key. In the equations s is the
 decoder's state that asks, h the encoder's output at a position.
@@ -16,7 +16,7 @@ from transduce.nn.initialization import RecurrentInitialization
 from transduce.shapes import Hidden
 
 ScoreKind = Literal["dot", "general", "concat", "additive"]
-Asking = Float[Tensor, "rows heads queries query_dim"]
+QueryStates = Float[Tensor, "rows heads queries query_dim"]
 Scores = Float[Tensor, "rows heads queries keys"]
 
 
@@ -28,7 +28,7 @@ class AttentionScore(Protocol):
         """The keys of an encoder's output, made once and used for every query."""
         ...
 
-    def __call__(self, query: Asking, keys: Keys) -> Scores:
+    def __call__(self, query: QueryStates, keys: Keys) -> Scores:
         """One number a query and key."""
         ...
 
@@ -61,7 +61,7 @@ class DotScore(nn.Module):
         """See AttentionScore."""
         return memory[:, None]
 
-    def forward(self, query: Asking, keys: Keys) -> Scores:
+    def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
         return query @ keys.transpose(-2, -1)
 
@@ -78,7 +78,7 @@ class GeneralScore(nn.Module):
         """See AttentionScore."""
         return self.key(memory)[:, None]
 
-    def forward(self, query: Asking, keys: Keys) -> Scores:
+    def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
         return query @ keys.transpose(-2, -1)
 
@@ -98,7 +98,7 @@ class AdditiveScore(nn.Module):
         """See AttentionScore."""
         return self.key(memory)[:, None]
 
-    def forward(self, query: Asking, keys: Keys) -> Scores:
+    def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
         return _energy(self.energy, self.query(query), keys)
 
@@ -122,7 +122,7 @@ class ConcatScore(nn.Module):
         """See AttentionScore."""
         return functional.linear(memory, self.hidden.weight[:, self.query_dim :])[:, None]
 
-    def forward(self, query: Asking, keys: Keys) -> Scores:
+    def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
         return _energy(self.energy, functional.linear(query, self.hidden.weight[:, : self.query_dim]), keys)
 

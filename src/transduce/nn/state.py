@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 from transduce.nn.cache import Cache
-from transduce.nn.masks import AttentionMask, Past, SourceMask, causal_mask, masks_side_by_side
+from transduce.nn.masks import Ancestry, AttentionMask, SourceMask, causal_mask, shared_cache_mask
 
 FEW = 16
 """Up to so many hypotheses of a sentence share a row of the cache."""
@@ -62,7 +62,7 @@ class AttentionState:
     """One a layer; rows are sentences where `past` is given, else hypotheses."""
     position: int
     """How many tokens have been read."""
-    past: Past | None = None
+    past: Ancestry | None = None
     """Which of its sentence's keys are each hypothesis's own; None where each has a row of the cache to itself."""
     rows_per_sentence: int = 1
 
@@ -92,14 +92,14 @@ class AttentionState:
             past=None if self.past is None else self.past.index_select(0, sentences),
         )
 
-    def extend(self, time: int) -> tuple[AttentionMask | None, Past | None]:
+    def extend(self, time: int) -> tuple[AttentionMask | None, Ancestry | None]:
         """What the next `time` tokens of each hypothesis may attend to, themselves among it, and `past` after them.
 
         Queries are those of a row of the cache, hypothesis by hypothesis; None where all may attend to all.
         """
         if self.past is None:
             return causal_mask(time, self.position + time, self.source_may_attend.device), None
-        return masks_side_by_side(self.past, time)
+        return shared_cache_mask(self.past, time)
 
 
 @dataclass(frozen=True)

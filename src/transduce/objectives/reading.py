@@ -1,4 +1,4 @@
-"""A decoder made to read a target in training: the true tokens, or also its own."""
+"""Teacher forcing and scheduled sampling: run a decoder over a target in training."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Learning to draw well: the score-function gradient, for models whose attention draws a source position."""
+"""Loss of hard attention: the score-function (REINFORCE) gradient of the sampled source positions."""
 
 from jaxtyping import Float
 from torch import Tensor

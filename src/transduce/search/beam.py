@@ -14,24 +14,23 @@ from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.largest import largest_sums
 from transduce.search.limits import Begin, Limits, begin_each
-from transduce.search.rules import KeepWithin, LogProbabilities, Prefixes, Rule
+from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
 
 
 class Beam(SearchSettings, frozen=True):
-    """How many hypotheses are active, how they are ranked, and how long they may become."""
+    """Beam search: size, length normalisation and length limits."""
 
     size: BeamSize = 4
     """Hypotheses active at once; 1 is greedy."""
     length_penalty: LengthPenalty = 0.6
-    """The exponent alpha of length normalisation; 0 ranks by probability alone, higher prefers longer outputs."""
+    """The exponent alpha of length normalisation; 0 for no normalisation; larger values favour longer outputs."""
     normalization: Literal["wu", "power"] = "wu"
     """Divide log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), or by n^alpha, n counting the end token."""
     coverage_penalty: NonNegativeFloat = 0.0
-    """The weight beta by which finished hypotheses that leave source tokens without attention are ranked lower (Wu et
-    al. 2016); 0 for none."""
+    """Coverage penalty beta (Wu et al. 2016), applied to finished hypotheses; 0 for none."""
 
     def _check_together(self) -> None:
         if self.n_best > self.size:
@@ -40,7 +39,7 @@ class Beam(SearchSettings, frozen=True):
 
     @property
     def rows(self) -> int:
-        """Hypotheses that a model must search_loop for each sentence."""
+        """Hypotheses that the model decodes at once for each sentence."""
         return self.size
 
     def normalize(self, log_probability: float, length: int) -> float:
@@ -200,7 +199,7 @@ def search_loop(
         state=state,
     )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    rule, beam_per_group = KeepWithin(limits, end, rules), beam.size // groups
+    rule, beam_per_group = LengthConstraint(limits, end, rules), beam.size // groups
     length = 0
     while len(active.sentences):
         history, step = active.tokens, take_step(decoder, active, choose, rule, beam_per_group, end)

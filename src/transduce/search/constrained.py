@@ -36,7 +36,7 @@ def constrained_search(
 
     Arguments are those of `beam_search`, and the phrases of each sentence.
     """
-    choose = ShareAmongBanks(beam.size, end, required, edges)
+    choose = DynamicBeamAllocation(beam.size, end, required, edges)
     found = search_loop(decoder, state, beam, limits, begin, end, rules, choose)
     results = []
     for hypotheses, phrases in zip(found, required, strict=True):
@@ -48,7 +48,7 @@ def constrained_search(
 
 
 @dataclass(frozen=True)
-class ShareAmongBanks:
+class DynamicBeamAllocation:
     """Candidates in banks by the tokens that they still miss; the banks take turns, those that miss least first.
 
     An output may end only when it misses nothing, unless nothing but the end may come.

@@ -23,7 +23,7 @@ class DiverseBeam(Beam, frozen=True):
     """A beam in groups; each avoids the tokens that earlier groups choose at the same step."""
 
     groups: BeamSize = 2
-    """Groups of equal size that beam_per_group the beam."""
+    """Groups that the beam is divided into, of equal size."""
     diversity: NonNegativeFloat = 0.5
     """The weight lambda of the Hamming penalty: nats for each earlier hypothesis with the same token at this step."""
 
@@ -43,14 +43,14 @@ def diverse_search(
     rules: Sequence[Rule] = (),
 ) -> list[list[Hypothesis]]:
     """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
-    choose = ApartFromOthers(beam.groups, beam.size // beam.groups, beam.diversity, end)
+    choose = GroupDiversity(beam.groups, beam.size // beam.groups, beam.diversity, end)
     found = search_loop(decoder, state, beam, limits, begin, end, rules, choose, beam.groups)
     different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
     return [sorted(kept.values(), key=lambda h: -h.score)[: beam.n_best] for kept in different]
 
 
 @dataclass(frozen=True)
-class ApartFromOthers:
+class GroupDiversity:
     """Of each group the best candidates, less a penalty for tokens that earlier groups go on with.
 
     The penalty decides who lives; log-probabilities stay the model's own (eq. 5 of the paper).

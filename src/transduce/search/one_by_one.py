@@ -1,4 +1,4 @@
-"""Tokens as they come, greedily or drawn: what `beam_search` of size 1 and `sample` find, without waiting for it."""
+"""Streaming: greedy search or sampling that yields tokens one by one."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -9,7 +9,7 @@ from torch import Tensor
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.search.limits import Limits
-from transduce.search.rules import KeepWithin, Prefixes, Rule
+from transduce.search.rules import LengthConstraint, Prefixes, Rule
 from transduce.search.sampling import Sampling, draw
 
 State = TypeVar("State", bound=DecoderState)
@@ -29,7 +29,7 @@ def tokens_one_by_one(
 
     Arguments are those of `beam_search` and, to draw, of `sample`; the same generator gives the same draws.
     """
-    rule, sentence = KeepWithin(limits, end, rules), begin.new_zeros(1)
+    rule, sentence = LengthConstraint(limits, end, rules), begin.new_zeros(1)
     history = begin.view(1, 1, 1)  # [sentences, rows, length]
     uniform = torch.rand(1, int(limits.longest), generator=generator).to(begin.device)
     for step in range(int(limits.longest)):

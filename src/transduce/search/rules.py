@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transduce.search.limits import Limits
 from transduce.search.required_phrases import WordEdges
-from transduce.text.wording import ends_with
+from transduce.text.phrases import ends_with
 
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
@@ -52,7 +52,7 @@ class SuppressTokens:
 
 
 @dataclass(frozen=True)
-class KeepWithin:
+class LengthConstraint:
     """No end before the shortest length, and the end at the longest, whatever the other rules say."""
 
     limits: Limits

@@ -13,7 +13,7 @@ from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Temperature
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits, begin_each
-from transduce.search.rules import KeepWithin, LogProbabilities, Prefixes, Rule
+from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
@@ -65,7 +65,7 @@ def sample(
     tokens = begin_each(begin, sentences).repeat_interleave(rows, 0)  # [sentences * rows, length]
     scores = torch.zeros(len(sentences), rows, device=sentences.device)
     is_open = torch.ones_like(scores, dtype=torch.bool)
-    rule = KeepWithin(limits, end, rules)
+    rule = LengthConstraint(limits, end, rules)
     state = state.expand(rows)
     while len(sentences):
         logits, state = decoder(tokens[:, -1:], state)

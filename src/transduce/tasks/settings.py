@@ -14,11 +14,11 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     training: TrainingConfig
     """How long and how."""
     task: str = "translation"
-    """What is learned: translation, or language (a model of running text)."""
+    """translation, or language (a language model of running text)."""
     seed: Seed = 1
-    """Decides initial weights, order of data, and dropout."""
+    """Random seed of initial weights, data order and dropout."""
     optimizer: OptimizerConfig = OptimizerConfig()
-    """How weights move."""
+    """Optimiser and learning-rate schedule."""
     checkpoint: CheckpointConfig = CheckpointConfig()
     """What is kept, and when."""
     validation: ValidationConfig = ValidationConfig()

@@ -16,7 +16,7 @@ from transduce.tasks.inputs import Input
 from transduce.tasks.settings import ExperimentConfig
 from transduce.training.batches import TrainingBatches
 from transduce.training.distributed import Processes
-from transduce.training.memory_check import Trial
+from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
 Tell = Callable[[str], None]
@@ -35,7 +35,7 @@ class Validator(Protocol):
         """The model's scores on the validation data."""
         ...
 
-    def trials(self, model: nn.Module) -> Sequence[Trial]:
+    def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """What needs most memory."""
         ...
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from transduce.corpora.formats import read_lines
 from transduce.errors import DataError
-from transduce.text.wording import holds
+from transduce.text.phrases import holds
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Glossary:
             if len(cells) not in (2, 3) or not cells[1] or cells[2:] not in ([], [""], ["ban"]):
                 raise DataError(
                     f"{path}: line {number} is {line!r}; expected a source term, a tab and a target phrase, "
-                    "and for a phrase to avoid a tab and 'ban'"
+                    "and, to forbid the phrase, a tab and 'ban'"
                 )
             entries.append(Entry(cells[0], cells[1], cells[2:] == ["ban"]))
         if not entries:

@@ -56,7 +56,7 @@ class SideConfig(Settings, frozen=True):
 
     def _check_together(self) -> None:
         if (self.kind == "file") != (self.file is not None):
-            raise ValueError('kind = "file" and file = "..." go together')
+            raise ValueError('kind = "file" requires file = "...", and the reverse')
 
     @property
     def folds_case(self) -> bool:
@@ -72,11 +72,11 @@ class TokenizerConfig(SideConfig, frozen=True):
     """One tokenizer for both sides, or `[tokenizer.source]` and `[tokenizer.target]`."""
 
     shared: bool = True
-    """One vocabulary for both languages; otherwise one each, made alike."""
+    """One joint vocabulary for both languages, or one for each, with the same settings."""
     source: SideConfig | None = None
-    """The source side, where it differs from the target's."""
+    """Settings of the source tokenizer; requires target too."""
     target: SideConfig | None = None
-    """The target side, where it differs from the source's."""
+    """Settings of the target tokenizer; requires source too."""
 
     def _check_together(self) -> None:
         SideConfig._check_together(self)

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Backend
 from transduce.errors import CheckpointError
 
 RARE = "ꙮ𒀱"  # letters that hardly any vocabulary has
-MOST_GAPS = 1024  # ids without a token, beside as many as there are tokens
+MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 
 def read_backend(path: Path) -> Backend:
@@ -27,7 +27,7 @@ def read_backend(path: Path) -> Backend:
         ids = backend.get_vocab().values()
     if not ids:
         raise CheckpointError(f"{path}: its vocabulary is empty")
-    if max(ids) >= 2 * len(ids) + MOST_GAPS:
+    if max(ids) >= 2 * len(ids) + MAX_GAPS:
         raise CheckpointError(
             f"{path}: it has {len(ids):,} tokens, but ids up to {max(ids):,}; number them from 0 without gaps"
         )

@@ -29,7 +29,7 @@ PROGRESS = "progress.json"
 
 
 class CheckpointConfig(Settings, frozen=True):
-    """When checkpoints are written and how many stay."""
+    """When checkpoints are written and how many are kept."""
 
     every_updates: PositiveInt | None = None
     """Updates between checkpoints; 500 unless this or every_minutes is given. A validation that is the best so far
@@ -37,9 +37,9 @@ class CheckpointConfig(Settings, frozen=True):
     every_minutes: PositiveFloat | None = None
     """Minutes between checkpoints."""
     keep_last: PositiveInt = 2
-    """The latest checkpoints that stay."""
+    """Number of latest checkpoints to keep."""
     keep_best: PositiveInt = 1
-    """The checkpoints of best validation that stay."""
+    """Number of checkpoints with the best validation score to keep."""
 
     def is_due(self, update: int, seconds: float) -> bool:
         """Whether to write one after this update, so many seconds after the one before."""
@@ -158,7 +158,7 @@ def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
         if (path / PROGRESS).exists():
             check_checkpoint(path)
             return path
-        tell(f"passing over {path}: it has no {PROGRESS}, which is written last")
+        tell(f"ignoring {path}: it is incomplete (no {PROGRESS})")
     return None
 
 
@@ -194,7 +194,7 @@ def read_progress(checkpoint: Path) -> Progress:
     path, advice = checkpoint / PROGRESS, _advice(checkpoint)
     if "position" in read_json(path, dict[str, Any], advice):
         raise CheckpointError(
-            f"{path} is of an older Transduce, which kept no checksums; begin a new run with training.start_from = "
+            f"{path} was written by an older Transduce without checksums; start a new run with training.start_from = "
             f"'{checkpoint / BUNDLE}'"
         )
     sealed = read_json(path, _Sealed, advice)
@@ -205,7 +205,7 @@ def read_progress(checkpoint: Path) -> Progress:
     except msgspec.DecodeError as error:
         raise CheckpointError(f"{path} is of another version of Transduce ({error}); {advice}") from None
     if _name(progress.position.update) != checkpoint.name:
-        raise CheckpointError(f"{path} is that of checkpoint {_name(progress.position.update)}; {advice}")
+        raise CheckpointError(f"{path} belongs to checkpoint {_name(progress.position.update)}; {advice}")
     return progress
 
 
@@ -246,7 +246,7 @@ def damaged(checkpoint: Path, error: Exception) -> CheckpointError:
 
 
 def _advice(checkpoint: Path) -> str:
-    return f"remove {checkpoint} to go on with those before it"
+    return f"remove {checkpoint} to resume from an earlier one"
 
 
 def _name(update: int) -> str:

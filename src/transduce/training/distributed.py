@@ -24,7 +24,7 @@ T = TypeVar("T")
 EXCHANGE = timedelta(minutes=30)  # in which all come to an exchange of numbers, as each has about as much to do
 PATIENCE = timedelta(hours=2)  # in which the others wait while the first process reads data or validates
 BEYOND_MEMORY = (
-    "memory ran out while processes told each other what they know; use fewer of them on a machine, or a smaller model"
+    "out of memory during communication between processes; use fewer processes per machine, or a smaller model"
 )
 
 

@@ -20,7 +20,7 @@ Parts = Callable[[NDArray[np.int64]], list[NDArray[np.int64]]]
 
 SAMPLE = 20  # batches whose size is looked at
 ENOUGH = 2.0  # seconds of forward and backward after which no further part is tried
-MOST_PARTS = 12
+MAX_PARTS = 12
 LONG = 4 * 3600.0  # seconds
 
 
@@ -81,7 +81,7 @@ def seconds_per_update(
     device = next(working.masters.parameters()).device
     measured = []
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        for part in islice(_turn_by_turn(sample), MOST_PARTS):
+        for part in islice(_turn_by_turn(sample), MAX_PARTS):
             seconds = _time(working, objective, data.batch(part).to(device))
             measured.append((seconds, data.padded_tokens(part)))
             if sum(seconds for seconds, _ in measured[1:]) > ENOUGH:

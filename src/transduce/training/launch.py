@@ -110,7 +110,7 @@ def _is_started(count: int) -> bool:
     """Whether this is one of so many processes already; raises ConfigError if it is one of another number."""
     started = os.environ.get("WORLD_SIZE")
     if started not in (None, str(count)):
-        raise ConfigError(f"{count} processes are asked for, but torchrun has started {started}; leave processes out")
+        raise ConfigError(f"{count} processes requested, but torchrun started {started}; do not set processes")
     return started is not None
 
 

@@ -20,7 +20,7 @@ ROUNDS = 3  # parts and gradients leave free memory in pieces, in which a part n
 
 
 @dataclass(frozen=True)
-class Trial:
+class MemoryTrial:
     """Something that needs memory."""
 
     what: str
@@ -40,7 +40,7 @@ class MemoryCheck:
     optimizers: Sequence[torch.optim.Optimizer]
     processes: Processes
 
-    def run(self, data: TrainingBatches, accumulate: int, of_first: Sequence[Trial] = ()) -> None:
+    def run(self, data: TrainingBatches, accumulate: int, of_first: Sequence[MemoryTrial] = ()) -> None:
         """Work through the parts of batches that need most, exchange gradients, and do what the first process alone
         will do between updates.
 
@@ -77,15 +77,15 @@ class MemoryCheck:
         shares = [[self.processes.share(part, turn) for turn in turns] for part in parts]
         return [max(filter(len, of_part), key=size) for of_part in shares if any(map(len, of_part))]
 
-    def _try(self, trials: Sequence[Trial], device: torch.device) -> None:
+    def _try(self, trials: Sequence[MemoryTrial], device: torch.device) -> None:
         for trial in trials:
             for shortage in self.processes.all_gather(_attempt(trial, device)):
                 if shortage is not None:
                     raise ConfigError(shortage)
 
-    def _model(self) -> Trial:
+    def _model(self) -> MemoryTrial:
         parameters = sum(parameter.numel() for parameter in self.working.masters.parameters())
-        return Trial(
+        return MemoryTrial(
             f"a model of {parameters:,} parameters, with its gradients and what the optimiser keeps,",
             "choose a smaller one in [model], or a smaller vocabulary in [tokenizer]",
             self._step_nowhere,
@@ -104,18 +104,18 @@ class MemoryCheck:
                 for group, rate in zip(optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate
 
-    def _part(self, batch: Batch, too_large: tuple[str, str], has_several: bool) -> Trial:
+    def _part(self, batch: Batch, too_large: tuple[str, str], has_several: bool) -> MemoryTrial:
         def take() -> None:
             if not has_several:  # there are no gradients yet when one is worked through
                 self._forget_gradients()
             self.objective(self.working.model.train(), batch, None).total.backward()
             self.working.collect_gradients()
 
-        return Trial(*too_large, take)
+        return MemoryTrial(*too_large, take)
 
-    def _exchange(self) -> Trial:
-        return Trial(
-            "what processes need to exchange gradients",
+    def _exchange(self) -> MemoryTrial:
+        return MemoryTrial(
+            "the gradient exchange between processes",
             "use fewer processes on a machine, or a smaller model",
             lambda: self.processes.all_reduce_gradients(self.working.masters.parameters()),
         )
@@ -125,7 +125,7 @@ class MemoryCheck:
             model.zero_grad()
 
 
-def _attempt(trial: Trial, device: torch.device) -> str | None:
+def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
     """What to say if memory does not suffice."""
     try:
         trial.take()
@@ -134,7 +134,7 @@ def _attempt(trial: Trial, device: torch.device) -> str | None:
             raise
     else:
         return None
-    return f"{trial.what} is beyond the memory of {device}; {trial.remedy}"
+    return f"{trial.what} does not fit into the memory of {device}; {trial.remedy}"
 
 
 def _wait() -> None:

@@ -1,4 +1,4 @@
-"""How weights move: the optimiser, and what is done to gradients before its step."""
+"""Optimisers, and gradient normalisation and clipping."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -23,15 +23,15 @@ class OptimizerConfig(Settings, frozen=True):
     """adam (Kingma and Ba 2015), adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for the matrices
     inside the model and adamw for the rest, at one learning rate."""
     learning_rate: PositiveFloat | None = None
-    """The schedule's highest rate; 1e-3 unless given, and noam makes its own."""
+    """Peak learning rate; 1e-3 by default. Must not be set with the noam schedule."""
     betas: tuple[ShareBelowOne, ShareBelowOne] = (0.9, 0.98)
-    """Decay of the running means of gradients and of their squares."""
+    """Adam's beta1 and beta2."""
     epsilon: PositiveShare = 1e-9
-    """Added to the divisor."""
+    """Adam's epsilon, added to the denominator."""
     weight_decay: NonNegativeFloat = 0.0
-    """Share of each weight removed an update, times the rate (adam adds it to the gradient instead)."""
+    """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam."""
     schedule: Schedule = InverseSquareRoot()
-    """The rate over time."""
+    """Learning-rate schedule."""
 
     def _check_together(self) -> None:
         if isinstance(self.schedule, Noam) and self.learning_rate is not None:

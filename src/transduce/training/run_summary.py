@@ -26,6 +26,9 @@ PATHS = {
 }
 """Settings that name files."""
 
+SCORES = ("bleu", "perplexity")
+"""One of which every test has."""
+
 
 @dataclass(frozen=True)
 class RunSummary:
@@ -46,7 +49,7 @@ class RunSummary:
     validation: dict[str, float]
     """Scores of its best model."""
     test: dict[str, Any] | None
-    """BLEU on the test set and its signature, once finished."""
+    """Scores on the test set, once finished: BLEU and its signature, or a language model's perplexities."""
     settings: dict[str, Any]
     """All that experiment.toml says, under dotted keys; files by their names from the working folder."""
     problem: str | None = None
@@ -61,15 +64,13 @@ class RunSummary:
     @property
     def bleu(self) -> float | None:
         """On the test set, else on the validation data, if it was measured."""
-        return self.test["bleu"] if self.test else self.validation.get("bleu")
+        return (self.test or {}).get("bleu", self.validation.get("bleu"))
 
 
 def find_runs(folder: Path) -> list[RunSummary]:
     """The runs in a folder and below, by name; raises InputError where there is no such folder."""
     if not folder.is_dir():
-        raise InputError(
-            f"{folder}: no such folder; a run is kept in 'runs' unless another folder was named when it began"
-        )
+        raise InputError(f"{folder}: no such folder; runs are kept in 'runs' by default")
     return [summarize_run(path.parent) for path in sorted(folder.rglob("experiment.toml"))]
 
 
@@ -142,6 +143,6 @@ def _names(files: Any) -> Iterator[str]:
 
 def _test_scores(model: Path) -> dict[str, Any] | None:
     test = read_history(model).get("test")
-    if test is None or (isinstance(test, dict) and isinstance(test.get("bleu"), int | float)):
+    if test is None or (isinstance(test, dict) and any(isinstance(test.get(score), int | float) for score in SCORES)):
         return test
-    raise CheckpointError(f"{model}/history.json is damaged (test scores without BLEU); {COPY_AGAIN}")
+    raise CheckpointError(f"{model}/history.json is damaged (test data without scores); {COPY_AGAIN}")

@@ -1,4 +1,4 @@
-"""The learning rate over time: each schedule says which share of the highest rate an update gets."""
+"""Learning-rate schedules; each gives the fraction of the peak rate at an update."""
 
 import math
 
@@ -33,14 +33,15 @@ class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_sq
 
 
 class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
-    """The rate itself as Vaswani et al. 2017 give it in eq. 3, by the model's width; learning_rate must be left out."""
+    """The schedule of Vaswani et al. 2017, eq. 3, which sets the rate from the model's width; do not set
+    learning_rate."""
 
     dim: Width
     """The model's width."""
     multiplier: PositiveFloat = 1.0
     """1 in the paper; 2 in the Tensor2Tensor code and the tutorials that follow it."""
     warmup: PositiveInt = 4000
-    """Updates until the rate is highest."""
+    """Warm-up updates."""
 
     @property
     def highest(self) -> float:
@@ -76,7 +77,7 @@ class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
     updates: PositiveInt | None = None
     """Updates until the rate is lowest; the length of the run unless given."""
     lowest: Share = 0.0
-    """Share of the rate that stays at the end, 0 to 1."""
+    """Final learning rate, as a fraction of the peak rate."""
 
     def _check_together(self) -> None:
         _check_span(self.warmup, self.updates)
@@ -94,9 +95,9 @@ class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
     warmup: NonNegativeInt = 0
     """Updates until the rate is reached."""
     reduction: ShareWithin = 0.5
-    """What the rate is multiplied by, 0 to 1."""
+    """Factor applied to the learning rate at each reduction."""
     patience: PositiveInt = 2
-    """Validations without a better one before each reduction."""
+    """Validations without improvement before each reduction."""
 
     def factor(self, update: int, updates: int) -> float:
         """Share of the learning rate before any reduction."""

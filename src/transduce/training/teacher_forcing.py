@@ -6,12 +6,12 @@ from transduce.ranges import NonNegativeInt, PositiveInt, Share
 
 class TeacherForcing(Settings, frozen=True):
     """The probability with which each token that the decoder reads is the true one, else its own last prediction
-    (scheduled sampling, Bengio et al. 2015); below 1 an update goes through the decoder token by token."""
+    (scheduled sampling, Bengio et al. 2015); below 1, the decoder runs token by token, which is slower."""
 
     first: Share = 1.0
     """The probability as training begins, 0 to 1."""
     last: Share = 1.0
-    """The probability that it changes to, on a straight line."""
+    """The probability at the end of the linear change."""
     after: NonNegativeInt = 0
     """Updates before it begins to change."""
     updates: PositiveInt | None = None

@@ -25,7 +25,7 @@ from transduce.training.checkpoint import Checkpoints, Position, damaged, load_o
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.memory import naming_shortage
-from transduce.training.memory_check import MemoryCheck, Trial
+from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import Observer, Report, SampleObserver, StartObserver
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
@@ -34,10 +34,12 @@ from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.teacher_forcing import TeacherForcing
 from transduce.training.validation import Validate, ValidationConfig
 
-Trials = Callable[[nn.Module], Sequence[Trial]]
+Trials = Callable[[nn.Module], Sequence[MemoryTrial]]
 """What validating a model needs memory for; the same ones in every process."""
 
-ALL_WAS_TRIED = "all was tried before the first update, so is it others who took it? Resume when there is more"
+ALL_WAS_TRIED = (
+    "the memory check before the first update had passed, so another process may be using it; resume when more is free"
+)
 
 
 class TrainingConfig(Settings, frozen=True):
@@ -48,17 +50,20 @@ class TrainingConfig(Settings, frozen=True):
     epochs: PositiveInt | None = None
     """Passes over the training data to make, instead of updates."""
     label_smoothing: ShareBelowOne = 0.1
-    """Share of the target's probability that is spread over the vocabulary, 0 to 1."""
+    """Label smoothing: probability mass spread uniformly over the vocabulary."""
     teacher_forcing: TeacherForcing = TeacherForcing()
-    """How often the decoder reads the true tokens."""
+    """Teacher-forcing probability over time (scheduled sampling)."""
     clip_norm: NonNegativeFloat = 1.0
-    """Longest gradient allowed, joint over all weights, of the mean loss a token; 0 for any."""
+    """Maximum global norm of the gradient of the mean loss per token; 0 for no clipping."""
     precision: Precision = "auto"
-    """Of forward and backward: float32, bfloat16 beside float32 master weights, or what the machine does best."""
+    """Precision of forward and backward: float32, bfloat16 (with float32 master weights), or auto: bfloat16 where it
+    is native."""
     accumulate: PositiveInt = 1
-    """Parts that each batch is worked through in, to save memory: no part needs more than twice its share."""
+    """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
+    same."""
     moving_average: ShareWithin | None = None
-    """Decay of an exponential moving average of the weights, such as 0.999; it is then what is validated and kept."""
+    """Decay of an exponential moving average of the weights, such as 0.999; the average is then what is validated and
+    saved."""
     report_every: PositiveInt = 50
     """Updates between lines of the log."""
     start_from: str | None = None
@@ -143,7 +148,7 @@ class Trainer:
                 load_weights(self.model, masters)
             load_optimizers(self.optimizers, tensors)
             if is_same:
-                self._set_own(tensors)
+                self._load_process_state(tensors)
         except (RuntimeError, ValueError, KeyError) as error:
             raise damaged(checkpoint, error) from None
         self.working.refresh()
@@ -152,21 +157,21 @@ class Trainer:
         return is_same
 
     @property
-    def why_done(self) -> str | None:
+    def stop_reason(self) -> str | None:
         """What ends the run where it stands, and the setting that would let it go on; None if nothing does."""
         made, since_best = self.position.update, self.position.validations_since_best
         if self.config.updates is not None and made >= self.config.updates:
-            return f"all {made:,} updates are made; raise training.updates to go on"
+            return f"all {made:,} updates are done; raise training.updates to continue"
         if self.config.epochs is not None and self.position.epoch >= self.config.epochs:
-            return f"all {self.position.epoch:,} epochs are made; raise training.epochs to go on"
+            return f"all {self.position.epoch:,} epochs are done; raise training.epochs to continue"
         if self.validation.patience is not None and since_best >= self.validation.patience:
-            return f"{since_best} validations in a row were not the best; raise validation.patience to go on"
+            return f"{since_best} validations without improvement; raise validation.patience to continue"
         return None
 
     def run(self) -> None:
         """Train to the end; raises Interrupted after Ctrl-C or SIGTERM, FloatingPointError for a loss that is not
         finite, ConfigError where memory does not suffice. The checkpoints are the result."""
-        if self.why_done:
+        if self.stop_reason:
             return
         self._check_memory()
         self._tell_length()
@@ -188,10 +193,10 @@ class Trainer:
         saved_at = time.monotonic()
         self._tally.started = time.monotonic()
         with catch_signals() as stop_asked:
-            while not self.why_done:
+            while not self.stop_reason:
                 norm = self._update(self._batch())
                 self._advance(time.monotonic() - began)
-                is_last = self.why_done is not None
+                is_last = self.stop_reason is not None
                 if self.position.update % self.config.report_every == 0 or is_last:
                     self._report(norm)
                 paused_at = time.monotonic()
@@ -199,13 +204,13 @@ class Trainer:
                 is_best = cost is not None and cost == self.position.best_cost
                 is_due = self.checkpoints.config.is_due(self.position.update, time.monotonic() - saved_at)
                 stop, save = self._agree(stop_asked(), is_due)
-                if save or stop or is_best or self.why_done:
+                if save or stop or is_best or self.stop_reason:
                     self._check_finite(norm)
                     self.position = _with(self.position, seconds=time.monotonic() - began)
                     self._save(cost)
                     saved_at = time.monotonic()
                 self._tally.paused += time.monotonic() - paused_at
-                if stop and not self.why_done:
+                if stop and not self.stop_reason:
                     raise Interrupted
 
     def _tell_length(self) -> None:
@@ -321,14 +326,14 @@ class Trainer:
         return cost
 
     def _save(self, cost: float | None) -> None:
-        of_each = self.processes.all_gather(self._own())
+        of_each = self.processes.all_gather(self._process_state())
         if self.processes.is_first:
             tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
             if self.average:
                 tensors |= {f"masters.{name}": value for name, value in unshared_weights(self.model).items()}
             self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), cost)
 
-    def _own(self) -> dict[str, Tensor]:
+    def _process_state(self) -> dict[str, Tensor]:
         """What differs between processes: random generators, what was counted since the last report, and what the last
         batch hands the next."""
         own = {
@@ -341,7 +346,7 @@ class Trainer:
             own["random_cuda"] = torch.cuda.get_rng_state(self.device)
         return own | {f"carried.{name}": value.cpu() for name, value in (self._carried or {}).items()}
 
-    def _set_own(self, tensors: dict[str, Tensor]) -> None:
+    def _load_process_state(self, tensors: dict[str, Tensor]) -> None:
         rank = self.processes.rank
         torch.set_rng_state(tensors[f"random.{rank}"])
         if self.device.type == "cuda" and f"random_cuda.{rank}" in tensors:

@@ -35,7 +35,7 @@ Validate = Callable[[nn.Module], Validation]
 
 
 class ValidationConfig(Settings, frozen=True):
-    """When the model is validated, how, and when that ends the run."""
+    """When and how the model is validated; early stopping."""
 
     every_updates: PositiveInt | None = None
     """Updates between validations; 500, or an epoch in a run measured by epochs, unless given."""
@@ -43,14 +43,13 @@ class ValidationConfig(Settings, frozen=True):
     """Passes over the training data between validations."""
     metrics: tuple[str, ...] = ()
     """Metrics to report beside the loss, by name (bleu, chrf, ter, exact_match, comet, or one of an installed package):
-    all of the validation source is translated for them, greedily. For generated data sets, of which each source has one
-    right output, exact_match always is."""
+    the validation set is translated greedily for them. For generated data sets exact_match is always reported."""
     best_by: str = "loss"
-    """The score that makes a model the best: the loss, or a metric, which is then reported in any case."""
+    """What selects the best model: loss, or a metric, which is then always reported."""
     samples: NonNegativeInt = 3
     """Validation sentences whose translations each validation writes to the log."""
     patience: PositiveInt | None = None
-    """Validations without a better one after which the run ends."""
+    """Early stopping: validations without improvement before the run ends; no early stopping by default."""
 
     def is_due(self, updates: int, epochs: int, ends_epoch: bool, by_epochs: bool) -> bool:
         """Whether to validate after so many updates and whole epochs, in a run measured by epochs or by updates."""

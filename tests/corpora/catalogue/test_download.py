@@ -203,7 +203,7 @@ def test_progress_counts_bytes_and_is_announced_once(file_server, folder):
 
 
 def test_a_download_without_end_is_cut_off_and_removed(file_server, folder, monkeypatch):
-    monkeypatch.setattr(download, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(download, "MAX_BYTES", 100_000)
     with pytest.raises(DataError, match=r"a\.bin: over .* more than any file of the data sets"):
         retrieve(remote(file_server), folder)
     assert names(folder) == []
@@ -213,7 +213,7 @@ def test_an_archive_that_unpacks_to_far_too_much_is_not_unpacked(file_server, fo
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.txt", bytes(10_000_000))
-    monkeypatch.setattr(download, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(download, "MAX_BYTES", 1_000_000)
     with pytest.raises(DataError, match=r"bomb\.txt: over .* more than any file of the data sets"):
         retrieve(remote(file_server, "b.zip", packed.getvalue(), keep={"bomb.txt": "bomb.txt"}), folder)
     assert names(folder) == []

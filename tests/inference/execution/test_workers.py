@@ -12,7 +12,7 @@ import torch
 
 from transduce.errors import InputError
 from transduce.inference.execution import workers as workers_module
-from transduce.inference.execution.workers import at_the_same_time
+from transduce.inference.execution.workers import map_parallel
 
 Where = tuple[int, int, int]
 """A process, a thread of it, and how many threads PyTorch has there."""
@@ -46,11 +46,11 @@ def test_results_come_in_the_order_of_their_tasks(kind: str) -> None:
         time.sleep(0.02 if task == 0 else 0)
         return task * task
 
-    assert list(at_the_same_time(work, range(9), 2)) == [task * task for task in range(9)]
+    assert list(map_parallel(work, range(9), 2)) == [task * task for task in range(9)]
 
 
 def test_workers_share_the_threads_and_give_them_back(kind: str) -> None:
-    found = list(at_the_same_time(where, range(20), 2))
+    found = list(map_parallel(where, range(20), 2))
     assert {threads for _, _, threads in found} == ({1} if kind == "processes" else {2})
     assert where()[:2] not in {place[:2] for place in found}
     assert {process == os.getpid() for process, _, _ in found} == {kind == "threads"}
@@ -67,7 +67,7 @@ def at_new_thread(work: object) -> object:
 
 
 def test_no_process_is_copied_for_another_than_the_main_thread() -> None:
-    found = at_new_thread(lambda: list(at_the_same_time(where, range(20), 2)))
+    found = at_new_thread(lambda: list(map_parallel(where, range(20), 2)))
     assert {process for process, _, _ in found} == {os.getpid()}  # type: ignore[attr-defined]
 
 
@@ -76,7 +76,7 @@ def test_a_daemonic_process_which_may_have_none_of_its_own_has_threads() -> None
     context = get_context("fork")
     found = context.SimpleQueue()
     process = context.Process(
-        target=lambda: found.put([place[0] for place in at_the_same_time(where, range(20), 2)]), daemon=True
+        target=lambda: found.put([place[0] for place in map_parallel(where, range(20), 2)]), daemon=True
     )
     process.start()
     process.join(60)
@@ -86,7 +86,7 @@ def test_a_daemonic_process_which_may_have_none_of_its_own_has_threads() -> None
 
 @pytest.mark.parametrize(("tasks", "workers"), [(9, 1), (3, 2), (0, 2)])
 def test_few_tasks_are_done_by_all_threads_one_after_the_other(tasks: int, workers: int) -> None:
-    assert list(at_the_same_time(where, range(tasks), workers)) == [where()] * tasks
+    assert list(map_parallel(where, range(tasks), workers)) == [where()] * tasks
 
 
 def test_each_worker_has_two_tasks_at_least() -> None:
@@ -94,7 +94,7 @@ def test_each_worker_has_two_tasks_at_least() -> None:
         time.sleep(0.05)
         return os.getpid()
 
-    assert len(set(at_the_same_time(slowly, range(7), 100))) <= 3
+    assert len(set(map_parallel(slowly, range(7), 100))) <= 3
 
 
 def test_an_error_ends_the_work_and_gives_the_threads_back(kind: str, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_error_ends_the_work_and_gives_the_threads_back(kind: str, tmp_path: 
         (tmp_path / str(task)).touch()
 
     with pytest.raises(InputError, match="no"):
-        list(at_the_same_time(work, range(1000), 2))
+        list(map_parallel(work, range(1000), 2))
     assert len(list(tmp_path.iterdir())) < 900
     assert torch.get_num_threads() == 4
 
@@ -113,7 +113,7 @@ def test_an_error_ends_the_work_and_gives_the_threads_back(kind: str, tmp_path: 
 @needs_copies
 def test_a_worker_that_is_killed_is_told_of_in_one_line() -> None:
     with pytest.raises(InputError, match="was killed"):
-        list(at_the_same_time(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(9), 2))
+        list(map_parallel(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(9), 2))
     assert torch.get_num_threads() == 4
 
 
@@ -121,11 +121,11 @@ def test_a_worker_that_is_killed_is_told_of_in_one_line() -> None:
 def test_workers_do_not_outlive_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import os, sys, time\n"
-        "from transduce.inference.execution.workers import at_the_same_time\n"
+        "from transduce.inference.execution.workers import map_parallel\n"
         "def work(task):\n"
         "    open(os.path.join(sys.argv[1], str(os.getpid())), 'w').close()\n"
         "    time.sleep(60)\n"
-        "list(at_the_same_time(work, range(9), 2))\n"
+        "list(map_parallel(work, range(9), 2))\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
     waited_until(lambda: len(list(tmp_path.iterdir())) == 2)
@@ -150,9 +150,9 @@ def is_running(process: int) -> bool:
 
 
 def test_a_second_caller_meanwhile_does_its_tasks_one_after_the_other() -> None:
-    first = at_the_same_time(lambda task: task, range(10), 2)
+    first = map_parallel(lambda task: task, range(10), 2)
     assert next(first) == 0
-    assert list(at_the_same_time(where, range(10), 2)) == [where()] * 10
+    assert list(map_parallel(where, range(10), 2)) == [where()] * 10
     assert list(first) == list(range(1, 10))
-    assert where() not in list(at_the_same_time(where, range(10), 2))
+    assert where() not in list(map_parallel(where, range(10), 2))
     assert torch.get_num_threads() == 4

@@ -24,6 +24,7 @@ from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.tasks.language.validation import measure_text
+from transduce.training.run_summary import summarize_run
 
 LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
 TEXT = "".join(LINES) * 20
@@ -107,6 +108,7 @@ def test_scores_of_a_test_text_compare_across_tokenizers(folder: Path, tmp_path:
     assert result.test is not None
     bundle = ModelBundle.load(tmp_path / "run")
     line = "the dog sees the moon"
+    assert summarize_run(tmp_path / "run").test == result.test
     ids = [*bundle.tokenizers.target.encode(line), bundle.tokenizers.target.eos]
     assert len(ids) == len(line) + 1
     nats = result.test["loss"] * (len(ids) - 1)

@@ -25,7 +25,7 @@ ATTEMPTS = 4  # in a row that bring nothing
 PAUSE = 0.5  # seconds before the second attempt, twice as many before each one more
 PATIENCE = 30  # seconds without a byte
 CHUNK = 1 << 16
-MOST_BYTES = 4 << 30  # of a download or an unpacked file: four times the largest of the data sets
+MAX_BYTES = 4 << 30  # of a download or an unpacked file: four times the largest of the data sets
 
 Progress = Callable[[str, int, int | None], None]
 """Told of an address, the bytes that are there, and how many there will be, if that is known."""
@@ -143,7 +143,7 @@ class TooLargeError(DataError):
     """What comes is far larger than any data set, and is not written."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: over {MOST_BYTES / 2**30:g} GiB, more than any file of the data sets; not kept")
+        super().__init__(f"{what}: over {MAX_BYTES / 2**30:g} GiB, more than any file of the data sets; not kept")
 
 
 class _Resuming:
@@ -196,14 +196,14 @@ class _Resuming:
             self.has_resumed |= start > 0
             length = response.headers.get("Content-Length")
             total = start + int(length) if length else None
-            if total is not None and total > MOST_BYTES:
+            if total is not None and total > MAX_BYTES:
                 raise TooLargeError(address)
             with self.part.open("ab" if start else "wb") as part:
                 done = start
                 while chunk := response.read(CHUNK):
                     part.write(chunk)
                     done += len(chunk)
-                    if done > MOST_BYTES:
+                    if done > MAX_BYTES:
                         raise TooLargeError(address)
                     if self.progress:
                         self.progress(address, done, total)
@@ -257,7 +257,7 @@ def _write(content: IO[bytes] | None, path: Path) -> None:
     try:
         with beside.open("wb") as stream:
             while chunk := content.read(CHUNK):
-                if stream.tell() + len(chunk) > MOST_BYTES:
+                if stream.tell() + len(chunk) > MAX_BYTES:
                     raise TooLargeError(path.name)
                 stream.write(chunk)
         beside.replace(path)

@@ -203,7 +203,7 @@ def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:
     unable = [name for name, is_asked in asked.items() if is_asked]
     if unable or not isinstance(search, Beam):
         raise InputError(
-            f"an exported model cannot do {' and '.join(unable)}; leave that out, or give the model that was exported"
+            f"exported models do not support {' and '.join(unable)}; leave that out, or use the original model"
         )
     return search
 

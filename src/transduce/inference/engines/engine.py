@@ -107,7 +107,7 @@ def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None,
         )
     if others:
         raise InputError(
-            f"{exported.folder} is an exported model, which cannot be one of several; leave the others out"
+            f"{exported.folder} is an exported model, which cannot be part of an ensemble; leave the others out"
         )
     if compile:
         raise InputError(f"{exported.folder} is an exported model, which needs no compiling; leave that out")

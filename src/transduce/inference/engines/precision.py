@@ -8,10 +8,10 @@ from torch import nn
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.engines.exported import ExportedModel
-from transduce.nn.few_rows import FewRowsLinear
 from transduce.nn.quantization import Int8Linear
 from transduce.nn.replacing import replace_linear_layers
 from transduce.nn.self_attention import join_projections
+from transduce.nn.small_batches import SmallBatchLinear
 
 InferencePrecision = Literal["float32", "bfloat16", "int8"]
 
@@ -28,10 +28,7 @@ def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
     if isinstance(model, ModelBundle):
         _set_precision(model, precision)
     elif precision != "float32":
-        raise InputError(
-            f"precision {precision} is not for an exported model, whose precision was chosen when it was "
-            "exported; leave it out"
-        )
+        raise InputError(f"an exported model's precision is fixed at export; leave out precision {precision}")
     return model
 
 
@@ -47,14 +44,14 @@ def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
     if before == precision:
         return
     if before is not None:
-        raise InputError(f"the model was made ready for {before} before; load it again to have it in {precision}")
+        raise InputError(f"the model has been converted to {before}; load it again to use {precision}")
     join_projections(bundle.model)
     if precision == "bfloat16":
         bundle.model.to(torch.bfloat16)
     elif precision == "int8":
         replace_linear_layers(bundle.model, Int8Linear)
     elif bundle.device.type == "cpu":
-        replace_linear_layers(bundle.model, FewRowsLinear)
+        replace_linear_layers(bundle.model, SmallBatchLinear)
 
 
 def _precision_of(model: nn.Module) -> InferencePrecision | None:
@@ -63,4 +60,4 @@ def _precision_of(model: nn.Module) -> InferencePrecision | None:
         return "int8"
     if any(parameter.dtype == torch.bfloat16 for parameter in model.parameters()):
         return "bfloat16"
-    return "float32" if any(isinstance(module, FewRowsLinear) for module in model.modules()) else None
+    return "float32" if any(isinstance(module, SmallBatchLinear) for module in model.modules()) else None

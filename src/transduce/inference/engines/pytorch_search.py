@@ -11,9 +11,9 @@ from transduce.inference.coverage import rerank
 from transduce.inference.engines.compiled import CompiledModel
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.requests import Piece
-from transduce.inference.shortlist.narrowing import Narrowing
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.inference.shortlist.vocabulary_reduction import VocabularyReduction
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam, TakeStep, beam_search, take_step
@@ -55,7 +55,7 @@ def decode(
     if shortlist is None:
         found = _search(model, source, is_real, pieces, vocabulary, search)
     else:
-        narrow = Narrowing(shortlist, source, is_real, pieces)
+        narrow = VocabularyReduction(shortlist, source, is_real, pieces)
         narrow_pieces, narrow_vocabulary = narrow.pieces(pieces), narrow.vocabulary(vocabulary)
         narrow_model = narrow.model(model)
         found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search))

@@ -14,7 +14,7 @@ import torch
 
 from transduce.errors import InputError
 
-MOST_THREADS = 4
+MAX_THREADS = 4
 """More than that would wait for each other in Python."""
 
 _sharing = threading.Lock()
@@ -25,7 +25,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def at_the_same_time(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+def map_parallel(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
     """What each task gives, in their order; PyTorch's threads are shared out to those that work meanwhile.
 
     On Linux workers are processes of one thread, copies of this one, as those of PyTorch's DataLoader are: what `work`
@@ -46,9 +46,7 @@ def at_the_same_time(work: Callable[[Task], Result], tasks: Sequence[Task], work
     try:
         yield from pool.map(do, tasks)
     except BrokenProcessPool:
-        raise InputError(
-            "one of the processes that shared the work was killed, perhaps for want of memory; use fewer threads"
-        ) from None
+        raise InputError("a worker process was killed, possibly for lack of memory; use fewer threads") from None
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)  # a thread's own number is also that of threads to come
@@ -60,7 +58,7 @@ def _pool(work: Callable[[Task], Result], workers: int, threads: int) -> tuple[E
     is_main = threading.current_thread() is threading.main_thread()
     if sys.platform == "linux" and is_main and not current_process().daemon:  # which may have no processes
         return ProcessPoolExecutor(workers, get_context("fork"), _begin_process, (work,)), _do
-    workers = min(workers, MOST_THREADS)
+    workers = min(workers, MAX_THREADS)
     return ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(max(threads // workers, 1),)), work
 
 

@@ -54,8 +54,8 @@ class PairSample:
         sample = PairSample(stores, chosen)
         if not len(sample):
             raise DataError(
-                f"all {sum(map(len, stores)):,} sentence pairs are too long to learn from, with over "
-                f"{LINKS_AT_ONCE:,} ways to join a token of one side to one of the other; split them into sentences"
+                f"all {sum(map(len, stores)):,} sentence pairs are too long to learn from: more than "
+                f"{LINKS_AT_ONCE:,} token pairs each; split them into sentences"
             )
         return sample
 

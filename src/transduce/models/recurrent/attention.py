@@ -11,25 +11,28 @@ LuongScore = Literal["dot", "general", "concat"]
 
 
 class NoAttentionConfig(Settings, frozen=True, tag_field="kind", tag="none"):
-    """The encoder's last state alone, the thought vector, tells the decoder of the source."""
+    """No attention: the decoder sees the source only through the encoder's final state."""
 
     thought: Literal["start", "every_step"] = "start"
-    """It makes the decoder's first state (Sutskever et al. 2014), or is also part of every step's input and of the
-    readout (Cho et al. 2014)."""
+    """Where the final state is used: as the decoder's initial state only (Sutskever et al. 2014), or also as input of
+    every
+    step and of the readout (Cho et al. 2014)."""
 
 
 class BahdanauAttentionConfig(Settings, frozen=True, tag_field="kind", tag="bahdanau"):
-    """Additive attention asked with the state before the step, and part of the step's input (Bahdanau et al. 2015)."""
+    """Additive attention: the query is the previous decoder state, and the context is part of the step's input
+    (Bahdanau et
+    al. 2015)."""
 
     form: Literal["summed", "concatenated"] = "summed"
     """How the score's hidden layer is written: a matrix for the state and one for the source, or one matrix over both
-    side by side. They say the same; only how the weights begin differs."""
+    concatenated. Both are equivalent except for weight initialisation."""
     score_dim: Width = 256
     """Width of the score's hidden layer."""
 
 
 class LuongAttentionConfig(Settings, frozen=True, tag_field="kind", tag="luong"):
-    """Attention asked with the state after the step (Luong et al. 2015, section 3.1)."""
+    """Attention whose query is the current decoder state (Luong et al. 2015, section 3.1)."""
 
     score: LuongScore = "general"
     """How state and source position are matched."""
@@ -64,8 +67,8 @@ class HardAttentionConfig(Settings, frozen=True, tag_field="kind", tag="hard"):
     """Attention to one source position, drawn in training and the best otherwise (Xu et al. 2015, section 4.1)."""
 
     gradient: HardGradient = "score_function"
-    """How the score learns, a draw having no gradient: from how good the outcome was, against a moving average, or as
-    if the softmax had been used (straight_through)."""
+    """Gradient estimator: score_function (REINFORCE with a moving-average baseline), or straight_through (the softmax's
+    gradient)."""
     score: LuongScore = "general"
     """How state and source position are matched."""
     score_dim: Width | None = None

@@ -27,9 +27,9 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
     bidirectional: bool = True
     """The encoder reads forwards and backwards, else in one direction."""
     reverse_source: bool = False
-    """The one direction is backwards (Sutskever et al. 2014)."""
+    """Read the source in reverse order (Sutskever et al. 2014)."""
     attention: AttentionConfig = BahdanauAttentionConfig()
-    """How the decoder sees the source."""
+    """Attention mechanism."""
     bridge: Literal["linear", "copy", "zero"] = "linear"
     """The decoder's first state: a layer's tanh of the encoder's last, that state itself, or zeros."""
     tie: Literal["none", "target", "all"] = "target"

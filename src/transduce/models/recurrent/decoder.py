@@ -50,7 +50,7 @@ class Readout(nn.Module):
         return self.dropout(self.linear(torch.cat(parts, -1)).tanh())
 
 
-class ThoughtDecoder(ProjectingDecoder[RecurrentState]):
+class NoAttentionDecoder(ProjectingDecoder[RecurrentState]):
     """Knows of the source by its first state (Sutskever et al. 2014), and where `context_dim` is not 0 by so many
     numbers of the encoder's last state that are part of every step's input and of the readout (Cho et al. 2014)."""
 
@@ -80,7 +80,7 @@ class ThoughtDecoder(ProjectingDecoder[RecurrentState]):
         return read, _moved(state, tokens, after, state.fed)
 
 
-class CurrentStateDecoder(ProjectingDecoder[RecurrentState]):
+class LuongDecoder(ProjectingDecoder[RecurrentState]):
     """Attends with the state after each step, which enters no later step (Luong et al. 2015): one run over all steps,
     one attention of all their states."""
 
@@ -151,7 +151,7 @@ class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
         return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
 
 
-class PreviousStateDecoder(ProjectingDecoder[RecurrentState]):
+class BahdanauDecoder(ProjectingDecoder[RecurrentState]):
     """Attends with the state before each step, and makes the context part of its input (Bahdanau et al. 2015)."""
 
     def __init__(

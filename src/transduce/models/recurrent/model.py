@@ -18,12 +18,12 @@ from transduce.models.recurrent.attention import (
 )
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.decoder import (
-    CurrentStateDecoder,
+    BahdanauDecoder,
     InputFeedingDecoder,
-    PreviousStateDecoder,
+    LuongDecoder,
+    NoAttentionDecoder,
     Readout,
     RecurrentDecoder,
-    ThoughtDecoder,
 )
 from transduce.models.recurrent.encoder import RecurrentEncoder, RecurrentMemory
 from transduce.nn.bridge import CopyBridge, LinearBridge, ZeroBridge
@@ -114,19 +114,19 @@ def _decoder(config: RecurrentConfig, table: nn.Embedding, output: nn.Linear) ->
     dim, memory_dim, decoder_dim = config.dim, config.memory_dim, config.decoder_dim
     match config.attention:
         case NoAttentionConfig(thought="start"):
-            return ThoughtDecoder(embedding, _layers(config, dim), _readout(config, decoder_dim), output, 0)
+            return NoAttentionDecoder(embedding, _layers(config, dim), _readout(config, decoder_dim), output, 0)
         case NoAttentionConfig():
             layers, readout = _layers(config, dim + memory_dim), _readout(config, decoder_dim + memory_dim + dim)
-            return ThoughtDecoder(embedding, layers, readout, output, memory_dim)
+            return NoAttentionDecoder(embedding, layers, readout, output, memory_dim)
         case BahdanauAttentionConfig() as attention:
             layers, readout = _layers(config, dim + memory_dim), _readout(config, decoder_dim + memory_dim + dim)
-            return PreviousStateDecoder(embedding, layers, _attention(config, attention), readout, output)
+            return BahdanauDecoder(embedding, layers, _attention(config, attention), readout, output)
         case LuongAttentionConfig(input_feeding=True) | LocalAttentionConfig(input_feeding=True) as attention:
             layers, readout = _layers(config, dim + dim), _readout(config, memory_dim + decoder_dim)
             return InputFeedingDecoder(embedding, layers, _attention(config, attention), readout, output, dim)
         case attention:
             layers, readout = _layers(config, dim), _readout(config, memory_dim + decoder_dim)
-            return CurrentStateDecoder(embedding, layers, _attention(config, attention), readout, output)
+            return LuongDecoder(embedding, layers, _attention(config, attention), readout, output)
 
 
 def _attention(config: RecurrentConfig, attention: ScoredConfig) -> SourceAttention:

@@ -16,7 +16,7 @@ class TextConfig(Settings, frozen=True):
     dataset: str | None = None
     """Name of a built-in text; `transduce data list` shows them."""
     language: str = "text"
-    """What the text is written in."""
+    """Language of the text."""
     train: str | list[str] | None = None
     """Training files, plain text or .gz, .xz and .zst, read one after another."""
     validation: str | list[str] | None = None
@@ -34,7 +34,7 @@ class TextConfig(Settings, frozen=True):
 
 
 class LanguageConfig(ExperimentConfig, frozen=True, kw_only=True):
-    """All settings of a run that learns to go on with a text."""
+    """All settings of a run that trains a language model."""
 
     data: TextConfig
     """What is learned from."""

@@ -12,7 +12,7 @@ from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.evaluation.evaluate import measure_loss
 from transduce.inference.generator import Generator, text_of
 from transduce.search.beam import Beam
-from transduce.training.memory_check import Trial
+from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
 SAMPLE_TOKENS = 32  # of a prompt, and of what is written after it
@@ -44,7 +44,7 @@ class LanguageValidator:
         scores = measure_text(model, self.store, self.config)
         return Validation(scores, scores["loss"], self._samples(model))
 
-    def trials(self, model: nn.Module) -> Sequence[Trial]:
+    def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """A batch of validation is no larger than one of training, and keeps no gradients."""
         return ()
 

@@ -26,7 +26,7 @@ from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.training.memory_check import Trial
+from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
 GREEDY = Beam(size=1)
@@ -107,12 +107,12 @@ class TranslationValidator:
         samples = [Sample(*pair, found.text) for pair, found in zip(self.sampled, outputs, strict=True)]
         return Validation(scores, -score if rises else score, samples)
 
-    def trials(self, model: nn.Module) -> list[Trial]:
+    def trials(self, model: nn.Module) -> list[MemoryTrial]:
         """What needs most memory."""
         trials = [self._loss_trial(model, pairs) for pairs in self._largest]
         if self.metrics:
             what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.metrics"
-            trials.append(Trial(what, remedy, lambda: self._translate_largest(model.eval())))
+            trials.append(MemoryTrial(what, remedy, lambda: self._translate_largest(model.eval())))
         return trials
 
     @cached_property
@@ -135,7 +135,7 @@ class TranslationValidator:
         store = self.store
         return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], self.bundle.special)
 
-    def _loss_trial(self, model: nn.Module, pairs: NDArray[np.int64]) -> Trial:
+    def _loss_trial(self, model: nn.Module, pairs: NDArray[np.int64]) -> MemoryTrial:
         (source, target), rows = (int(lengths[pairs].max()) for lengths in self._lengths), len(pairs)
         if rows == 1:
             what = f"a validation pair of {source:,} source and {target:,} target tokens"
@@ -143,7 +143,7 @@ class TranslationValidator:
         else:
             what = f"a validation batch, {rows:,} pairs of {rows * (source + target):,} tokens with padding,"
             remedy = SMALLER_PARTS
-        return Trial(what, remedy, lambda: measure_loss(model.eval(), [self._batch(pairs)]))
+        return MemoryTrial(what, remedy, lambda: measure_loss(model.eval(), [self._batch(pairs)]))
 
     def _translator(self, model: nn.Module) -> Translator:
         return Translator(replace(self.bundle, model=model), tokens_at_once=self.tokens_at_once)

@@ -1,4 +1,4 @@
-"""Linear layers that are quick for few rows, for trained models in float32 on a CPU."""
+"""Linear layers optimised for small batches, for inference in float32 on a CPU."""
 
 from torch import Tensor, addmm, nn
 from torch.nn import functional
@@ -9,7 +9,7 @@ LEAST, MOST = 2, 8
 """Numbers of rows for which MKL multiplies the weights by them, as columns, faster than them by the weights."""
 
 
-class FewRowsLinear(nn.Linear):
+class SmallBatchLinear(nn.Linear):
     """What a linear layer gives, with the order of the product chosen by the number of rows."""
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -26,6 +26,6 @@ class FewRowsLinear(nn.Linear):
         outputs = self.weight @ columns if self.bias is None else addmm(self.bias[:, None], self.weight, columns)
         return outputs.t().contiguous().view(*input.shape[:-1], self.out_features)
 
-    def of_outputs(self, chosen: Tensor) -> "FewRowsLinear":
+    def of_outputs(self, chosen: Tensor) -> "SmallBatchLinear":
         """The same layer with these of its outputs alone."""
-        return FewRowsLinear(outputs_of(self, chosen))
+        return SmallBatchLinear(outputs_of(self, chosen))

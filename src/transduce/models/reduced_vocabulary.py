@@ -33,7 +33,7 @@ class NarrowState(Generic[State]):
         return NarrowState(self.inner.select(sentences), self.penalty[sentences])
 
 
-class NarrowModel(Generic[State]):
+class ReducedVocabularyModel(Generic[State]):
     """See models/interface.py for its promises; a target token goes by its place among those kept.
 
     Logits of what a sentence may not write are -inf, so that no sentence's probabilities depend on the others' tokens.

@@ -26,7 +26,7 @@ def _from_word_start(phrase: str) -> str:
     return (r"(?<!\w)" if phrase[:1].isalnum() else "") + re.escape(phrase)
 
 
-class Wording:
+class PhraseEncoder:
     """What a tokenizer makes of phrases; two passes over its vocabulary, made when first asked for."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:

@@ -10,7 +10,7 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs
 from transduce.corpora.splits import DataConfig
 from transduce.experiment import TranslationConfig
-from transduce.experiment.choices import Choice, choose, choose_cleaning
+from transduce.experiment.automatic_settings import Choice, choose, choose_cleaning
 from transduce.experiment.machine import Machine
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig

@@ -11,10 +11,10 @@ from transduce.experiment.machine import Machine
 from transduce.models.transformer import TransformerConfig
 
 RATIOS = (3.0, 4.0, 6.0, 9.0)
-MOST_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
+MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
 KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
 TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
-MINUTES, MOST_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
+MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
 VALIDATIONS, PATIENCE = 12, 4
 
 Tables = dict[str, Any]
@@ -48,7 +48,7 @@ def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choic
         told.append(f"more than {2 * longest} subwords")
     steps.append({"kind": "duplicates"})
     return Choice(
-        {"data": {"cleaning": steps, **data}}, [f"cleaning: left out are pairs with {', '.join(told)}, and duplicates"]
+        {"data": {"cleaning": steps, **data}}, [f"cleaning: removed are duplicates and pairs with {', '.join(told)}"]
     )
 
 
@@ -78,7 +78,7 @@ def _choose_ratio(sample: Sequence[SentencePair]) -> float | None:
     lengths = [sorted((count_words(pair.source, True), count_words(pair.target, True))) for pair in sample]
     ratios = [longer / shorter for shorter, longer in lengths if shorter]
     for most in RATIOS:
-        if sum(ratio > most for ratio in ratios) <= MOST_LEFT_OUT * len(ratios):
+        if sum(ratio > most for ratio in ratios) <= MAX_LEFT_OUT * len(ratios):
             return most
     return None
 
@@ -92,7 +92,7 @@ def _choose_parts(kept: CorpusFacts, wanted: Mapping[str, Any]) -> Choice:
         shares["test_share"] = wanted.get("test_share", share)
     to_validate, *to_test = (f"{round(part * kept.pairs):,} pairs" for part in shares.values())
     and_test = f" and {to_test[0]} to test on" if to_test else ""
-    return Choice({"data": shares}, [f"held out: about {to_validate} to validate on{and_test}, never trained on"])
+    return Choice({"data": shares}, [f"held out: about {to_validate} for validation{and_test}, not used for training"])
 
 
 def _choose_tokenizer(
@@ -155,7 +155,7 @@ def _choose_schedule(
     tokens = TOKENS_OF_A_WORD * kept.target.words + kept.pairs  # of a pass over the data, ends counted
     source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / tokens
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
-    minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MOST_MINUTES)
+    minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
     affordable = 60 * minutes / machine.seconds(model, vocabulary, 1, source_tokens)
     all_tokens = min(min(passes, 100) * tokens, affordable)
     batch = wanted.get("batching", {}).get("target_tokens") or _choose_batch(all_tokens, machine)
@@ -163,7 +163,7 @@ def _choose_schedule(
     if all_tokens == affordable:
         why = f"what this machine can do in about {minutes:.0f} minutes"
     else:
-        why = "after which little more is learned from so few"
+        why = "enough for a corpus of this size"
     if "updates" in training or "epochs" in training:
         updates, why = training.get("updates") or max(round(training["epochs"] * tokens / batch), 1), "as asked"
     if updates >= 100:
@@ -185,7 +185,8 @@ def _choose_schedule(
         [
             f"training: at most {updates:,} updates of {batch:,} target tokens, {updates * batch / tokens:.2g} passes "
             f"over the data, {why}",
-            f"validation: every {every:,} updates; after {PATIENCE} that are not better training ends; the best stays",
+            f"validation: every {every:,} updates; training stops after {PATIENCE} without improvement; the "
+            f"best model is kept",
         ],
     )
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from transduce.text.phrases import PhraseEncoder, ends_with, holds
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind, train_tokenizer
-from transduce.text.wording import Wording, ends_with, holds
 
 TEXTS = [
     'A skateboarder (in red) says "skate" to the dogs.',
@@ -55,7 +55,7 @@ def test_a_text_ends_with_a_phrase_that_begins_a_word(text: str, phrase: str, ex
 
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_every_form_is_the_phrase_and_those_of_a_text_are_among_them(tokenizer: Tokenizer, phrase: str) -> None:
-    forms = Wording(tokenizer).forms(phrase)
+    forms = PhraseEncoder(tokenizer).forms(phrase)
     assert forms
     for form in forms:
         assert tokenizer.decode(form).strip().replace(" ", "") == phrase.replace(" ", "")
@@ -65,7 +65,7 @@ def test_every_form_is_the_phrase_and_those_of_a_text_are_among_them(tokenizer: 
 
 
 def test_word_edges_are_those_of_the_text(tokenizer: Tokenizer) -> None:
-    wording = Wording(tokenizer)
+    wording = PhraseEncoder(tokenizer)
     for text in TEXTS[:3]:
         ids = tokenizer.encode(text)
         for i in range(1, len(ids)):
@@ -77,12 +77,12 @@ def test_word_edges_are_those_of_the_text(tokenizer: Tokenizer) -> None:
 
 
 def test_lower_case_vocabularies_write_phrases_in_lower_case() -> None:
-    wording = Wording(train_tokenizer(SideConfig(kind="bpe", size=330, lowercase=True, min_frequency=1), TEXTS))
+    wording = PhraseEncoder(train_tokenizer(SideConfig(kind="bpe", size=330, lowercase=True, min_frequency=1), TEXTS))
     assert wording.normal("The Dog") == "the dog"
     assert wording.forms("The Dog") == wording.forms("the dog")
 
 
 def test_a_vocabulary_of_words_cannot_write_what_it_lacks() -> None:
-    wording = Wording(train_tokenizer(SideConfig(kind="words", min_frequency=1), TEXTS))
+    wording = PhraseEncoder(train_tokenizer(SideConfig(kind="words", min_frequency=1), TEXTS))
     assert wording.normal("a zebra") is None
     assert wording.forms("a zebra") == ()

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from transduce.nn.few_rows import FewRowsLinear
+from transduce.nn.small_batches import SmallBatchLinear
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -12,7 +12,7 @@ from transduce.nn.few_rows import FewRowsLinear
 def test_it_gives_what_the_layer_gives_for_any_number_of_rows(bias: bool, shape: tuple[int, ...]) -> None:
     torch.manual_seed(1)
     linear, inputs = nn.Linear(5, 11, bias=bias), torch.randn(shape)
-    outputs = FewRowsLinear(linear)(inputs)
+    outputs = SmallBatchLinear(linear)(inputs)
     assert_close(outputs, linear(inputs))
     assert outputs.is_contiguous()
 
@@ -21,13 +21,13 @@ def test_it_gives_what_the_layer_gives_for_any_number_of_rows(bias: bool, shape:
 def test_rows_may_lie_apart_in_memory() -> None:
     torch.manual_seed(2)
     linear, inputs = nn.Linear(5, 11), torch.randn(5, 3, 2).transpose(0, 2)
-    assert_close(FewRowsLinear(linear)(inputs), linear(inputs))
+    assert_close(SmallBatchLinear(linear)(inputs), linear(inputs))
 
 
 @pytest.mark.parametrize("bias", [True, False])
 @torch.no_grad()
 def test_some_outputs_are_those_of_the_whole_layer(bias: bool) -> None:
     torch.manual_seed(3)
-    layer, inputs = FewRowsLinear(nn.Linear(16, 9, bias=bias)), torch.randn(5, 16)
+    layer, inputs = SmallBatchLinear(nn.Linear(16, 9, bias=bias)), torch.randn(5, 16)
     chosen = torch.tensor([1, 4, 8])
     assert_close(layer.of_outputs(chosen)(inputs), layer(inputs)[..., chosen])

@@ -11,7 +11,7 @@ from transduce.inference.requests import Piece
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
-from transduce.models.narrow import NarrowModel
+from transduce.models.reduced_vocabulary import ReducedVocabularyModel
 from transduce.nn.state import DecoderState
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.required_phrases import Phrase, WordEdges
@@ -19,10 +19,10 @@ from transduce.search.rules import Banned
 from transduce.shapes import Mask, Tokens
 
 
-class Narrowing:
+class VocabularyReduction:
     """Numbers for the tokens that some sentence of a batch may write, so that a search is spared all others.
 
-    Of these each sentence has its own, to which the model keeps: see NarrowModel.
+    Of these each sentence has its own, to which the model keeps: see ReducedVocabularyModel.
 
     Args:
         source: token ids of the sentences.
@@ -44,7 +44,7 @@ class Narrowing:
         """A model that reads and writes these numbers; of an ensemble, each member renormalises for itself."""
         if isinstance(model, Ensemble):
             return cast(EncoderDecoder[DecoderState], Ensemble([self.model(member) for member in model.models]))
-        return cast(EncoderDecoder[DecoderState], NarrowModel(model, self.kept, self.allowed))
+        return cast(EncoderDecoder[DecoderState], ReducedVocabularyModel(model, self.kept, self.allowed))
 
     def vocabulary(self, whole: Vocabulary) -> Vocabulary:
         """The same tokens by these numbers."""
