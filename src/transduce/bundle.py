@@ -58,6 +58,9 @@ class ModelBundle:
     history: dict[str, Any] = field(default_factory=dict)
     """What is told of the model: its data, how long it trained, what it scored."""
 
+    folder: Path | None = None
+    """Where it was loaded from."""
+
     @property
     def special(self) -> SpecialIds:
         """The ids that batches need."""
@@ -110,7 +113,7 @@ class ModelBundle:
             ) from None
         history = read_history(folder)
         check_probe(probe, model.eval(), tokenizers, special_ids(tokenizers, config.begin), folder)
-        return ModelBundle(config, model.to(device), tokenizers, history)
+        return ModelBundle(config, model.to(device), tokenizers, history, folder)
 
 
 def find_bundle(path: Path) -> Path:

@@ -1,35 +1,161 @@
-"""Pictures of a run."""
+"""Drawings with matplotlib, on axes that are handed in."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from numpy.typing import NDArray
 
-TRAINING, VALIDATION = "#4c78a8", "#e45756"
+from transduce.analysis.look import Confidence, SearchTree
+from transduce.analysis.search_tree import Node, NodeState
+from transduce.analysis.training_log import Curves, Series, read_curves
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777")
+"""Paul Tol's bright scheme, which colour-blind people can tell apart."""
+
+DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
+SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
+TRAINING, VALIDATION = COLOURS[0], COLOURS[1]
+
+NODE_COLOURS: Mapping[NodeState, str] = {
+    "chosen": COLOURS[0],
+    "finished": COLOURS[2],
+    "active": "#333333",
+    "pruned": "#aaaaaa",
+    "greedy": COLOURS[1],
+}
+
+
+def readable(token: str) -> str:
+    """A token with its marks of spaces as an open box, which fonts have; `$` is no formula."""
+    return token.replace("▁", "␣").replace("Ġ", "␣").replace("\n", "⏎").replace("$", r"\$")
+
+
+def heat_map(
+    axes: Axes, values: NDArray[np.floating], rows: Sequence[str], columns: Sequence[str], is_signed: bool = False
+) -> AxesImage:
+    """Draw [rows, columns] with a token for each; values from 0 to the largest, or, signed, as far below 0 as above."""
+    largest = float(np.abs(values).max(initial=0)) or 1.0
+    image = axes.imshow(
+        values,
+        cmap=DIVERGING if is_signed else SEQUENTIAL,
+        vmin=-largest if is_signed else 0.0,
+        vmax=largest,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    axes.set_xticks(range(len(columns)), [readable(token) for token in columns], rotation=90, fontsize=7)
+    axes.set_yticks(range(len(rows)), [readable(token) for token in rows], fontsize=7)
+    axes.tick_params(length=0)
+    return image
+
+
+def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:
+    """Draw the probability of each token of an output, and its likeliest rival's."""
+    places = np.arange(len(tokens))
+    axes.bar(places, [one.probability for one in tokens], 0.8, color=COLOURS[0], label="the output's token")
+    rivals = [one.alternatives[0].probability if one.alternatives else 0.0 for one in tokens]
+    axes.plot(places, rivals, linestyle="none", marker="_", markersize=9, color=COLOURS[1], label="the likeliest other")
+    axes.set_xticks(places, [readable(one.token) for one in tokens], rotation=90, fontsize=7)
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("probability")
+    axes.legend(frameon=False, fontsize=7)
+
+
+def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], tokens: Sequence[str]) -> None:
+    """Draw several measures of each token, each as a share of its own largest."""
+    width = 0.8 / max(len(measures), 1)
+    for number, (name, values) in enumerate(measures.items()):
+        places = np.arange(len(tokens)) + (number - (len(measures) - 1) / 2) * width
+        largest = float(np.abs(values).max(initial=0)) or 1.0
+        axes.bar(places, np.asarray(values) / largest, width, color=COLOURS[number], label=name)
+    axes.axhline(0, color="#333333", linewidth=0.6)
+    axes.set_xticks(range(len(tokens)), [readable(token) for token in tokens], rotation=90, fontsize=7)
+    axes.set_ylabel("share of the largest")
+    axes.legend(frameon=False, fontsize=7)
+
+
+def search_tree(axes: Axes, tree: SearchTree) -> None:
+    """Draw what a beam considered, step by step from left to right."""
+    heights = _heights(tree.nodes)
+    for node in tree.nodes:
+        if node.parent is None:
+            continue
+        parent = tree.nodes[node.parent]
+        colour = NODE_COLOURS[node.state]
+        axes.plot(
+            [parent.step, node.step],
+            [heights[parent.id], heights[node.id]],
+            color=colour,
+            linewidth=2.0 if node.state == "chosen" else 0.7,
+            linestyle="--" if node.greedy and node.state != "chosen" else "-",
+            zorder=2 if node.state == "chosen" else 1,
+        )
+        mark = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.15", "linewidth": 0.6}
+        label = readable(node.token) + ("*" if node.greedy else "")
+        axes.text(
+            node.step, heights[node.id], label, color=colour, fontsize=6, ha="center", va="center", bbox=mark, zorder=3
+        )
+    handles = [mpl.lines.Line2D([], [], color=colour, label=state) for state, colour in NODE_COLOURS.items()]
+    axes.legend(
+        handles=handles, frameon=False, fontsize=7, loc="lower right", title="* greedy", title_fontsize=7
+    )
+    axes.set_xlabel("step")
+    axes.set_yticks([])
+    axes.spines[["left", "top", "right"]].set_visible(False)
+
+
+def curves(axes: Axes, runs: Sequence[Curves], kinds: Sequence[str]) -> None:
+    """Draw series of these kinds over the updates, a colour for each run and a dash for each kind."""
+    for number, run in enumerate(runs):
+        for dash, kind in zip(DASHES, kinds, strict=False):
+            series = run.series.get(kind, Series([], []))
+            label = kind if len(runs) == 1 else f"{run.name}, {kind}" if len(kinds) > 1 else run.name
+            marker = "o" if len(series.x) < 40 else ""
+            colour = COLOURS[(number + (kinds.index(kind) if len(runs) == 1 else 0)) % len(COLOURS)]
+            axes.plot(series.x, series.y, dash, color=colour, label=label, marker=marker, markersize=3)
+    axes.set_ylabel(" and ".join(kinds) if len(kinds) == 1 else kinds[0])
+    axes.set_xlabel("updates")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=7)
 
 
 def plot_training_curves(log: Path, picture: Path) -> None:
     """Draw loss and learning rate over the updates of a run's `log.jsonl` into a PNG file."""
-    lines = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
-    reports = [line for line in lines if "loss" in line]
-    validations = [line for line in lines if "validation" in line]
+    run = read_curves(log)
     figure = Figure(figsize=(7, 6), layout="constrained")
     losses, rates = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    _line(losses, reports, [line["loss"] for line in reports], TRAINING, "training, dropout on")
-    _line(losses, validations, [line["validation"]["loss"] for line in validations], VALIDATION, "validation", "o")
+    curves(losses, [run], ["loss", "validation loss"])
     losses.set_ylabel("loss (nats per target token)")
-    losses.grid(alpha=0.3)
-    losses.legend(frameon=False)
-    _line(rates, reports, [line["learning_rate"] for line in reports], TRAINING)
-    rates.set_ylabel("learning rate")
-    rates.set_xlabel("updates")
+    curves(rates, [run], ["learning rate"])
     rates.set_ylim(bottom=0)
-    rates.grid(alpha=0.3)
     figure.savefig(picture, dpi=120)
 
 
-def _line(
-    axes: Any, lines: list[dict[str, Any]], values: list[float], colour: str, label: str = "", dot: str = ""
-) -> None:
-    axes.plot([line["update"] for line in lines], values, color=colour, label=label, marker=dot, markersize=3)
+def _heights(nodes: Sequence[Node]) -> dict[int, float]:
+    """A line for each leaf, and for every other node the one of its best child, so that the best path is straight."""
+    children: dict[int, list[Node]] = {}
+    for node in nodes:
+        if node.parent is not None:
+            children.setdefault(node.parent, []).append(node)
+    heights: dict[int, float] = {}
+    order = ("chosen", "finished", "active", "greedy", "pruned")
+    lines = 0
+    stack = [(nodes[0], False)]
+    while stack:
+        node, are_children_placed = stack.pop()
+        below = sorted(children.get(node.id, []), key=lambda one: (order.index(one.state), -one.score))
+        if not below:
+            heights[node.id] = -float(lines)
+            lines += 1
+        elif are_children_placed:
+            heights[node.id] = heights[below[0].id]
+        else:
+            stack.append((node, True))
+            stack += [(child, False) for child in reversed(below)]
+    return heights

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from transduce import __version__
+from transduce.cli.align import align
 from transduce.cli.average import average
 from transduce.cli.compare import compare
 from transduce.cli.data import data
@@ -18,6 +19,7 @@ from transduce.cli.export import export
 from transduce.cli.failures import run
 from transduce.cli.generate import generate
 from transduce.cli.info import info
+from transduce.cli.look import look
 from transduce.cli.panels import in_panels
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
@@ -67,6 +69,8 @@ for verb in (
     score,
     evaluate,
     compare,
+    look,
+    align,
     info,
     shortlist,
     export,

@@ -16,7 +16,7 @@ PANELS = {
     "Length": "max_ratio max_extra min_ratio max_tokens stop",
     "Constraints": "prefix prefix_file glossary",
     "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",
-    "Output": "output resume json quiet",
+    "Output": "output resume json details explain quiet",
 }
 
 

@@ -112,12 +112,20 @@ def translate(
         ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="With --json: also the probability of each token, and an alignment of words."),
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Colour each word by how sure the model was of it, for a terminal.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Translate text line by line; every input line gives one output line, and blank lines stay blank.
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
+    from transduce.cli.explaining import explained
     from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.progress import show_progress
     from transduce.cli.resuming import growing_output
@@ -129,6 +137,10 @@ def translate(
         raise InputError("--compile is for lines that come one by one, on standard input; leave it out for a file")
     if compile and coverage_penalty:
         raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
+    if details and not json:
+        raise InputError("--details are part of the JSON output; add --json")
+    if explain and (json or n_best > 1 or output != "-"):
+        raise InputError("--explain is for a terminal: leave out --json, --n-best and --output")
     check_read_once(**{"the text": input, "--prefix-file": prefix_file, "--glossary": glossary})
     set_threads(threads)
     search = make_search(context)
@@ -149,9 +161,9 @@ def translate(
             for chunk in requests:
                 heard = partial(_tell_share, tell, report.lines, len(chunk))
                 text = []
-                for translation in translator.translate_chunk(chunk, search, heard):
+                for translation in translator.translate_chunk(chunk, search, heard, details or explain):
                     report.add(translation)
-                    text.append(_render(report.lines, translation, n_best, json))
+                    text.append(explained(translation) if explain else _render(report.lines, translation, n_best, json))
                 out.add("".join(text), report)
                 tell(report.lines)
     if not quiet:
@@ -173,7 +185,10 @@ def _render(number: int, translation: "Translation", n_best: int, json: bool) ->
     if json:
         import msgspec
 
-        return msgspec.json.encode(translation).decode() + "\n"
+        facts = msgspec.to_builtins(translation)
+        if translation.details is None:
+            del facts["details"]
+        return msgspec.json.encode(facts).decode() + "\n"
     if n_best == 1:
         return translation.text + "\n"
     return "".join(f"{number}\t{c.score:.4f}\t{c.text}\n" for c in translation.n_best) or f"{number}\t\t\n"

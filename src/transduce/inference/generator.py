@@ -9,6 +9,7 @@ import msgspec
 import torch
 from torch import Tensor
 
+from transduce.analysis.look import Look
 from transduce.bundle import ModelBundle
 from transduce.devices import find_device
 from transduce.errors import InputError
@@ -16,6 +17,7 @@ from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.engines.pytorch_search import rules_for, search_from
 from transduce.inference.execution.memory import keep_free_memory
+from transduce.inference.looking import look_at_generation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
@@ -30,6 +32,7 @@ from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 200
+LOOK_TOKENS = 24
 WITH_STOPS = 32  # tokens after which it is seen whether a stop has come
 UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
 
@@ -185,6 +188,31 @@ class Generator:
         if search.rows > 1 or isinstance(search, DiverseBeam):
             raise InputError("only a single hypothesis can be streamed: use one sample or greedy search")
         return self._stream(_request(prompt), search, ends)
+
+    def look(
+        self, prompt: str, continuation: str | None = None, search: Beam | None = None, max_tokens: int = LOOK_TOKENS
+    ) -> Look:
+        """What the model does with a prompt: attention, confidence, and the search that continues it.
+
+        With a continuation this is looked at instead of one that is searched. Raises InputError for an ensemble, or a
+        text that is longer than the window.
+        """
+        if isinstance(self.model, Ensemble):
+            raise InputError("only a single model can be looked at, not an ensemble")
+        ids = self.encode(prompt)
+        given = None if continuation is None else self.encode(prompt + continuation)[len(ids) :]
+        length = max_tokens if given is None else len(given)
+        if given == []:
+            raise InputError("the continuation is empty")
+        if len(ids) + length > self.window + 1:
+            raise InputError(
+                f"{len(ids) + length:,} tokens are more than the model's window of {self.window:,}; "
+                "shorten the text, or ask for fewer tokens"
+            )
+        (piece,) = self._constraints.pieces(Request(prompt), [ids])
+        tokenizer = self.bundle.tokenizers.target
+        vocabulary = replace(Vocabulary.of(tokenizer, lambda: self._constraints.edges), end=tokenizer.pad)
+        return look_at_generation(self.bundle, vocabulary, piece, length, search or Beam(), given, self.text_of)
 
     def _stream(self, request: Request, search: Search, ends: _Ends) -> Iterator[str]:
         writing = _Writing(self.encode(request.text))

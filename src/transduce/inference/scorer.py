@@ -68,8 +68,8 @@ class Scorer:
         while chunk := list(islice(rest, pairs_at_once)):
             sources = self.bundle.tokenizers.source.encode_batch([pair.source for pair in chunk])
             targets = self.bundle.tokenizers.target.encode_batch([pair.target for pair in chunk])
-            self._check("source", sources, self.model.source_limit, number)
-            self._check("target", targets, self.model.target_limit, number)
+            check_lengths("source", sources, self.model.source_limit, number)
+            check_lengths("target", targets, self.model.target_limit, number)
             yield from self._score(sources, targets)
             number += len(chunk)
 
@@ -103,13 +103,15 @@ class Scorer:
         per_token = total / len(scores)
         return PairScore(total, per_token, perplexity(per_token), tokens)
 
-    def _check(self, side: str, sequences: Sequence[list[int]], limit: int | None, first: int) -> None:
-        for number, ids in enumerate(sequences, first):
-            if limit is not None and len(ids) + 1 > limit:
-                raise InputError(
-                    f"pair {number}: its {side} has {len(ids) + 1:,} tokens, but the model reads at most {limit:,}; "
-                    "shorten it or leave it out"
-                )
+
+def check_lengths(side: str, sequences: Sequence[list[int]], limit: int | None, first: int) -> None:
+    """Raise InputError for a sequence of more tokens than a model can take, with the number of its pair."""
+    for number, ids in enumerate(sequences, first):
+        if limit is not None and len(ids) + 1 > limit:
+            raise InputError(
+                f"pair {number}: its {side} has {len(ids) + 1:,} tokens, but the model reads at most {limit:,}; "
+                "shorten it or leave it out"
+            )
 
 
 def perplexity(per_token: float) -> float:

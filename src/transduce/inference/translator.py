@@ -2,26 +2,32 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import cast, overload
 
 import msgspec
 
-from transduce.bundle import find_bundle
+from transduce.analysis.alignment import AlignmentHead
+from transduce.analysis.look import Look
+from transduce.bundle import ModelBundle, find_bundle
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.errors import ConfigError, InputError
+from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.engine import PyTorchEngine, engine_for
+from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import map_parallel
+from transduce.inference.looking import look_at_translation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.inference.shortlist.shortlist import Shortlist
+from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
@@ -53,6 +59,8 @@ class Translation:
     """Required phrases that it does not hold."""
     violated: list[str] = field(default_factory=list)
     """Banned phrases that it holds all the same: at the end of a truncated output, or where split pieces meet."""
+    details: Details | None = None
+    """Probabilities of its tokens, and an alignment of words, where they were asked for."""
 
     def __str__(self) -> str:
         return self.text
@@ -97,6 +105,7 @@ class Translator:
         limit = self.engine.source_limit
         self.longest_source = min(longest, limit - 1 if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target)
+        self._head: AlignmentHead | None = None
 
     @staticmethod
     def load(
@@ -174,6 +183,27 @@ class Translator:
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
 
+    def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look:
+        """What the model does with one line: attention, search, confidence, and what the output depends on.
+
+        With a target this is looked at instead of a translation. Raises InputError for an ensemble, an exported model,
+        a line that is blank or too long to translate at once, or required phrases.
+        """
+        bundle, request = self._single_model(), Request(text) if isinstance(text, str) else text
+        source = self.bundle.tokenizers.source.encode(request.text.strip())
+        if not source:
+            raise InputError("there is no text to look at")
+        if len(source) > self.longest_source:
+            raise InputError(
+                f"the text has {len(source):,} tokens, but the model reads at most {self.longest_source:,} at once; "
+                "shorten it"
+            )
+        if request.required:
+            raise InputError("a search with required phrases cannot be looked at; leave them out")
+        (piece,) = self._constraints.pieces(request, [source])
+        vocabulary = Vocabulary.of(self.bundle.tokenizers.target, lambda: self._constraints.edges)
+        return look_at_translation(bundle, vocabulary, piece, target, search or Beam(), request.text.strip())
+
     def stream(
         self, texts: Iterable[str | Request], search: Search | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
@@ -185,9 +215,13 @@ class Translator:
             yield from self.translate_chunk(chunk, search or Beam())
 
     def translate_chunk(
-        self, texts: Sequence[str | Request], search: Search, tell: Callable[[float], None] | None = None
+        self,
+        texts: Sequence[str | Request],
+        search: Search,
+        tell: Callable[[float], None] | None = None,
+        with_details: bool = False,
     ) -> list[Translation]:
-        """Translate lines that are held together: sorted by length inside, returned in order.
+        """Translate lines that are held together: sorted by length inside, returned in order; with details if wanted.
 
         Whoever is to be told hears, after each batch, the share of all source tokens that is done.
         """
@@ -200,7 +234,30 @@ class Translator:
             for request, texts in zip(requests, split, strict=True)
         ]
         found = iter(self._search([piece for line in lines for piece in line], search, tell))
-        return [self._join(request, [next(found) for _ in line]) for request, line in zip(requests, lines, strict=True)]
+        hypotheses = [[next(found) for _ in line] for line in lines]
+        translations = [self._join(*one) for one in zip(requests, hypotheses, strict=True)]
+        return self._with_details(translations, lines, hypotheses) if with_details else translations
+
+    def _with_details(
+        self,
+        translations: list[Translation],
+        lines: Sequence[Sequence[Piece]],
+        hypotheses: Sequence[Sequence[Sequence[Hypothesis]]],
+    ) -> list[Translation]:
+        bundle = self._single_model()
+        sources = [piece.source for line in lines for piece in line]
+        targets = [of_piece[0].tokens for line in hypotheses for of_piece in line]
+        if self._head is None and sources:
+            self._head = find_head(bundle, sources, targets)
+        found = iter(details_of(bundle, self._head, sources, targets))
+        details = [Details.joined([next(found) for _ in line]) for line in lines]
+        return [replace(one, details=details) for one, details in zip(translations, details, strict=True)]
+
+    def _single_model(self) -> ModelBundle:
+        """The model that translates, where it is one that can be looked into."""
+        if not isinstance(self.engine, PyTorchEngine) or isinstance(self.engine.model, Ensemble):
+            raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
+        return self.engine.bundle
 
     def _search(
         self, pieces: list[Piece], search: Search, tell: Callable[[float], None] | None

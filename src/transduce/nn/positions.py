@@ -41,6 +41,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
+        self.dim = dim
         self.table = Table(partial(sinusoids, dim=dim))
 
     def forward(self, embedded: Hidden, start: int) -> Hidden:
@@ -83,6 +84,7 @@ class Rotary(nn.Module):
     def __init__(self, head_dim: int) -> None:
         super().__init__()
         assert head_dim % 2 == 0, "dimensions are turned in pairs"
+        self.dim = head_dim
         self.table = Table(partial(turns, dim=head_dim))
 
     def forward(self, heads: Float[Tensor, "*any time head_dim"], start: int) -> Float[Tensor, "*any time head_dim"]:

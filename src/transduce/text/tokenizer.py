@@ -130,6 +130,23 @@ class Tokenizer:
             raise
         return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
 
+    def words_of(self, text: str) -> list[int]:
+        """The number of the word, between white space, that each token of a text belongs to."""
+        encoding = self.backend.encode(text, add_special_tokens=False)
+        if len(encoding.ids) != len(self.encode(text)):  # some are spelled in bytes, of the text as it is normalised
+            text = text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
+            encoding = self.backend.encode(text, add_special_tokens=False)
+        word_of: list[int] = []
+        for place, character in enumerate(text):
+            begins = not character.isspace() and (place == 0 or text[place - 1].isspace())
+            word_of.append((word_of[-1] if word_of else -1) + begins)
+        words: list[int] = []
+        for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
+            is_spelled = self._bytes is not None and (token == self.unknown or token in self._specials)
+            count = len(text[start:stop].encode()) if is_spelled else 1
+            words += [max(word_of[max(stop - 1, 0)], 0)] * count
+        return words
+
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as they stand in the vocabulary."""
         return [self.backend.id_to_token(token) or "" for token in ids]

@@ -36,11 +36,12 @@ def decode(
     vocabulary: Vocabulary,
     search: Search,
     shortlist: Shortlist | None = None,
+    step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """The outputs of each source row, as many as the search is asked for; either all pieces require phrases or none.
 
-    With a shortlist, of each row's own tokens and what its piece asks for alone. Raises InputError where the search
-    cannot follow a request.
+    A plain beam takes its steps by `step`. With a shortlist, of each row's own tokens and what its piece asks for.
+    Raises InputError where the search cannot follow a request.
     """
     if any(piece.required for piece in pieces) and not can_require(search):
         raise InputError(
@@ -53,12 +54,12 @@ def decode(
         coverage_penalty = search.coverage_penalty
         search = msgspec.structs.replace(search, n_best=search.size)  # all that were found are ranked anew
     if shortlist is None:
-        found = _search(model, source, is_real, pieces, vocabulary, search)
+        found = _search(model, source, is_real, pieces, vocabulary, search, step)
     else:
         narrow = VocabularyReduction(shortlist, source, is_real, pieces)
         narrow_pieces, narrow_vocabulary = narrow.pieces(pieces), narrow.vocabulary(vocabulary)
         narrow_model = narrow.model(model)
-        found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search))
+        found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search, step))
     if coverage_penalty:
         found = rerank(bundle, model, [piece.source for piece in pieces], found, coverage_penalty)
     return [hypotheses[:n_best] for hypotheses in found]
@@ -71,6 +72,7 @@ def _search(
     pieces: Sequence[Piece],
     vocabulary: Vocabulary,
     search: Search,
+    step: TakeStep,
 ) -> list[list[Hypothesis]]:
     """What the search finds; pieces and outputs are in the vocabulary's numbers."""
     limits = limits_for(search, is_real.sum(1), model.target_limit)
@@ -83,7 +85,7 @@ def _search(
             )
         limits = limits.make_room(lengths)
     state = model.start(model.encode(source, is_real))
-    return search_from(model, state, limits, vocabulary.begin, pieces, vocabulary, search)
+    return search_from(model, state, limits, vocabulary.begin, pieces, vocabulary, search, step)
 
 
 def search_from(
@@ -94,6 +96,7 @@ def search_from(
     pieces: Sequence[Piece],
     vocabulary: Vocabulary,
     search: Search,
+    step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """What the search finds from a started state on."""
     rules, end = rules_for(pieces, vocabulary, search), vocabulary.end
@@ -106,7 +109,6 @@ def search_from(
         required = [piece.required for piece in pieces]
         edges = vocabulary.edges()
         return constrained_search(model.decoder, state, search, limits, begin, end, rules, required, edges)
-    step: TakeStep = take_step
     if isinstance(model, CompiledModel) and all(isinstance(rule, SuppressTokens) for rule in rules):
         step = model.take_step
     return beam_search(model.decoder, state, search, limits, begin, end, rules, step)

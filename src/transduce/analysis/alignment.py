@@ -1,0 +1,150 @@
+"""Word alignment from the attention of a decoder to its source.
+
+One head of one layer aligns: the one that agrees best with what hiding source tokens shows on a sample of sentences.
+Some heads attend, where they write a token, to what it translates; others only a step later, where they read it (Chen
+et al. 2020), so both are tried.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transduce.analysis.attention import RecordedAttention, record_pass
+from transduce.analysis.attribution import occlusion
+from transduce.bundle import ModelBundle
+from transduce.data.batch import make_batch
+from transduce.errors import CheckpointError, InputError
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+from transduce.verification import COPY_AGAIN
+
+FILE = "alignment.json"
+SAMPLE = 50  # sentences that a head is chosen on
+
+Links = set[tuple[int, int]]
+"""Source and target places that belong together, counted from 0."""
+
+Symmetrization = Literal["intersection", "union", "grow-diag"]
+
+
+class AlignmentHead(msgspec.Struct, frozen=True):
+    """Which attention aligns."""
+
+    layer: int
+    """Of the decoder, counted from 0."""
+    head: int
+    shift: int
+    """1 where the step that reads a target token aligns it, 0 where the one that writes it does."""
+    agreement: float
+    """Share of the target tokens that it aligns with the source token whose absence costs them most."""
+
+    def save(self, folder: Path) -> None:
+        """Keep it with the model in a folder."""
+        (folder / FILE).write_bytes(msgspec.json.encode(self))
+
+    @staticmethod
+    def load(folder: Path) -> "AlignmentHead | None":
+        """That which is kept with the model; None where none is. Raises CheckpointError for a file that is damaged."""
+        try:
+            return msgspec.json.decode((folder / FILE).read_bytes(), type=AlignmentHead)
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError, RecursionError, msgspec.DecodeError):
+            raise CheckpointError(f"{folder / FILE} is damaged; {COPY_AGAIN}, or delete it") from None
+
+
+def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]]) -> AlignmentHead:
+    """The head that agrees best with occlusion on some pairs of token ids; InputError without attention to a source."""
+    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    hits: Tensor | float = 0.0
+    tokens = 0
+    for source, target in pairs:
+        if not source or not target:
+            continue
+        batch = make_batch([source], [target], bundle.special).to(bundle.device)
+        maps = record_pass(model, batch).cross()
+        if not maps:
+            raise InputError("an alignment needs a model with attention to its source, and this one has none")
+        hidden = occlusion(model, batch)[:-1, :-1].argmax(1)  # the ends of both sides align with nothing
+        found = torch.stack([_aligned(maps, shift) for shift in (0, 1)])  # [shifts, layers, heads, target tokens]
+        hits = hits + (found == hidden).sum(-1)
+        tokens += len(hidden)
+    if not tokens:
+        raise InputError("there are no pairs with text on both sides to choose an alignment head on")
+    assert isinstance(hits, Tensor)
+    best = int(hits.argmax())
+    shift, layer, head = (int(place) for place in torch.unravel_index(torch.tensor(best), hits.shape))
+    return AlignmentHead(layer, head, shift, int(hits.flatten()[best]) / tokens)
+
+
+def places_of(
+    maps: Sequence[RecordedAttention], head: AlignmentHead, row: int, source_length: int, target_length: int
+) -> list[int | None]:
+    """For each target token of a row the place of its source token; None where attention is at the source's end.
+
+    Lengths are without the ends. Raises InputError for a head that the model has not.
+    """
+    if head.layer >= len(maps) or head.head >= maps[head.layer].weights.shape[1]:
+        raise InputError(
+            f"the model has no head {head.head} in a layer {head.layer} that attends to its source; delete {FILE} in "
+            "its folder, so that one is chosen anew"
+        )
+    weights = maps[head.layer].weights[row, head.head]
+    places = weights[head.shift : target_length + head.shift].argmax(-1).tolist()
+    return [place if place < source_length else None for place in places]
+
+
+def link_words(places: Sequence[int | None], source_words: Sequence[int], target_words: Sequence[int]) -> Links:
+    """Links of words from the places of tokens, given the word of each token."""
+    return {(source_words[place], word) for place, word in zip(places, target_words, strict=True) if place is not None}
+
+
+def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links:
+    """One alignment of two, both as source and target places of the first (Och and Ney 2003).
+
+    grow-diag begins with the intersection and adds links of the union that stand beside one, where a word on either
+    side has no link yet (Koehn et al. 2003).
+    """
+    if method == "intersection":
+        return forward & backward
+    union = forward | backward
+    if method == "union":
+        return union
+    grown = forward & backward
+    sources, targets = {i for i, _ in grown}, {j for _, j in grown}
+    while True:
+        before = len(grown)
+        beside = {(i + di, j + dj) for i, j in grown for di in (-1, 0, 1) for dj in (-1, 0, 1)}
+        for i, j in sorted(beside & union - grown):
+            if i not in sources or j not in targets:
+                grown.add((i, j))
+                sources.add(i)
+                targets.add(j)
+        if len(grown) == before:
+            return grown
+
+
+def pharaoh(links: Links) -> str:
+    """Links as `0-0 1-2`, in order."""
+    return " ".join(f"{i}-{j}" for i, j in sorted(links))
+
+
+def alignment_error_rate(found: Iterable[Links], sure: Iterable[Links], possible: Iterable[Links]) -> float:
+    """AER (Och and Ney 2003) over several sentences, 0 to 1: the possible links hold the sure ones."""
+    hits = links = 0
+    for of_found, of_sure, of_possible in zip(found, sure, possible, strict=True):
+        hits += len(of_found & of_sure) + len(of_found & of_possible)
+        links += len(of_found) + len(of_sure)
+    return 1 - hits / links if links else 0.0
+
+
+def _aligned(maps: Sequence[RecordedAttention], shift: int) -> Float[Tensor, "layers heads targets"]:
+    """For each layer and head the source place of each target token of a single pair, the ends of both left out."""
+    of_layers = torch.stack([one.weights[0] for one in maps])  # [layers, heads, targets and end, sources and end]
+    time = of_layers.shape[2] - 1
+    return of_layers[:, :, shift : time + shift, :-1].argmax(-1).cpu()

@@ -1,0 +1,69 @@
+"""Attention weights of a real forward pass, by part of the model, layer and head."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transduce.data.batch import Batch
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.recording import Tape, record_attention
+from transduce.nn.self_attention import SelfAttention
+from transduce.nn.state import DecoderState
+
+Part = Literal["encoder", "decoder", "cross"]
+
+
+@dataclass(frozen=True)
+class RecordedAttention:
+    """The weights of one layer."""
+
+    part: Part
+    """Source to source (encoder), target to target (decoder), or target to source (cross)."""
+    layer: int
+    """Of that part, counted from 0."""
+    weights: Float[Tensor, "rows heads queries keys"]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A forward pass that was watched."""
+
+    attention: list[RecordedAttention]
+    log_probabilities: Float[Tensor, "rows target_time vocabulary"]
+    """Of the token after each that the decoder reads."""
+
+    def cross(self) -> list[RecordedAttention]:
+        """The maps from target to source."""
+        return [one for one in self.attention if one.part == "cross"]
+
+
+@torch.inference_mode()
+def record_pass(model: EncoderDecoder[DecoderState], batch: Batch) -> Recorded:
+    """Run a model over source and target, which it reads whole, and keep the weights of every attention."""
+    assert isinstance(model, nn.Module)
+    with record_attention(model) as tape:
+        memory = model.encode(batch.source, batch.source_is_real)
+    encoder = [RecordedAttention("encoder", layer, weights) for layer, weights in enumerate(_joined(tape).values())]
+    with record_attention(model) as tape:
+        logits, _ = model.decoder(batch.target_in, model.start(memory))
+    of_self = {f"{name}.attention" for name, module in model.named_modules() if isinstance(module, SelfAttention)}
+    found = _joined(tape)
+    decoder = [weights for name, weights in found.items() if name in of_self]
+    cross = [weights for name, weights in found.items() if name not in of_self]
+    return Recorded(
+        [
+            *encoder,
+            *(RecordedAttention("decoder", layer, weights) for layer, weights in enumerate(decoder)),
+            *(RecordedAttention("cross", layer, weights) for layer, weights in enumerate(cross)),
+        ],
+        logits.float().log_softmax(-1),
+    )
+
+
+def _joined(tape: Tape) -> Mapping[str, Float[Tensor, "rows heads queries keys"]]:
+    """The calls of each module that was called, one after another, in float32."""
+    return {name: torch.cat(calls, 2).float() for name, calls in tape.items() if calls}

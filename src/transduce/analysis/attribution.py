@@ -1,0 +1,109 @@
+"""Which source tokens an output depends on: by hiding them one by one, and by gradients.
+
+A source token is hidden by giving it the embedding of the end token, which says nothing but is known to the model; its
+position stays. (Zeros would not do: layer normalisation makes a small embedding as good as a large one.) Both measures
+ask about the same absence: hiding compares two forward passes (occlusion, Zeiler and Fergus 2014); integrated gradients
+(Sundararajan et al. 2017) follow the straight line from a source that is wholly hidden, and add up to the difference.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from transduce.data.batch import Batch
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+
+STEPS = 32
+"""Points of the way at which gradients are taken."""
+
+ROWS_AT_ONCE = 32
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Integrated gradients of an output's log-probability."""
+
+    attributions: NDArray[np.float32]
+    """One a source token, in nats; they add up to what the output gains from the whole source."""
+    error: float
+    """By how much they do not, in nats: the gradients are summed at a few points only."""
+
+
+def occlusion(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor, "target_time source_time"]:
+    """By how many nats each target token's log-probability falls when each source token is hidden, for one pair.
+
+    All target tokens are given, so what falls is the model's belief in this output.
+    """
+    time = batch.source.shape[1]
+    keep = 1 - torch.eye(time, device=batch.source.device)
+    with torch.inference_mode():
+        plain = _log_probabilities(model, batch, keep.new_ones(1, time))
+        hidden = torch.cat([_log_probabilities(model, batch, rows) for rows in keep.split(ROWS_AT_ONCE)])
+    return (plain - hidden).T.cpu()
+
+
+def integrated_gradients(model: EncoderDecoder[DecoderState], batch: Batch, steps: int = STEPS) -> Attribution:
+    """What each source token adds to the log-probability of the whole output, for one pair."""
+    time = batch.source.shape[1]
+    points = (torch.arange(steps, device=batch.source.device) + 0.5) / steps  # midpoints
+    gained = torch.zeros(time, device=batch.source.device)
+    with torch.enable_grad():
+        for chosen in points.split(ROWS_AT_ONCE):
+            keep = chosen[:, None].expand(-1, time).clone().requires_grad_()
+            total = _log_probabilities(model, batch, keep).sum()
+            # Embeddings are linear in `keep`: this derivative is the gradient times the way from the hidden embedding.
+            (gradient,) = torch.autograd.grad(total, keep)
+            gained += gradient.sum(0) / steps
+    with torch.inference_mode():
+        ends = _log_probabilities(model, batch, torch.stack([torch.ones_like(gained), torch.zeros_like(gained)]))
+        whole, nothing = ends.sum(1).tolist()
+    return Attribution(gained.cpu().numpy(), abs(float(gained.sum()) - (whole - nothing)))
+
+
+def rank_correlation(first: NDArray[np.floating], second: NDArray[np.floating]) -> float | None:
+    """Spearman's, from -1 to 1; None where either is all of one value, or there are fewer than three."""
+    if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Places in rising order, those of equal values averaged."""
+    found, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    assert len(found) == len(counts)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+
+
+def _log_probabilities(
+    model: EncoderDecoder[DecoderState], batch: Batch, keep: Float[Tensor, "rows source_time"]
+) -> Float[Tensor, "rows target_time"]:
+    """Of a pair's target tokens, for several ways of hiding its source: 0 hides a token, 1 does not."""
+    rows = len(keep)
+    assert isinstance(model, nn.Module)
+    with _hidden_in_part(model, keep, end=int(batch.source[0, -1])):
+        memory = model.encode(batch.source.expand(rows, -1), batch.source_is_real.expand(rows, -1))
+    logits, _ = model.decoder(batch.target_in.expand(rows, -1), model.start(memory))
+    chosen = logits.gather(2, batch.target_out.expand(rows, -1)[..., None])[..., 0]
+    return chosen.float() - logits.float().logsumexp(-1)
+
+
+@contextmanager
+def _hidden_in_part(model: nn.Module, keep: Float[Tensor, "rows time"], end: int) -> Iterator[None]:
+    """While open, tables of embeddings give vectors between that of the end token (0) and a token's own (1)."""
+
+    def hide(table: nn.Embedding, _: object, embedded: Tensor) -> Tensor:
+        return torch.lerp(table.weight[end], embedded, keep[..., None].to(embedded.dtype))
+
+    hooks = [module.register_forward_hook(hide) for module in model.modules() if isinstance(module, nn.Embedding)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

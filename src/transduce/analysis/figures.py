@@ -1,0 +1,103 @@
+"""Whole figures, ready to be saved: one sentence, trainings, positions."""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from transduce.analysis.look import AttentionMap, Look
+from transduce.analysis.plots import (
+    COLOURS,
+    confidence_bars,
+    curves,
+    heat_map,
+    search_tree,
+    side_by_side_bars,
+)
+from transduce.analysis.position_vectors import PositionVectors
+from transduce.analysis.training_log import Curves
+
+PANELS = (
+    ["loss", "validation loss"],
+    ["perplexity"],
+    ["bleu"],
+    ["learning rate"],
+    ["tokens per second"],
+    ["gradient norm"],
+)
+TITLES = {"encoder": "source to source", "decoder": "target to target", "cross": "target to source"}
+PER_TOKEN = 0.16  # inches of a heat map
+
+
+def draw_look(look: Look) -> Figure:
+    """Attention of every layer (the mean of its heads), confidence, leave-out, and the search."""
+    of_source = [] if look.source is None else look.source.tokens
+    longest = max(len(of_source), len(look.read))
+    columns = 3
+    map_rows = math.ceil(len(look.attention) / columns)
+    size = max(PER_TOKEN * longest + 0.9, 2.6)
+    heights = [size] * map_rows + [2.4] + ([2.4, size + 0.4] if look.occlusion is not None else [])
+    heights += [_height_of(look)] if look.search is not None else []
+    figure = Figure(figsize=(columns * size + 0.6, sum(heights) + 0.4 * len(heights)), layout="constrained")
+    grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
+    for number, one in enumerate(look.attention):
+        axes = figure.add_subplot(grid[number // columns, number % columns])
+        heat_map(axes, one.weights.mean(0), *_tokens(look, one))
+        axes.set_title(f"{TITLES[one.part]}, layer {one.layer + 1}, mean of {len(one.weights)} heads", fontsize=8)
+    row = map_rows
+    confidence_bars(figure.add_subplot(grid[row, :]), look.confidence)
+    if look.occlusion is not None:
+        measures = {"hiding it (occlusion)": look.occlusion.total}
+        if look.gradient is not None:
+            measures["integrated gradients"] = look.gradient.attributions
+        if look.attended is not None:
+            measures["attention"] = look.attended
+        side_by_side_bars(figure.add_subplot(grid[row + 1, :]), measures, of_source)
+        drops = figure.add_subplot(grid[row + 2, :])
+        image = heat_map(drops, look.occlusion.drops, look.target.tokens, of_source, is_signed=True)
+        drops.set_title("nats by which hiding a source token lowers each target token's log-probability", fontsize=8)
+        figure.colorbar(image, ax=drops, shrink=0.8)
+    if look.search is not None:
+        search_tree(figure.add_subplot(grid[len(heights) - 1, :]), look.search)
+    return figure
+
+
+def draw_training(runs: Sequence[Curves]) -> Figure:
+    """Losses, perplexity, BLEU, learning rate, speed and gradient norm of runs beside each other."""
+    panels = [kinds for kinds in PANELS if any(kind in run.series for run in runs for kind in kinds)]
+    figure = Figure(figsize=(10, 3 * math.ceil(len(panels) / 2)), layout="constrained")
+    for number, kinds in enumerate(panels):
+        curves(figure.add_subplot(math.ceil(len(panels) / 2), 2, number + 1), runs, kinds)
+    return figure
+
+
+def draw_positions(positions: PositionVectors) -> Figure:
+    """The vectors, their dot products, and these by distance."""
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    figure.suptitle(positions.title, fontsize=10)
+    vectors, products, by_distance = figure.subplots(1, 3)
+    image = vectors.imshow(positions.vectors, cmap="RdBu_r", aspect="auto", interpolation="nearest")
+    vectors.set(xlabel="dimension", ylabel="position")
+    figure.colorbar(image, ax=vectors)
+    image = products.imshow(positions.products, cmap="cividis", interpolation="nearest")
+    products.set(xlabel="position", ylabel="position", title="dot products")
+    figure.colorbar(image, ax=products)
+    by_distance.plot(positions.by_distance, color=COLOURS[0])
+    by_distance.set(xlabel="distance", title="mean dot product by distance")
+    by_distance.grid(alpha=0.3)
+    return figure
+
+
+def _tokens(look: Look, one: AttentionMap) -> tuple[list[str], list[str]]:
+    """What attends and what is attended to."""
+    of_source = [] if look.source is None else look.source.tokens
+    return {"encoder": (of_source, of_source), "decoder": (look.read, look.read), "cross": (look.read, of_source)}[
+        one.part
+    ]
+
+
+def _height_of(look: Look) -> float:
+    """Inches for the tree: a line for each leaf."""
+    assert look.search is not None
+    parents = {node.parent for node in look.search.nodes}
+    return max(0.13 * sum(node.id not in parents for node in look.search.nodes), 2.0)

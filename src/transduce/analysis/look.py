@@ -1,0 +1,329 @@
+"""What a model did with one sentence or text: attention, search, confidence, and what its output depends on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.analysis.alignment import AlignmentHead, Links, choose_head, link_words, places_of
+from transduce.analysis.attention import Part, Recorded, record_pass
+from transduce.analysis.attribution import Attribution, integrated_gradients, occlusion, rank_correlation
+from transduce.analysis.pictures import Pictures
+from transduce.analysis.search_tree import Node
+from transduce.bundle import ModelBundle
+from transduce.data.batch import Batch
+from transduce.errors import InputError
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+from transduce.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RUNNERS_UP = 5
+
+Direction = Literal["ltr", "rtl"]
+RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
+
+
+@dataclass(frozen=True)
+class TokenText:
+    """A text and its tokens."""
+
+    text: str
+    tokens: list[str]
+    """As they stand in the vocabulary, the end token last."""
+    direction: Direction = "ltr"
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Attention weights of one layer, each row a distribution over what it attends to."""
+
+    part: Part
+    """Source to source (encoder), target to target (decoder), or target to source (cross)."""
+    layer: int
+    """Of that part, counted from 0."""
+    weights: NDArray[np.float32]
+    """[heads, queries, keys]; a decoder's queries are the tokens that it reads, `Look.read`."""
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """Another token that might have come, and its probability."""
+
+    token: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure the model was of a token of the output."""
+
+    token: str
+    probability: float
+    rank: int
+    """1 for the likeliest token."""
+    alternatives: list[RunnerUp]
+    """The likeliest others, best first."""
+
+
+@dataclass(frozen=True)
+class WordAlignment:
+    """Which words translate which, by one head's attention."""
+
+    layer: int
+    head: int
+    shift: int
+    """See AlignmentHead."""
+    source_words: list[str]
+    target_words: list[str]
+    links: list[tuple[int, int]]
+    """Source and target words, counted from 0."""
+
+
+@dataclass(frozen=True)
+class Occlusion:
+    """How much the output's log-probability falls when a source token is hidden, in nats."""
+
+    drops: NDArray[np.float32]
+    """[target tokens, source tokens]."""
+
+    @property
+    def total(self) -> NDArray[np.float32]:
+        """Of the whole output, one a source token."""
+        return self.drops.sum(0)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Spearman rank correlations with occlusion, over the source tokens without the end; None where one is constant."""
+
+    attention: float | None
+    """Of the attention that each source token gets, the mean over layers, heads and target tokens."""
+    gradient: float | None
+    """Of integrated gradients."""
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    """All that a beam search considered."""
+
+    size: int
+    length_penalty: float
+    nodes: list[Node]
+    """The root first; parents before children."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a model did with one sentence or text; shows itself as a page in a notebook."""
+
+    model: str
+    task: str
+    source: TokenText | None
+    """None for a language model."""
+    target: TokenText
+    read: list[str]
+    """What the decoder read before it wrote each target token."""
+    attention: list[AttentionMap]
+    confidence: list[Confidence]
+    """One a target token."""
+    alignment: WordAlignment | None
+    occlusion: Occlusion | None
+    """None for a language model, which has no source."""
+    gradient: Attribution | None
+    attended: NDArray[np.float32] | None
+    """The attention that each source token gets; None without attention to a source."""
+    agreement: Agreement | None
+    search: SearchTree | None
+    """None where the target was given."""
+
+    def maps(self, part: Part) -> NDArray[np.float32]:
+        """[layers, heads, queries, keys] of a part; InputError where the model has none."""
+        found = [one.weights for one in self.attention if one.part == part]
+        if not found:
+            raise InputError(f"the model has no {part} attention")
+        return np.stack(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as numbers, lists and strings, which is what `transduce look -o FILE.json` writes."""
+        facts: dict[str, Any] = msgspec.to_builtins(self.facts(), enc_hook=_to_list)
+        return facts
+
+    def facts(self) -> dict[str, Any]:
+        """The same with attention weights as arrays."""
+        facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if self.occlusion is not None:
+            facts["occlusion"] = {"drops": self.occlusion.drops.tolist(), "total": self.occlusion.total.tolist()}
+        return {name: _plain(value) for name, value in facts.items()}
+
+    def html(self) -> str:
+        """The page, which needs nothing else."""
+        from transduce.analysis.page import render_look
+
+        return render_look(self.facts())
+
+    def pictures(self) -> Pictures:
+        """The same as a page, a figure or numbers."""
+
+        def figure() -> "Figure":
+            from transduce.analysis.figures import draw_look
+
+            return draw_look(self)
+
+        return Pictures(self.html, figure, self.to_dict)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page (.html), a figure (.png, .svg, .pdf) or the numbers (.json), by the file's ending.
+
+        Raises InputError for another ending.
+        """
+        self.pictures().save(path)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the page in a frame of its own."""
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 720px; border: 0"></iframe>'
+
+
+def look_at_pair(
+    bundle: ModelBundle,
+    model: str,
+    source: Sequence[int],
+    target: Sequence[int],
+    texts: tuple[str, str],
+    head: AlignmentHead | None,
+    search: SearchTree | None,
+    batch: Batch,
+) -> Look:
+    """Look at a translation model that reads a source and writes, or is given, a target.
+
+    Args:
+        bundle: the model, in float32.
+        model: what it is called.
+        source: token ids without the end.
+        target: likewise.
+        texts: what they spell.
+        head: the attention that aligns; chosen on this pair where None.
+        search: the search by which the target was found, if it was.
+        batch: the pair, as the model reads it.
+    """
+    network: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    recorded = record_pass(network, batch)
+    of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
+    source_tokens = of_source.pieces([*source, of_source.eos])
+    target_tokens = of_target.pieces(batch.target_out[0].tolist())
+    hidden = occlusion(network, batch).numpy()
+    gradient = integrated_gradients(network, batch)
+    cross = recorded.cross()
+    attended = torch.stack([one.weights[0].mean((0, 1)) for one in cross]).mean(0).cpu().numpy() if cross else None
+    totals = hidden.sum(0)[:-1]
+    config = bundle.config
+    return Look(
+        model=model,
+        task=config.task,
+        source=TokenText(texts[0], source_tokens, direction_of(config.source)),
+        target=TokenText(texts[1], target_tokens, direction_of(config.target)),
+        read=of_target.pieces(batch.target_in[0].tolist()),
+        attention=_maps(recorded),
+        confidence=confidence(recorded, batch, of_target),
+        alignment=_alignment(bundle, recorded, source, target, head) if cross else None,
+        occlusion=Occlusion(hidden),
+        gradient=gradient,
+        attended=attended,
+        agreement=Agreement(
+            None if attended is None else rank_correlation(attended[:-1], totals),
+            rank_correlation(gradient.attributions[:-1], totals),
+        ),
+        search=search,
+    )
+
+
+def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree | None, batch: Batch) -> Look:
+    """Look at a language model that reads a text, each token of which but the first it predicts; see look_at_pair."""
+    network: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    recorded = record_pass(network, batch)
+    tokenizer = bundle.tokenizers.target
+    return Look(
+        model=model,
+        task=bundle.config.task,
+        source=None,
+        target=TokenText(text, tokenizer.pieces(batch.target_out[0].tolist()), direction_of(bundle.config.target)),
+        read=tokenizer.pieces(batch.target_in[0].tolist()),
+        attention=_maps(recorded),
+        confidence=confidence(recorded, batch, tokenizer),
+        alignment=None,
+        occlusion=None,
+        gradient=None,
+        attended=None,
+        agreement=None,
+        search=search,
+    )
+
+
+def confidence(recorded: Recorded, batch: Batch, tokenizer: Tokenizer) -> list[Confidence]:
+    """Of each target token of a single row: its probability, its rank, and the likeliest others."""
+    log_probabilities, chosen = recorded.log_probabilities[0], batch.target_out[0]
+    of_chosen = log_probabilities.gather(1, chosen[:, None])
+    ranks = (log_probabilities > of_chosen).sum(1) + 1
+    best, tokens = log_probabilities.topk(min(RUNNERS_UP + 1, log_probabilities.shape[1]))
+    found = []
+    for i, token in enumerate(chosen.tolist()):
+        others = [(p, t) for p, t in zip(best[i].exp().tolist(), tokens[i].tolist(), strict=True) if t != token]
+        alternatives = [RunnerUp(tokenizer.pieces([t])[0], p) for p, t in others[:RUNNERS_UP]]
+        probability = float(of_chosen[i].exp())
+        found.append(Confidence(tokenizer.pieces([token])[0], probability, int(ranks[i]), alternatives))
+    return found
+
+
+def direction_of(language: str) -> Direction:
+    """How a language, by its code, is written."""
+    return "rtl" if language.partition("-")[0].partition("_")[0].lower() in RIGHT_TO_LEFT else "ltr"
+
+
+def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
+    """The number of the word that each token of an output belongs to, by what the tokens up to it spell."""
+    texts = [tokenizer.decode(tokens[: place + 1]) for place in range(len(tokens))]
+    return [max(len(text.split()) - 1, 0) for text in texts]
+
+
+def _maps(recorded: Recorded) -> list[AttentionMap]:
+    return [AttentionMap(one.part, one.layer, one.weights[0].cpu().numpy()) for one in recorded.attention]
+
+
+def _alignment(
+    bundle: ModelBundle, recorded: Recorded, source: Sequence[int], target: Sequence[int], head: AlignmentHead | None
+) -> WordAlignment:
+    source, target = list(source), list(target)
+    head = head or choose_head(bundle, [(source, target)])
+    of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
+    places = places_of(recorded.cross(), head, 0, len(source), len(target))
+    links: Links = link_words(places, words_of_output(of_source, source), words_of_output(of_target, target))
+    words = (of_source.decode(source).split(), of_target.decode(target).split())
+    return WordAlignment(head.layer, head.head, head.shift, *words, sorted(links))
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses as dicts and small arrays as lists; attention keeps its arrays."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, AttentionMap):
+        return {"part": value.part, "layer": value.layer, "weights": value.weights}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    return value
+
+
+def _to_list(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise NotImplementedError

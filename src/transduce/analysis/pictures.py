@@ -1,0 +1,83 @@
+"""One set of facts in several forms: a page, a figure, or numbers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from transduce.errors import InputError
+from transduce.files import new_file
+
+if TYPE_CHECKING:  # drawing takes a second to import
+    from matplotlib.figure import Figure
+
+    from transduce.analysis.position_vectors import PositionVectors
+    from transduce.analysis.training_log import Curves
+
+FIGURES = (".png", ".svg", ".pdf")
+ENDINGS = (".html", *FIGURES, ".json")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Makes each form when it is asked for."""
+
+    html: Callable[[], str]
+    """A page that needs nothing else."""
+    figure: Callable[[], "Figure"]
+    facts: Callable[[], Any]
+    """Dicts, lists, numbers and strings."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the form that a file's ending names; see check_ending."""
+        path = check_ending(path)
+        with new_file(path) as new:
+            match path.suffix.lower():
+                case ".html":
+                    new.write_text(self.html(), encoding="utf-8")
+                case ".json":
+                    new.write_bytes(msgspec.json.encode(self.facts()))
+                case ending:
+                    self.figure().savefig(new, dpi=150, format=ending[1:])
+
+
+def check_ending(path: str | Path) -> Path:
+    """The same path; InputError for one whose ending names no form of pictures."""
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
+    return path
+
+
+def training_pictures(runs: "list[Curves]") -> Pictures:
+    """The curves of runs beside each other."""
+    from transduce.analysis.training_log import to_dict
+
+    def html() -> str:
+        from transduce.analysis.page import render_training
+
+        return render_training(to_dict(runs))
+
+    def figure() -> "Figure":
+        from transduce.analysis.figures import draw_training
+
+        return draw_training(runs)
+
+    return Pictures(html, figure, lambda: to_dict(runs))
+
+
+def position_pictures(positions: "PositionVectors") -> Pictures:
+    """Position encodings, and how alike they are."""
+    from transduce.analysis.figures import draw_positions
+
+    def html() -> str:
+        drawn = StringIO()
+        draw_positions(positions).savefig(drawn, format="svg")
+        svg = drawn.getvalue()
+        page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{positions.title}</title>'
+        return f"{page}{svg[svg.index('<svg') :]}</html>"
+
+    return Pictures(html, lambda: draw_positions(positions), positions.to_dict)

@@ -1,0 +1,150 @@
+"""The tree of all that a beam search has considered, written down while it searches."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+
+from transduce.models.interface import Decoder
+from transduce.search.beam import Active, Beam, ChooseCandidates, Step, first_unfinished
+from transduce.search.beam import take_step as take_plain_step
+from transduce.search.rules import Rule
+
+NodeState = Literal["active", "pruned", "finished", "chosen", "greedy"]
+
+ROOT = 0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A token that an output might have gone on with."""
+
+    id: int
+    parent: int | None
+    """The node of the token before; None for the root, which is no token."""
+    step: int
+    """Tokens on the way to it, itself counted."""
+    token: str
+    """As it stands in the vocabulary."""
+    log_probability: float
+    """Of this token, given those before, in nats."""
+    total: float
+    """Of all tokens on the way to it."""
+    score: float
+    """The total, normalised for length."""
+    state: NodeState
+    """Gone on with (active) or not (pruned), an output (finished), on the way to the best output (chosen), or reached
+    by greedy search alone."""
+    text: str
+    """The output so far."""
+    greedy: bool = False
+    """Whether greedy search goes through it."""
+
+
+class SearchTrace:
+    """Takes the steps of a beam search over one sentence, and writes down what each considered."""
+
+    def __init__(
+        self, beam: Beam, pieces: Callable[[Sequence[int]], list[str]], decode: Callable[[Sequence[int]], str]
+    ):
+        self.beam = beam
+        self.nodes = [Node(ROOT, None, 0, "", 0.0, 0.0, 0.0, "active", "")]
+        self._pieces, self._decode = pieces, decode
+        self.tokens: list[list[int]] = [[]]
+        """On the way to each node."""
+        self._of_rows = [ROOT]
+
+    def take_step(
+        self,
+        decoder: Decoder[Any],
+        active: Active[Any],
+        choose: ChooseCandidates,
+        rule: Rule,
+        beam_per_group: int,
+        end: int,
+    ) -> Step[Any]:
+        """See `transduce.search.beam.take_step`, whose step this is."""
+        step = take_plain_step(decoder, active, choose, rule, beam_per_group, end)
+        candidates = step.candidates
+        ends = candidates.tokens == end
+        survivors = first_unfinished(ends, beam_per_group)[0, 0].tolist()
+        rows, tokens = candidates.rows[0, 0].tolist(), candidates.tokens[0, 0].tolist()
+        found: list[int | None] = []
+        for place, (row, token, total, is_finished) in enumerate(
+            zip(rows, tokens, candidates.totals[0, 0].tolist(), step.are_finished[0, 0].tolist(), strict=True)
+        ):
+            if total == -torch.inf:  # there are not so many candidates
+                found.append(None)
+                continue
+            state: NodeState = (
+                "finished" if is_finished else "active" if place in survivors and token != end else "pruned"
+            )
+            tokens_so_far = self.tokens[self._of_rows[row]]
+            text = self._decode(tokens_so_far if token == end else [*tokens_so_far, token])
+            found.append(self._add(self._of_rows[row], token, total, state, text))
+        self._of_rows = [ROOT if (node := found[place]) is None else node for place in survivors]
+        return step
+
+    def mark_best(self, tokens: Sequence[int]) -> None:
+        """Tell the way to the best output, its end among the tokens, from the others."""
+        for node in self._path(tokens):
+            self.nodes[node] = replace(self.nodes[node], state="chosen")
+
+    def mark_greedy(self, other: "SearchTrace") -> None:
+        """Add the way of greedy search, which another trace has followed, where it is not in the tree."""
+        parent, theirs = ROOT, other.next_of(ROOT)
+        while theirs is not None:
+            token, step = other.tokens[theirs][-1], other.nodes[theirs]
+            node = self._child(parent, token)
+            if node is None:
+                total = self.nodes[parent].total + step.log_probability
+                node = self._add(parent, token, total, "greedy", step.text)
+            self.nodes[node] = replace(self.nodes[node], greedy=True)
+            parent, theirs = node, other.next_of(theirs)
+
+    def next_of(self, node: int) -> int | None:
+        """The node after another in a search that follows a single hypothesis."""
+        after = {one.state: one.id for one in self.nodes if one.parent == node and one.state != "pruned"}
+        return after.get("finished", after.get("active"))
+
+    def finished_nodes(self) -> list[Node]:
+        """All nodes, once the search is over: what was not gone on from is pruned."""
+        parents = {node.parent for node in self.nodes}
+        return [
+            replace(node, state="pruned") if node.state == "active" and node.id not in parents else node
+            for node in self.nodes
+        ]
+
+    def _path(self, tokens: Sequence[int]) -> set[int]:
+        """The nodes on the way of some tokens, as far as they are in the tree."""
+        path, node = {ROOT}, ROOT
+        for token in tokens:
+            child = self._child(node, token)
+            if child is None:
+                break
+            path.add(child)
+            node = child
+        return path
+
+    def _child(self, parent: int, token: int) -> int | None:
+        return next(
+            (node.id for node in self.nodes if node.parent == parent and self.tokens[node.id][-1] == token), None
+        )
+
+    def _add(self, parent: int, token: int, total: float, state: NodeState, text: str) -> int:
+        tokens = [*self.tokens[parent], token]
+        node = Node(
+            id=len(self.nodes),
+            parent=parent,
+            step=len(tokens),
+            token=self._pieces([token])[0],
+            log_probability=total - self.nodes[parent].total,
+            total=total,
+            score=self.beam.normalize(total, len(tokens)),
+            state=state,
+            text=text,
+        )
+        self.nodes.append(node)
+        self.tokens.append(tokens)
+        return node.id

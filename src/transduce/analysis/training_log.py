@@ -1,0 +1,81 @@
+"""What the log of a run tells of its training, as series over the updates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.errors import DataError, InputError
+
+REPORTED = {
+    "loss": "loss",
+    "learning_rate": "learning rate",
+    "target_tokens_per_second": "tokens per second",
+    "gradient_norm": "gradient norm",
+}
+"""Fields of a report, and what their series are called."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One figure over the updates."""
+
+    x: list[int]
+    """Updates made."""
+    y: list[float]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What one run tells."""
+
+    name: str
+    series: dict[str, Series]
+    """By name: loss (nats per target token, with dropout), validation loss, perplexity and other scores of validation,
+    learning rate, tokens per second (real target tokens), gradient norm (before clipping)."""
+
+
+def read_runs(runs: Sequence[str | Path]) -> list[Curves]:
+    """The curves of runs, by their folders, as far as they have come; InputError for a folder that is no run."""
+    found = []
+    for run in runs:
+        if not (Path(run) / "log.jsonl").is_file():
+            raise InputError(f"{run} is not the folder of a run that has begun: it has no log.jsonl")
+        found.append(read_curves(Path(run) / "log.jsonl", str(run)))
+    return found
+
+
+def read_curves(log: Path, name: str = "") -> Curves:
+    """The curves of a run's log; a last line that is still being written is left out. Raises DataError for other
+    lines that are damaged."""
+    points: dict[str, dict[int, float]] = {}
+    lines = log.read_bytes().split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):  # what comes after the last line's end is not complete
+        try:
+            found = msgspec.json.decode(line, type=dict[str, Any])
+            for kind, value in _figures(found).items():
+                points.setdefault(kind, {})[int(found["update"])] = float(value)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, ValueError):
+            raise DataError(f"{log}:{number}: damaged, not a line of a training log") from None
+    series = {kind: Series(*_sorted(values)) for kind, values in points.items()}
+    return Curves(name, series)
+
+
+def to_dict(runs: Sequence[Curves]) -> dict[str, Any]:
+    """Curves as lists and strings."""
+    facts: dict[str, Any] = {"runs": msgspec.to_builtins(list(runs))}
+    return facts
+
+
+def _figures(line: dict[str, Any]) -> dict[str, Any]:
+    if "validation" in line:
+        scores = dict(line["validation"])
+        return {"validation loss" if name == "loss" else name.replace("_", " "): v for name, v in scores.items()}
+    return {title: line[name] for name, title in REPORTED.items() if name in line}
+
+
+def _sorted(values: dict[int, float]) -> tuple[list[int], list[float]]:
+    updates = sorted(values)
+    return updates, [values[update] for update in updates]

@@ -1,0 +1,125 @@
+"""`transduce look`: pictures of a sentence in a model, of trainings, of positions."""
+
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transduce.cli.options import OUTPUT, BeamSize, Device, LengthPenalty, Normalization, Quiet, Threads, ranged
+from transduce.ranges import PositiveInt
+
+if TYPE_CHECKING:
+    from transduce.analysis.pictures import Pictures
+    from transduce.search.beam import Beam
+
+
+def look(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL SENTENCE | RUN...",
+            help="A model's or run's folder and a sentence; or the folders of one run or several.",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Look at this translation (or continuation) instead of searching one.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(*OUTPUT, help="A file that ends in .html, .png, .svg, .pdf or .json (default: open a page)."),
+    ] = None,
+    positions: Annotated[
+        bool, typer.Option("--positions", help="Draw the position encodings of a model, or sinusoidal ones.")
+    ] = False,
+    beam_size: BeamSize = 4,
+    length_penalty: LengthPenalty = 0.6,
+    normalization: Normalization = "wu",
+    max_tokens: Annotated[int, ranged(PositiveInt, "With a language model: tokens to generate")] = 24,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a model does with a sentence: attention, beam search, confidence, and the source tokens that matter.
+
+    With folders of runs alone, show their training; it works while they train.
+
+    Example: `transduce look runs/multi30k "Ein Hund schläft." -o look.html`
+    """
+    from transduce.cli.model import make_beam, set_threads
+    from transduce.errors import InputError
+
+    arguments = what or []
+    if output is not None:
+        _check_output(output)
+    set_threads(threads)
+    if positions:
+        if len(arguments) > 1 or target is not None:
+            raise InputError("--positions takes one model at most, and no sentence")
+        _finish(_positions(arguments), output, quiet)
+        return
+    if not arguments:
+        raise InputError("name a model and a sentence, or the folders of runs")
+    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
+    if target is None and all(Path(one).is_dir() for one in arguments):
+        _finish(_training(arguments), output, quiet)
+    elif len(arguments) != 2:
+        raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
+    else:
+        _finish(_sentence(arguments[0], arguments[1], target, search, max_tokens, device), output, quiet)
+
+
+def _sentence(model: str, text: str, target: str | None, search: "Beam", max_tokens: int, device: str) -> "Pictures":
+    from transduce.inference.generator import Generator
+    from transduce.inference.loading import load
+
+    tool = load(model, device=device)
+    if isinstance(tool, Generator):
+        return tool.look(text, target, search, max_tokens).pictures()
+    return tool.look(text, target, search).pictures()
+
+
+def _training(runs: Sequence[str]) -> "Pictures":
+    from transduce.analysis.pictures import training_pictures
+    from transduce.analysis.training_log import read_runs
+
+    return training_pictures(read_runs(runs))
+
+
+def _positions(models: Sequence[str]) -> "Pictures":
+    from transduce.analysis.pictures import position_pictures
+    from transduce.analysis.position_vectors import positions_of_model, sinusoidal_positions
+    from transduce.bundle import ModelBundle
+
+    if not models:
+        return position_pictures(sinusoidal_positions())
+    return position_pictures(positions_of_model(ModelBundle.load(Path(models[0])).model, models[0]))
+
+
+def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:
+    """Write the file, or a page that is opened in the browser."""
+    if output is not None:
+        pictures.save(output)
+        return
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"
+    ) as page:
+        page.write(pictures.html())
+    opened = webbrowser.open(Path(page.name).as_uri())
+    if not quiet or not opened:
+        print(f"transduce: the page is {page.name}" + ("" if opened else "; open it in a browser"), file=sys.stderr)
+
+
+def _check_output(output: Path) -> None:
+    from transduce.analysis.pictures import check_ending
+    from transduce.errors import InputError
+
+    check_ending(output)
+    if output.exists():
+        raise InputError(f"{output} exists; remove it or choose another name")
+    if not output.absolute().parent.is_dir():
+        raise InputError(f"{output}: there is no folder {output.absolute().parent}")

@@ -1,0 +1,75 @@
+"""Finds the attention head that aligns a model's words: the one kept with it, or one chosen now and kept."""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import cast, get_args
+
+from transduce.analysis.alignment import SAMPLE, AlignmentHead, Symmetrization, choose_head
+from transduce.bundle import ModelBundle, find_bundle
+from transduce.corpora.corpus import Pair, ParallelCorpus, as_pair
+from transduce.corpora.splits import open_splits
+from transduce.devices import find_device
+from transduce.errors import InputError
+from transduce.experiment.recipe import recipe_of
+from transduce.inference.aligner import Aligner
+from transduce.task_table import check_tool
+
+
+def open_aligner(
+    model: str,
+    reverse: str | None,
+    method: Symmetrization,
+    pairs: ParallelCorpus,
+    device: str,
+    tell: Callable[[str], None],
+) -> Aligner:
+    """An aligner from the folder of a model or run, and of one of the other direction.
+
+    A head that is not known yet is chosen on the validation data of the model's run, else on the pairs to align.
+    Raises InputError for a model without attention to a source, or two models that are not of opposite directions.
+    """
+    back = None
+    if reverse is not None:
+        turned = ((pair.target, pair.source) for pair in map(as_pair, pairs))
+        back = _aligner(reverse, turned, device, tell)
+    aligner = _aligner(model, pairs, device, tell)
+    if back is not None:
+        config, other = aligner.bundle.config, back.bundle.config
+        if (config.source, config.target) != (other.target, other.source):
+            raise InputError(
+                f"{model} translates {config.source}-{config.target}, but {reverse} {other.source}-{other.target}; "
+                "the second must be of the other direction"
+            )
+    return Aligner(aligner.bundle, aligner.head, back, method)
+
+
+def check_symmetrization(name: str) -> Symmetrization:
+    """The same name; InputError for one that is none."""
+    if name not in get_args(Symmetrization):
+        raise InputError(f"--symmetrize {name}: expected one of {', '.join(get_args(Symmetrization))}")
+    return cast(Symmetrization, name)
+
+
+def _aligner(model: str, pairs: Iterable[Pair], device: str, tell: Callable[[str], None]) -> Aligner:
+    bundle = ModelBundle.load(Path(model), find_device(device))
+    check_tool(model, bundle.config.task, "translator")
+    folder = find_bundle(Path(model))
+    if (head := AlignmentHead.load(folder)) is not None:
+        return Aligner(bundle, head)
+    recipe = recipe_of(Path(model))
+    sample = pairs if recipe is None else open_splits(recipe.config.data, recipe.folder).validation
+    texts = list(islice((pair for pair in map(as_pair, sample) if pair.source.strip() and pair.target.strip()), SAMPLE))
+    sources = bundle.tokenizers.source.encode_batch([pair.source for pair in texts])
+    targets = bundle.tokenizers.target.encode_batch([pair.target for pair in texts])
+    head = choose_head(bundle, zip(sources, targets, strict=True))
+    try:
+        head.save(folder)
+        kept = "kept with the model"
+    except OSError:
+        kept = "not kept, since the model's folder cannot be written to"
+    tell(
+        f"{model}: head {head.head + 1} of layer {head.layer + 1} aligns; it agrees with hiding source tokens for "
+        f"{head.agreement:.0%} of the target tokens of {len(texts)} pairs ({kept})"
+    )
+    return Aligner(bundle, head)

@@ -1,0 +1,76 @@
+"""Aligns the words of given translations by the attention of one model, or of two of both directions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from transduce.analysis.alignment import (
+    AlignmentHead,
+    Links,
+    Symmetrization,
+    link_words,
+    pharaoh,
+    places_of,
+    symmetrize,
+)
+from transduce.analysis.attention import record_pass
+from transduce.bundle import ModelBundle
+from transduce.corpora.corpus import Pair, as_pair
+from transduce.data.batch import make_batch
+from transduce.inference.execution.batches import batches_of
+from transduce.inference.scorer import check_lengths
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+
+PAIRS_AT_ONCE = 1000
+TOKENS_AT_ONCE = 2048
+"""Padded tokens of the longer side of a batch."""
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """Aligns by one head of a model, and by one of a model of the other direction where there is one."""
+
+    bundle: ModelBundle
+    head: AlignmentHead
+    reverse: "Aligner | None" = None
+    method: Symmetrization = "grow-diag"
+
+    def align(self, pairs: Iterable[Pair]) -> list[Links]:
+        """Links of source and target words, counted from 0, of each pair of texts; none where a side is blank."""
+        return [links for chunk in self._chunks(pairs) for links in chunk]
+
+    def stream(self, pairs: Iterable[Pair]) -> Iterator[str]:
+        """A line of Pharaoh format for each pair."""
+        return (pharaoh(links) for chunk in self._chunks(pairs) for links in chunk)
+
+    def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Links]]:
+        rest, first = iter(pairs), 1
+        while chunk := [(pair.source, pair.target) for pair in map(as_pair, islice(rest, PAIRS_AT_ONCE))]:
+            found = self._links(chunk, first)
+            if self.reverse is not None:
+                back = self.reverse._links([(target, source) for source, target in chunk], first)
+                turned = [{(j, i) for i, j in links} for links in back]
+                found = [symmetrize(*both, self.method) for both in zip(found, turned, strict=True)]
+            yield found
+            first += len(chunk)
+
+    def _links(self, texts: Sequence[tuple[str, str]], first: int) -> list[Links]:
+        tokenizers = self.bundle.tokenizers
+        model: EncoderDecoder[DecoderState] = self.bundle.model  # type: ignore[assignment]
+        sources = tokenizers.source.encode_batch([source for source, _ in texts])
+        targets = tokenizers.target.encode_batch([target for _, target in texts])
+        check_lengths("source", sources, model.source_limit, first)
+        check_lengths("target", targets, model.target_limit, first)
+        found: list[Links] = [set() for _ in texts]
+        real = [i for i in range(len(texts)) if sources[i] and targets[i]]
+        lengths = [max(len(sources[i]), len(targets[i])) + 1 for i in real]
+        for batch_of in batches_of(lengths, TOKENS_AT_ONCE):
+            chosen = [real[place] for place in batch_of]
+            batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
+            maps = record_pass(model, batch.to(self.bundle.device)).cross()
+            for row, i in enumerate(chosen):
+                places = places_of(maps, self.head, row, len(sources[i]), len(targets[i]))
+                words = tokenizers.source.words_of(texts[i][0]), tokenizers.target.words_of(texts[i][1])
+                found[i] = link_words(places, *words)
+        return found

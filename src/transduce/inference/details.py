@@ -1,0 +1,103 @@
+"""Details of finished translations: how sure the model was of each token, and which words translate which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transduce.analysis.alignment import SAMPLE, AlignmentHead, choose_head, link_words, places_of
+from transduce.analysis.attention import record_pass
+from transduce.analysis.look import words_of_output
+from transduce.bundle import ModelBundle
+from transduce.data.batch import make_batch
+from transduce.errors import InputError
+from transduce.inference.execution.batches import batches_of
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+
+TOKENS_AT_ONCE = 1024
+"""Padded tokens of the longer side of a batch; its probabilities take the vocabulary times as many numbers."""
+
+
+@dataclass(frozen=True)
+class TokenProbability:
+    """A token of an output."""
+
+    token: str
+    """As it stands in the vocabulary; the end token last."""
+    probability: float
+    """Given the source and the tokens before it."""
+
+
+@dataclass(frozen=True)
+class Details:
+    """Details of one translation."""
+
+    tokens: list[TokenProbability]
+    source_words: list[str]
+    words: list[str]
+    """Of the translation."""
+    word_of_tokens: list[int]
+    """The word of each token, counted from 0; the end token belongs to the last."""
+    alignment: list[tuple[int, int]] | None
+    """Which source word goes with which word, counted from 0; None for a model without attention to its source."""
+
+    @staticmethod
+    def joined(pieces: Sequence["Details"]) -> "Details":
+        """Of a line that was translated piece by piece."""
+        links: list[tuple[int, int]] | None = []
+        source_words, words = 0, 0
+        word_of_tokens = []
+        for piece in pieces:
+            if links is None or piece.alignment is None:
+                links = None
+            else:
+                links += [(i + source_words, j + words) for i, j in piece.alignment]
+            word_of_tokens += [word + words for word in piece.word_of_tokens]
+            source_words, words = source_words + len(piece.source_words), words + len(piece.words)
+        return Details(
+            [token for piece in pieces for token in piece.tokens],
+            [word for piece in pieces for word in piece.source_words],
+            [word for piece in pieces for word in piece.words],
+            word_of_tokens,
+            links,
+        )
+
+
+def details_of(
+    bundle: ModelBundle, head: AlignmentHead | None, sources: Sequence[list[int]], targets: Sequence[list[int]]
+) -> list[Details]:
+    """Details of each pair of token ids, without their ends; without alignments where no head is given."""
+    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
+    found: dict[int, Details] = {}
+    lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
+    for chosen in batches_of(lengths, TOKENS_AT_ONCE):
+        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special)
+        batch = batch.to(bundle.device)
+        recorded = record_pass(model, batch)
+        probabilities = recorded.log_probabilities.gather(2, batch.target_out[..., None])[..., 0].exp()
+        for row, i in enumerate(chosen):
+            source, target = sources[i], targets[i]
+            word_of = words_of_output(of_target, target)
+            pieces = of_target.pieces([*target, of_target.eos])
+            links = None
+            if head is not None:
+                places = places_of(recorded.cross(), head, row, len(source), len(target))
+                links = link_words(places, words_of_output(of_source, source), word_of)
+            found[i] = Details(
+                [TokenProbability(*one) for one in zip(pieces, probabilities[row].tolist(), strict=False)],
+                of_source.decode(source).split(),
+                of_target.decode(target).split(),
+                [*word_of, *word_of[-1:]],
+                None if links is None else sorted(links),
+            )
+    return [found[i] for i in range(len(sources))]
+
+
+def find_head(bundle: ModelBundle, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> AlignmentHead | None:
+    """The head that is kept with the model, else the best on a sample of pairs; None for a model that has none."""
+    if bundle.folder is not None and (kept := AlignmentHead.load(bundle.folder)) is not None:
+        return kept
+    try:
+        return choose_head(bundle, list(zip(sources, targets, strict=True))[:SAMPLE])
+    except InputError:
+        return None

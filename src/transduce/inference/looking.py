@@ -1,0 +1,111 @@
+"""Runs a translator or generator on one text with everything watched; see `transduce.analysis.look`."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+import torch
+
+from transduce.analysis.alignment import AlignmentHead
+from transduce.analysis.look import Look, SearchTree, look_at_pair, look_at_text
+from transduce.analysis.search_tree import SearchTrace
+from transduce.bundle import ModelBundle
+from transduce.data.batch import make_batch
+from transduce.data.windows import batch_of
+from transduce.errors import InputError
+from transduce.inference.engines.pytorch_search import decode, search_from
+from transduce.inference.requests import Piece
+from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+from transduce.search.beam import Beam, TakeStep
+from transduce.search.limits import Limits
+from transduce.text.tokenizer import Tokenizer
+
+
+def look_at_translation(
+    bundle: ModelBundle, vocabulary: Vocabulary, piece: Piece, target: str | None, search: Beam, text: str
+) -> Look:
+    """Translate a piece of text, unless a target is given, and look at what happened.
+
+    Raises InputError for a target that is too long, or where the search finds nothing.
+    """
+    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    of_target = bundle.tokenizers.target
+    tree = None
+    if target is None:
+        batch = make_batch([piece.source], [[]], bundle.special).to(bundle.device)
+
+        def find(beam: Beam, step: TakeStep) -> list[int]:
+            found = decode(bundle, model, batch.source, batch.source_is_real, [piece], vocabulary, beam, step=step)[0]
+            if not found:
+                raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
+            return found[0].tokens
+
+        tokens, tree = _searched(find, search, vocabulary, of_target)
+    else:
+        tokens = of_target.encode(target)
+        if model.target_limit is not None and len(tokens) + 1 > model.target_limit:
+            raise InputError(
+                f"the target has {len(tokens) + 1:,} tokens, but the model writes at most {model.target_limit:,}"
+            )
+    batch = make_batch([piece.source], [tokens], bundle.special).to(bundle.device)
+    texts = (text, of_target.decode(tokens) if target is None else target)
+    return look_at_pair(bundle, _name(bundle), piece.source, tokens, texts, _head(bundle), tree, batch)
+
+
+def look_at_generation(
+    bundle: ModelBundle,
+    vocabulary: Vocabulary,
+    piece: Piece,
+    length: int,
+    search: Beam,
+    given: Sequence[int] | None,
+    spell: Callable[[Sequence[int]], str],
+) -> Look:
+    """Continue a context by so many tokens, unless those that come next are given, and look at what happened.
+
+    `spell` gives the text of tokens.
+    """
+    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    context = torch.tensor([piece.source], device=bundle.device)
+    tree = None
+    if given is None:
+
+        @torch.inference_mode()
+        def find(beam: Beam, step: TakeStep) -> list[int]:
+            state = model.start(model.encode(context[:, :0], context[:, :0].bool()))
+            if context.shape[1] > 1:
+                _, state = model.decoder(context[:, :-1], state)
+            longest = context.new_full((1,), length + 1)
+            limits = Limits(torch.ones_like(longest), longest, end_is_free=True)
+            return search_from(model, state, limits, context[:, -1], [piece], vocabulary, beam, step)[0][0].tokens
+
+        tokens, tree = _searched(find, search, vocabulary, bundle.tokenizers.target)
+    else:
+        tokens = list(given)
+    ids = [*piece.source, *tokens]
+    batch = batch_of([np.array(ids)]).to(bundle.device)
+    return look_at_text(bundle, _name(bundle), spell(ids), tree, batch)
+
+
+def _searched(
+    find: Callable[[Beam, TakeStep], list[int]], search: Beam, vocabulary: Vocabulary, tokenizer: Tokenizer
+) -> tuple[list[int], SearchTree]:
+    """What a beam finds, and the tree of its search, in which greedy search's way is marked."""
+    watched = SearchTrace(search, tokenizer.pieces, vocabulary.decode)
+    tokens = find(search, watched.take_step)
+    alone = msgspec.structs.replace(search, size=1, n_best=1, coverage_penalty=0.0)
+    greedy = SearchTrace(alone, tokenizer.pieces, vocabulary.decode)
+    find(alone, greedy.take_step)
+    watched.mark_best([*tokens, vocabulary.end])
+    watched.mark_greedy(greedy)
+    return tokens, SearchTree(search.size, search.length_penalty, watched.finished_nodes())
+
+
+def _name(bundle: ModelBundle) -> str:
+    return f"{bundle.config.source}-{bundle.config.target}" if bundle.folder is None else str(bundle.folder)
+
+
+def _head(bundle: ModelBundle) -> AlignmentHead | None:
+    return None if bundle.folder is None else AlignmentHead.load(bundle.folder)
