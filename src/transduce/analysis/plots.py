@@ -102,9 +102,7 @@ def search_tree(axes: Axes, tree: SearchTree) -> None:
             node.step, heights[node.id], label, color=colour, fontsize=6, ha="center", va="center", bbox=mark, zorder=3
         )
     handles = [mpl.lines.Line2D([], [], color=colour, label=state) for state, colour in NODE_COLOURS.items()]
-    axes.legend(
-        handles=handles, frameon=False, fontsize=7, loc="lower right", title="* greedy", title_fontsize=7
-    )
+    axes.legend(handles=handles, frameon=False, fontsize=7, loc="lower right", title="* greedy", title_fontsize=7)
     axes.set_xlabel("step")
     axes.set_yticks([])
     axes.spines[["left", "top", "right"]].set_visible(False)
