@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from transduce.search.limits import Limits
 from transduce.search.required_phrases import WordEdges
 from transduce.search.rules import (
+    AfterContext,
     Banned,
     BannedPhrases,
+    EndWhere,
     ForcedPrefixes,
     LengthConstraint,
     NoRepeatNgram,
@@ -137,3 +139,24 @@ def test_a_banned_word_may_grow_into_another_but_not_end() -> None:
     assert allowed_after(rule, [0, 2]) == set(range(VOCABULARY))
     assert allowed_after(rule, [0, 2, 5]) == {5, 6}
     assert allowed_after(rule, [0, 2, 5, 6]) == set(range(VOCABULARY))
+
+
+@given(texts)
+def test_what_stands_before_an_output_counts_for_its_rules(tokens: list[list[list[int]]]) -> None:
+    contexts = torch.tensor([[0, 1, 2], [2, 3, 2], [1, 1, 1]])
+    found, expected = torch.zeros(SENTENCES, ROWS, VOCABULARY), torch.zeros(SENTENCES, ROWS, VOCABULARY)
+    AfterContext(contexts, [NoRepeatNgram(2)])(found, prefixes(tokens))
+    whole = [[contexts[i].tolist() + row for row in rows] for i, rows in enumerate(tokens)]
+    NoRepeatNgram(2)(expected, prefixes(whole))
+    assert torch.equal(found, expected)
+
+
+def test_an_output_ends_at_no_cost_where_its_condition_holds() -> None:
+    log_probabilities = torch.full((SENTENCES, ROWS, VOCABULARY), -2.0)
+    rule = EndWhere(lambda sentence, tokens: (sentence, tokens[-1]) == (1, 5), END)
+    rule(log_probabilities, prefixes([[[0, 5], [0, 5]], [[0, 5], [5, 0]], [[0, 5], [0, 5]]]))
+    ended = torch.full((VOCABULARY,), -torch.inf)
+    ended[END] = 0.0
+    assert torch.equal(log_probabilities[1, 0], ended)
+    log_probabilities[1, 0] = -2.0
+    assert (log_probabilities == -2.0).all()

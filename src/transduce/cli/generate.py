@@ -71,7 +71,7 @@ def generate(
     with text_output(output) as stream:
         if prompt != "-" and search.rows == 1 and not json:
             pieces = generator.stream(prompt, search, max_tokens, stops)
-            stream.write(prompt)
+            stream.write(generator.prompt_text(prompt))
             for piece in pieces:
                 stream.write(piece)
                 stream.flush()

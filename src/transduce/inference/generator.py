@@ -27,13 +27,14 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.search.limits import Limits
 from transduce.search.one_by_one import tokens_one_by_one
+from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling
 from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 200
 LOOK_TOKENS = 24
-WITH_STOPS = 32  # tokens after which it is seen whether a stop has come
+BYTES_OF_CHARACTER = 4
 UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
 
 
@@ -44,7 +45,7 @@ class GeneratedText:
     text: str
     """The prompt and what comes after it."""
     log_probability: float
-    """Natural logarithm, of all tokens written after the prompt, those after a stop too."""
+    """Natural logarithm, of all tokens written after the prompt, those of a stop too."""
     tokens: int
     """How many these are."""
     stopped: bool
@@ -90,17 +91,28 @@ class _Ends:
         """Where the first of the texts begins; None where there is none."""
         return min((place for end in self.texts if (place := written.find(end)) >= 0), default=None)
 
+    def unsure(self, written: str) -> int:
+        """How many of the last characters may be the beginning of a stop."""
+        return max((n for end in self.texts for n in range(1, len(end)) if written.endswith(end[:n])), default=0)
+
 
 @dataclass(frozen=True)
 class _Writing:
     """A text that is being written."""
 
     ids: list[int]
-    written: int = 0
+    begun: int
+    """How many of them were given."""
     log_probability: float = 0.0
     stopped: bool = False
 
+    @property
+    def written(self) -> int:
+        """How many tokens were added."""
+        return len(self.ids) - self.begun
+
     def is_open(self, ends: _Ends) -> bool:
+        """Whether it goes on."""
         return not self.stopped and self.written < ends.max_tokens
 
 
@@ -185,9 +197,12 @@ class Generator:
         Raises InputError for a search that follows several hypotheses: use `generate`.
         """
         search, ends = search or Beam(size=1), _ends(max_tokens, stop)
-        if search.rows > 1 or isinstance(search, DiverseBeam):
-            raise InputError("only a single hypothesis can be streamed: use one sample or greedy search")
-        return self._stream(_request(prompt), search, ends)
+        request = _request(prompt)
+        if search.rows > 1 or isinstance(search, DiverseBeam) or request.required:
+            raise InputError(
+                "only a single hypothesis can be streamed: use one sample or greedy search, without required phrases"
+            )
+        return self._stream(request, search, ends)
 
     def look(
         self, prompt: str, continuation: str | None = None, search: Beam | None = None, max_tokens: int = LOOK_TOKENS
@@ -211,21 +226,22 @@ class Generator:
             )
         (piece,) = self._constraints.pieces(Request(prompt), [ids])
         tokenizer = self.bundle.tokenizers.target
-        vocabulary = replace(Vocabulary.of(tokenizer, lambda: self._constraints.edges), end=tokenizer.pad)
+        vocabulary = replace(self._vocabulary(), end=tokenizer.pad)
         return look_at_generation(self.bundle, vocabulary, piece, length, search or Beam(), given, self.text_of)
 
     def _stream(self, request: Request, search: Search, ends: _Ends) -> Iterator[str]:
-        writing = _Writing(self.encode(request.text))
-        begun = len(self.text_of(writing.ids))
-        shown = 0
+        ids = self.encode(request.text)
+        writing, shown = _Writing(ids, len(ids)), 0
+        text = _GrowingText(self.bundle.tokenizers.target, ids)
         while writing.is_open(ends):
-            piece, length = self._stretch(request, writing, ends)
+            piece, length = self._stretch(request, writing)
+            length = min(length, ends.max_tokens - writing.written)
             before = writing.written
-            for token in self._tokens(piece, search, length, ends):
-                writing = _Writing([*writing.ids, token], writing.written + 1)
-                written = self.text_of(writing.ids)[begun:]
+            for token in self._tokens(piece, writing, search, length, ends):
+                writing = replace(writing, ids=[*writing.ids, token])
+                written = text.add(token)
                 end = ends.find(written)
-                sure = len(written) - _unsure(written, ends) if end is None else end
+                sure = max(len(written) - max(ends.unsure(written), text.unsure), 0) if end is None else end
                 if sure > shown:
                     yield written[shown:sure]
                     shown = sure
@@ -233,7 +249,8 @@ class Generator:
                     return
             if writing.written - before < length:  # it has ended by itself
                 break
-        yield self.text_of(writing.ids)[begun:][shown:]
+        if shown < len(text.written):
+            yield text.written[shown:]
 
     def encode(self, prompt: str) -> list[int]:
         """The ids of a text whose last line goes on; of an empty one, the end of the line before."""
@@ -241,28 +258,42 @@ class Generator:
         first, *others = self.bundle.tokenizers.target.encode_batch(prompt.split("\n"))
         return [*first, *(token for line in others for token in (end, *line))] or [end]
 
+    def prompt_text(self, prompt: str) -> str:
+        """A prompt as the model reads it; nothing for an empty one, for which it reads the end of a line."""
+        return self.text_of(self.encode(prompt)) if prompt else ""
+
     def text_of(self, ids: Iterable[int]) -> str:
         """The text of tokens, in which the end token ends a line."""
         return text_of(self.bundle.tokenizers.target, ids)
 
     def _generate(self, prompts: Sequence[str | Request], search: Search, ends: _Ends) -> list[Generation]:
         requests = [_request(prompt) for prompt in prompts]
-        begun = [_Writing(self.encode(request.text)) for request in requests]
-        shown = [self.text_of(one.ids) for one in begun]
+        begun = [_Writing(ids, len(ids)) for ids in (self.encode(request.text) for request in requests)]
         writings = [[one] for one in begun]
         while any(one.is_open(ends) for of_prompt in writings for one in of_prompt):
-            writings = self._go_on(requests, writings, shown, search, ends)
+            writings = self._go_on(requests, writings, search, ends)
             search = _alone(search)
         return [
-            Generation(prompt, [self._draft(one, prompt, ends) for one in of_prompt])
-            for prompt, of_prompt in zip(shown, writings, strict=True)
+            self._generation(self.prompt_text(request.text), of_prompt, ends)
+            for request, of_prompt in zip(requests, writings, strict=True)
         ]
+
+    def _generation(self, prompt: str, writings: Sequence[_Writing], ends: _Ends) -> Generation:
+        found: dict[str, GeneratedText] = {}
+        for one in writings:
+            written = self._written(one)
+            text = prompt + written[: ends.find(written)]
+            found.setdefault(text, GeneratedText(text, one.log_probability, one.written, one.stopped))
+        return Generation(prompt, list(found.values()))
+
+    def _written(self, one: _Writing) -> str:
+        """What was added to a prompt."""
+        return self.text_of(one.ids)[len(self.text_of(one.ids[: one.begun])) :]
 
     def _go_on(
         self,
         requests: Sequence[Request],
         writings: Sequence[Sequence[_Writing]],
-        prompts: Sequence[str],
         search: Search,
         ends: _Ends,
     ) -> list[list[_Writing]]:
@@ -271,29 +302,39 @@ class Generator:
         for i, of_prompt in enumerate(writings):
             for j, one in enumerate(of_prompt):
                 if one.is_open(ends):
-                    piece, length = self._stretch(requests[i], one, ends)
+                    piece, length = self._stretch(requests[i], one)
+                    length = min(length, ends.max_tokens - one.written)
                     alike.setdefault((len(piece.source), length), []).append((i, j, piece))
         after: dict[tuple[int, int], list[_Writing]] = {}
         for (_, length), places in alike.items():
-            found = self._search([piece for _, _, piece in places], search, length, ends)
-            for (i, j, _), drafts in zip(places, found, strict=True):
-                one = writings[i][j]
-                later = [self._after(one, *draft, prompts[i], ends) for draft in drafts]
+            ones = [writings[i][j] for i, j, _ in places]
+            found = self._search([piece for _, _, piece in places], ones, search, length, ends)
+            for (i, j, _), one, drafts in zip(places, ones, found, strict=True):
+                later = [
+                    replace(
+                        one,
+                        ids=[*one.ids, *tokens],
+                        log_probability=one.log_probability + log_probability,
+                        stopped=has_ended or len(tokens) < length,
+                    )
+                    for tokens, log_probability, has_ended in drafts
+                ]
                 after[i, j] = later or [replace(one, stopped=True)]  # where the rules leave no token
         return [
             [later for j, one in enumerate(of_prompt) for later in after.get((i, j), [one])]
             for i, of_prompt in enumerate(writings)
         ]
 
-    def _stretch(self, request: Request, writing: _Writing, ends: _Ends) -> tuple[Piece, int]:
-        """The context that is read next, and how many tokens are written after it."""
+    def _stretch(self, request: Request, writing: _Writing) -> tuple[Piece, int]:
+        """The context that is read next, and how many tokens may be written after it."""
         ids = writing.ids
-        if request.required and writing.written:
-            found = self._constraints.found_in(self.text_of(ids), request.required)
+        if request.required:
+            found = self._constraints.found_in(self._written(writing), request.required)
             request = replace(request, required=tuple(phrase for phrase in request.required if phrase not in found))
         context = ids if len(ids) < self.window else ids[-max(self.window // 2, 1) :]
-        length = min(self.window - len(context) + 1, ends.max_tokens - writing.written)
-        return self._constraints.pieces(request, [context])[0], min(length, WITH_STOPS) if ends.texts else length
+        limit = self.model.target_limit
+        room = self.window + 1 if limit is None else min(self.window + 1, limit)
+        return self._constraints.pieces(request, [context])[0], room - len(context)
 
     def _begin(
         self, pieces: Sequence[Piece], length: int, ends: _Ends
@@ -304,40 +345,95 @@ class Generator:
         state = self.model.start(self.model.encode(context[:, :0], context[:, :0].bool()))
         if context.shape[1] > 1:
             _, state = self.model.decoder(context[:, :-1], state)
-        vocabulary = Vocabulary.of(tokenizer, lambda: self._constraints.edges)
+        vocabulary = self._vocabulary()
         if not ends.with_line:
             vocabulary = replace(vocabulary, end=tokenizer.pad)  # which is never written, and so ends nothing
         longest = context.new_full((len(pieces),), length + 1)
         return state, context[:, -1], Limits(torch.ones_like(longest), longest, end_is_free=True), vocabulary
 
+    def _vocabulary(self) -> Vocabulary:
+        """All tokens; the end token is text like any other."""
+        vocabulary = Vocabulary.of(self.bundle.tokenizers.target, lambda: self._constraints.edges)
+        return replace(vocabulary, decode=self.text_of)
+
+    def _rules(
+        self,
+        pieces: Sequence[Piece],
+        writings: Sequence[_Writing],
+        search: Search,
+        vocabulary: Vocabulary,
+        ends: _Ends,
+    ) -> list[Rule]:
+        """What may not come next, by all that stands before, and that nothing comes after a stop."""
+        contexts = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
+        rules: list[Rule] = [AfterContext(contexts, rules_for(pieces, vocabulary, search))]
+        if not ends.texts:
+            return rules
+
+        nearby = BYTES_OF_CHARACTER * max(map(len, ends.texts)) + 1  # tokens that a stop may be spelled in
+
+        def has_stopped(place: int, tokens: list[int]) -> bool:
+            one = replace(writings[place], ids=[*writings[place].ids, *tokens])
+            may_be_near = ends.find(self.text_of(one.ids[one.begun :][-nearby:])) is not None
+            if not may_be_near and not self.bundle.tokenizers.target.joins_words:
+                return False
+            return ends.find(self._written(one)) is not None
+
+        return [*rules, EndWhere(has_stopped, vocabulary.end)]
+
     @torch.inference_mode()
     def _search(
-        self, pieces: Sequence[Piece], search: Search, length: int, ends: _Ends
+        self, pieces: Sequence[Piece], writings: Sequence[_Writing], search: Search, length: int, ends: _Ends
     ) -> list[list[tuple[list[int], float, bool]]]:
         """Of each context the tokens written after it, their log-probability, and whether they ended by themselves."""
         state, begin, limits, vocabulary = self._begin(pieces, length, ends)
-        found = search_from(self.model, state, limits, begin, pieces, vocabulary, search)
+        rules = self._rules(pieces, writings, search, vocabulary, ends)
+        found = search_from(self.model, state, limits, begin, pieces, vocabulary, search, rules=rules)
         return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in found]
 
     @torch.inference_mode()
-    def _tokens(self, piece: Piece, search: Search, length: int, ends: _Ends) -> Iterator[int]:
+    def _tokens(self, piece: Piece, writing: _Writing, search: Search, length: int, ends: _Ends) -> Iterator[int]:
         """The tokens written after a context, as they come."""
         state, begin, limits, vocabulary = self._begin([piece], length, ends)
-        rules, end = rules_for([piece], vocabulary, search), vocabulary.end
+        rules, end = self._rules([piece], [writing], search, vocabulary, ends), vocabulary.end
         sampling = search if isinstance(search, Sampling) else None
         generator = sampling.generator(piece.source) if sampling else None
         yield from tokens_one_by_one(self.model.decoder, state, limits, begin, end, rules, sampling, generator)
 
-    def _after(
-        self, one: _Writing, tokens: list[int], log_probability: float, has_ended: bool, prompt: str, ends: _Ends
-    ) -> _Writing:
-        ids = [*one.ids, *tokens]
-        stopped = has_ended or ends.find(self.text_of(ids)[len(prompt) :]) is not None
-        return _Writing(ids, one.written + len(tokens), one.log_probability + log_probability, stopped)
 
-    def _draft(self, one: _Writing, prompt: str, ends: _Ends) -> GeneratedText:
-        written = self.text_of(one.ids)[len(prompt) :]
-        return GeneratedText(prompt + written[: ends.find(written)], one.log_probability, one.written, one.stopped)
+class _GrowingText:
+    """The text that is added to some tokens, decoded line by line, so that long texts take no longer."""
+
+    def __init__(self, tokenizer: Tokenizer, ids: Sequence[int]) -> None:
+        self._tokenizer = tokenizer
+        self._line = list(ids[_after_last(ids, tokenizer.eos) :])
+        self._given = len(text_of(tokenizer, self._line))
+        self._lines = ""
+        self.written = ""
+        """All that was added."""
+
+    def add(self, token: int) -> str:
+        """The same with one more token."""
+        self._line.append(token)
+        text = text_of(self._tokenizer, self._line)[self._given :]
+        self.written = self._lines + text
+        if token == self._tokenizer.eos:
+            self._line, self._given, self._lines = [], 0, self.written
+        return self.written
+
+    @property
+    def unsure(self) -> int:
+        """How many of the last characters the next tokens may change."""
+        broken = len(self.written) - len(self.written.rstrip(UNFINISHED))
+        if not self._tokenizer.joins_words or not self._line:
+            return broken
+        last = len(self._tokenizer.decode(self._line[-1:]))
+        return max(broken, last + (self.written[-last - 1 : -last] == " "))
+
+
+def _after_last(ids: Sequence[int], token: int) -> int:
+    """The place after the last of these tokens."""
+    return next((place + 1 for place in range(len(ids) - 1, -1, -1) if ids[place] == token), 0)
 
 
 def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
@@ -353,24 +449,24 @@ def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
 
 def _request(prompt: str | Request) -> Request:
     request = Request(prompt) if isinstance(prompt, str) else prompt
+    if not isinstance(request, Request):
+        raise InputError(f"expected a text or a Request, but found {request!r}")
     if request.prefix:
         raise InputError("prefix is for translation; for a language model, put it into the prompt")
     return request
 
 
 def _ends(max_tokens: int, stop: Iterable[str]) -> _Ends:
-    texts = (stop,) if isinstance(stop, str) else tuple(stop)
+    texts = (stop,) if isinstance(stop, str) else tuple(stop or ())
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
+        raise InputError(f"max_tokens must be a whole number, but is {max_tokens!r}")
     if max_tokens < 1:
         raise InputError(f"max_tokens must be at least 1, but is {max_tokens}")
+    if others := [text for text in texts if not isinstance(text, str)]:
+        raise InputError(f"stop: expected texts, but found {others[0]!r}")
     if not all(texts):
         raise InputError("stop: an empty text would end each output before it begins; leave it out")
     return _Ends(max_tokens, texts)
-
-
-def _unsure(written: str, ends: _Ends) -> int:
-    """How many of the last characters may still become others, or the beginning of a stop."""
-    begun = max((n for end in ends.texts for n in range(1, len(end)) if written.endswith(end[:n])), default=0)
-    return max(begun, len(written) - len(written.rstrip(UNFINISHED)))
 
 
 def _alone(search: Search) -> Search:

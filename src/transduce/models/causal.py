@@ -65,9 +65,8 @@ class CausalTransformer(nn.Module):
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
-        dim = self.decoder.output.in_features
         weight = self.decoder.embedding.table.weight
-        return Memory(weight.new_empty(len(source), 0, dim), is_real.new_empty(len(source), 0))
+        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
 
     def start(self, memory: Memory) -> AttentionState:
         """A state that has read nothing."""

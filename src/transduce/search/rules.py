@@ -113,6 +113,38 @@ class ForcedPrefixes:
 
 
 @dataclass(frozen=True)
+class AfterContext:
+    """Other rules, which see each output as the continuation of a context."""
+
+    contexts: Int[Tensor, "all_sentences context_length"]
+    others: Sequence[Rule]
+
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
+        """See Rule."""
+        contexts = self.contexts[prefixes.sentences][:, None].expand(-1, prefixes.tokens.shape[1], -1)
+        whole = Prefixes(prefixes.sentences, torch.cat([contexts, prefixes.tokens], 2))
+        for rule in self.others:
+            rule(log_probabilities, whole)
+
+
+@dataclass(frozen=True)
+class EndWhere:
+    """An output for which a condition holds ends at once, at no cost, whatever the rules before this one say."""
+
+    holds: Callable[[int, list[int]], bool]
+    """Given the number of a sentence and the tokens of an output for it."""
+    end: int
+
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
+        """See Rule; this one makes the end certain."""
+        for i, number in enumerate(prefixes.sentences.tolist()):
+            for row, tokens in enumerate(prefixes.tokens[i].tolist()):
+                if self.holds(number, tokens):
+                    log_probabilities[i, row] = -torch.inf
+                    log_probabilities[i, row, self.end] = 0.0
+
+
+@dataclass(frozen=True)
 class NoRepeatNgram:
     """No run of `size` tokens comes twice."""
 

@@ -111,7 +111,8 @@ class Tokenizer:
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
         self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
-        self._joins_words = isinstance(backend.model, models.WordLevel)
+        self.joins_words = isinstance(backend.model, models.WordLevel)
+        """Whether how tokens are spaced depends on those beside them."""
 
     def __len__(self) -> int:
         return self._size
@@ -155,7 +156,7 @@ class Tokenizer:
         """Normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one line,
         line ends, tabs and control characters, which bytes may spell, are spaces."""
         kept = self._with_whole_characters([i for i in ids if i not in self._specials])
-        if self._joins_words:
+        if self.joins_words:
             text = detokenize(self.pieces(kept))
         else:
             text = str(self.backend.decode(kept, skip_special_tokens=False))

@@ -98,7 +98,7 @@ def test_changed_text_is_an_error_that_names_it(folder: Path, tmp_path: Path) ->
     (tmp_path / "text").write_text(TEXT, encoding="utf-8")
     transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides={"training.updates": 20})
     (tmp_path / "text").write_text(TEXT.replace("dog", "pig"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"text \(data\.(validation|train)\) is not what"):
+    with pytest.raises(DataError, match=r"text \(data\.(validation|train)\) has changed since"):
         transduce.train(tmp_path / "tiny.toml", tmp_path / "run", resume=True)
 
 
@@ -171,6 +171,74 @@ def test_required_and_banned_phrases_are_followed(generator: Generator) -> None:
     assert "moon" in longer.continuation
     banned = generator.generate(Request("the dog sees the ", banned=("sun", "moon", "the")), Beam(size=2), 10)
     assert not {"sun", "moon", "the"} & set(banned.continuation.split())
+
+
+def test_a_stop_that_never_comes_changes_nothing(generator: Generator) -> None:
+    for search in (Beam(size=1), Beam(size=3, n_best=2), DRAWS):
+        plain = generator.generate("the dog", search, 40)
+        assert generator.generate("the dog", search, 40, stop=("zzz",)) == plain
+
+
+def test_outputs_that_are_alike_before_a_stop_are_given_once(generator: Generator) -> None:
+    found = generator.generate("the dog", Beam(size=4, n_best=4), 10, stop=(" ",))
+    assert len({one.text for one in found.n_best}) == len(found.n_best)
+
+
+def test_rules_see_the_prompt(generator: Generator) -> None:
+    text = generator.generate("the dog ", Beam(size=1, no_repeat_ngram=3), 30, stop=("zzz",)).text
+    ids = generator.encode(text)[:13]  # of one window
+    trigrams = list(zip(ids, ids[1:], ids[2:], strict=False))
+    assert len(set(trigrams)) == len(trigrams)
+    greedy = generator.generate("the", Beam(size=1), 1).continuation
+    assert greedy == " "
+    for prompt in ("the", "the\nthe"):
+        banned = generator.generate(Request(prompt, banned=("the  ",)), Beam(size=1), 12).text
+        assert "the  " not in banned
+
+
+@pytest.mark.parametrize("search", [Sampling(), DiverseBeam(size=4, groups=2)])
+def test_required_phrases_are_never_dropped_in_silence(generator: Generator, search: Any) -> None:
+    with pytest.raises(InputError, match="required phrases go with a plain beam"):
+        generator.generate(Request("the", required=("moon",)), search, 20)
+    with pytest.raises(InputError, match="without required phrases"):
+        generator.stream(Request("the", required=("moon",)), Beam(size=1), 20)
+
+
+def test_learned_positions_suffice_for_texts_of_any_length(folder: Path, tmp_path: Path) -> None:
+    overrides = ["model.positions=learned", "model.max_positions=12", "training.updates=20"]
+    transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=overrides)
+    generator = transduce.load(tmp_path / "run")
+    assert isinstance(generator, Generator)
+    for prompt in ("", "the dog see", "the dog sees", "the dog sees  the sun"):
+        for search in (Beam(size=1), Beam(size=2), DRAWS):
+            assert generator.generate(prompt, search, 30).n_best[0].tokens == 30
+        assert "".join(generator.stream(prompt, DRAWS, 30)) == generator.generate(prompt, DRAWS, 30).continuation
+
+
+def test_words_are_streamed_once_their_spaces_are_known(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("he said ' go , now ' and l ' air ( \" x \" ) .\n" * 60, encoding="utf-8")
+    overrides = ["tokenizer.kind='words'", f"data.train='{tmp_path / 'text'}'", "training.updates=10"]
+    transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=overrides)
+    generator = transduce.load(tmp_path / "run")
+    assert isinstance(generator, Generator)
+    for seed in range(20):
+        search = Sampling(seed=seed, temperature=2.0)
+        streamed = "".join(generator.stream("he said", search, 20))
+        assert streamed == generator.generate("he said", search, 20).continuation
+
+
+def test_an_empty_prompt_is_no_part_of_the_text(generator: Generator) -> None:
+    found = generator.generate("", Beam(size=1), 9)
+    assert found.prompt == ""
+    assert found.text == found.continuation == "".join(generator.stream("", Beam(size=1), 9))
+    assert len(found.text) == 9
+
+
+@pytest.mark.parametrize("precision", ["int8", "bfloat16"])
+def test_other_precisions_write_too(run: Path, precision: Any) -> None:
+    loaded = transduce.load(run, precision=precision)
+    assert isinstance(loaded, Generator)
+    assert loaded.generate("the dog", max_tokens=12).n_best[0].tokens == 12
 
 
 def test_lines_are_scored_as_running_text_is(run: Path) -> None:
@@ -294,13 +362,15 @@ def test_a_window_needs_positions(folder: Path, tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         ({"max_tokens": 0}, "max_tokens must be at least 1"),
+        ({"max_tokens": 2.5}, "max_tokens must be a whole number"),
+        ({"stop": [1]}, "stop: expected texts"),
         ({"stop": ("",)}, "an empty text would end"),
     ],
 )
 def test_what_cannot_be_written_is_told(generator: Generator, arguments: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         generator.generate("the", **arguments)
-    with pytest.raises(InputError, match="only one hypothesis can be shown"):
+    with pytest.raises(InputError, match="only a single hypothesis can be streamed"):
         next(generator.stream("the", Beam(size=2)))
-    with pytest.raises(InputError, match="prompt is its prefix"):
+    with pytest.raises(InputError, match="prefix is for translation"):
         generator.generate(Request("the", prefix="dog"))

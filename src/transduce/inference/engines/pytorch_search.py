@@ -43,10 +43,6 @@ def decode(
     A plain beam takes its steps by `step`. With a shortlist, of each row's own tokens and what its piece asks for.
     Raises InputError where the search cannot follow a request.
     """
-    if any(piece.required for piece in pieces) and not can_require(search):
-        raise InputError(
-            "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
-        )
     n_best, coverage_penalty = search.n_best, 0.0
     if isinstance(search, Beam) and search.coverage_penalty:
         if isinstance(model, Ensemble):
@@ -97,9 +93,17 @@ def search_from(
     vocabulary: Vocabulary,
     search: Search,
     step: TakeStep = take_step,
+    rules: Sequence[Rule] | None = None,
 ) -> list[list[Hypothesis]]:
-    """What the search finds from a started state on."""
-    rules, end = rules_for(pieces, vocabulary, search), vocabulary.end
+    """What the search finds from a started state on, under the rules that it and the pieces ask for, or others.
+
+    Raises InputError for required phrases that the search cannot follow.
+    """
+    if any(piece.required for piece in pieces) and not can_require(search):
+        raise InputError(
+            "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
+        )
+    rules, end = rules_for(pieces, vocabulary, search) if rules is None else rules, vocabulary.end
     if isinstance(search, Sampling):
         generators = [search.generator(piece.source) for piece in pieces]
         return sample(model.decoder, state, search, limits, begin, end, generators, rules)
