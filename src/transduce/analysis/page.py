@@ -1,0 +1,98 @@
+"""Web pages that show a model at work and runs in training: one HTML file each, that needs no network."""
+
+import base64
+import html
+import json
+import math
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+LOOK = ("common.js", "output.js", "heatmap.js", "attention.js", "search.js", "leave_out.js", "look.js")
+TRAINING = ("common.js", "training.js")
+
+# Nothing may be loaded, not even from the page's own folder; what the page needs is in it.
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+TEMPLATE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="Transduce">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<noscript><p>This page draws its figures with JavaScript, which is switched off in this browser.</p></noscript>
+<div id="page"></div>
+<script type="application/json" id="facts">{facts}</script>
+<script>
+"use strict";
+{script}</script>
+</body>
+</html>
+"""
+
+
+def render_look(facts: dict[str, Any]) -> str:
+    """The page that shows how a model made one output: confidence, attention, search and leave-out.
+
+    facts: JSON-like values, save for the weights of `attention`, arrays [heads, queries, keys].
+    """
+    attention = [_attention(entry) for entry in facts["attention"]]
+    return _document(f"{facts['model']}: look", LOOK, {**facts, "attention": attention})
+
+
+def render_training(facts: dict[str, Any]) -> str:
+    """The page that shows the training curves of one or several runs."""
+    names = ", ".join(run["name"] for run in facts["runs"])
+    return _document(f"{names}: training", TRAINING, facts)
+
+
+def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:
+    # The name of a folder may have bytes that are no UTF-8, which a file in UTF-8 cannot hold.
+    title = title.encode("utf-8", "replace").decode()
+    return TEMPLATE.format(
+        policy=POLICY,
+        title=html.escape(title),
+        style=_file("page.css"),
+        facts=_json(facts),
+        script="\n".join(_file(name) for name in scripts),
+    )
+
+
+def _file(name: str) -> str:
+    return (resources.files("transduce.analysis") / "pages" / name).read_text(encoding="utf-8")
+
+
+def _json(facts: dict[str, Any]) -> str:
+    """JSON in ASCII that no text in it can end early: a script element ends at `</script`, whatever is around it."""
+    text = json.dumps(_finite(facts), allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _finite(value: Any) -> Any:
+    """The value with None in place of NaN and infinities, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _attention(entry: dict[str, Any]) -> dict[str, Any]:
+    """The weights of one layer as text: 16 bits are finer than any colour, and a third of the decimals' length."""
+    weights = np.nan_to_num(np.asarray(entry["weights"], dtype=np.float32)).clip(0, 1)
+    _, queries, keys = weights.shape
+    levels = np.rint(weights * 65535).astype("<u2")
+    heads = [base64.b64encode(head.tobytes()).decode("ascii") for head in levels]
+    return {"part": entry["part"], "layer": entry["layer"], "queries": queries, "keys": keys, "heads": heads}
