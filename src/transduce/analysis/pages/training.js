@@ -91,7 +91,7 @@ class Chart {
     this.across = (value) => value;
     /** @type {(value: number) => number} */
     this.up = (value) => value;
-    this.values = element("ul", { class: "values" });
+    this.values = element("ul", { class: name === "loss" ? "values has-two-kinds" : "values" });
     this.pointer = drawing("g");
     const unit = UNITS[name] ? element("small", {}, ` ${UNITS[name]}`) : "";
     const heading = element("div", { class: "heading" }, element("h3", {}, titleOf(name), unit));
@@ -216,7 +216,7 @@ class Chart {
   /** @param {Curve} curve @param {[number, number | null]} value @param {number} at */
   item(curve, value, at) {
     const kind = this.name === "loss" ? (curve.isTraining ? " training" : " validation") : "";
-    const when = value[0] === at ? "" : ` (at ${value[0].toLocaleString("en")})`;
+    const when = value[0] === at ? "" : element("span", { class: "when" }, `(at ${value[0].toLocaleString("en")})`);
     const several = this.page.runs.length > 1;
     const name = several ? `${this.page.runs[curve.run].name}${kind}` : kind.trim() || "";
     const number = element("b", {}, plainNumber(value[1]));
