@@ -5,11 +5,7 @@
 /** @typedef {{part: Part, layer: number, queries: number, keys: number, heads: string[]}} AttentionMaps */
 
 /** @type {Record<Part, string>} */
-<<<<<<< HEAD
-const PART_NAMES = { encoder: "Encoder", decoder: "Decoder", cross: "Cross-attention" };
-=======
 const PART_NAMES = { encoder: "Encoder self", decoder: "Decoder self", cross: "Cross" };
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
 
 /** @type {Record<Part, string>} */
 const PART_EXPLANATIONS = {
@@ -82,11 +78,7 @@ class Attention {
     const controls = element(
       "div",
       { class: "controls" },
-<<<<<<< HEAD
-      choiceOf("Part", names, this.part, (part) => this.choosePart(/** @type {Part} */ (part))),
-=======
       ...(names.length > 1 ? [choiceOf("Attention", names, this.part, (part) => this.choosePart(/** @type {Part} */ (part)))] : []),
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
       element("label", { class: "field" }, element("span", {}, "Layer"), this.layerSelect),
       element("label", { class: "field" }, element("span", {}, "Head"), this.headSelect),
       switchFor("Stretch colours to the highest weight", true, (checked) => {
@@ -94,11 +86,7 @@ class Attention {
         this.show();
       }),
     );
-<<<<<<< HEAD
-    return [controls, this.explanation, this.map.readout, this.map.box, this.legend];
-=======
     return [controls, this.explanation, this.map.element, this.legend];
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
   }
 
   /** The small maps; none where there is a single map to show. @returns {HTMLElement[]} */
@@ -147,11 +135,7 @@ class Attention {
       low: 0,
       high,
       axes: part === "cross" ? ["writes", "looks at"] : ["from", "to"],
-<<<<<<< HEAD
-      name: `${PART_NAMES[part]}, layer ${maps.layer + 1}, head ${this.headName(this.head)}`,
-=======
       name: `${PART_NAMES[part]} attention, layer ${maps.layer + 1}, head ${this.headName(this.head)}`,
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
       describe: (row, column, value) => [
         `${quoted(rows[row]?.text ?? String(row))} → ${quoted(columns[column]?.text ?? String(column))}`,
         fixed(value, 3),
@@ -209,11 +193,7 @@ class Attention {
     });
     this.multiples.className = this.showsAllLayers ? "multiples by-layer" : "multiples";
     this.multiples.style.gridTemplateColumns = this.showsAllLayers ? `max-content repeat(${most}, 5rem)` : "";
-<<<<<<< HEAD
-    this.multiples.setAttribute("aria-label", `Heads, ${PART_NAMES[this.part]}`);
-=======
     this.multiples.setAttribute("aria-label", `Heads of ${PART_NAMES[this.part]} attention`);
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
     this.multiples.replaceChildren(...cells);
     this.smallLegend.replaceChildren(weightLegend(high));
     moveByArrows(buttons);
@@ -255,11 +235,7 @@ function combine(maps, mean) {
 
 /** @param {number} high */
 function weightLegend(high) {
-<<<<<<< HEAD
-  return colourLegend("sequential", "weight 0", high === 1 ? "1" : fixed(high, 2));
-=======
   return colourLegend("sequential", "weight 0", high > 0.995 ? "1" : fixed(high, 2));
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
 }
 
 /** As many labels as there are positions; those without a token get their number. @param {Label[]} labels @param {number} length */
@@ -277,10 +253,6 @@ function fillSelect(select, options, value) {
 
 /** @param {LookFacts} facts */
 function attentionSection(facts) {
-<<<<<<< HEAD
-  const explanation = "How each position spreads its attention over the tokens; the weights of a row sum to one.";
-=======
   const explanation = "How each position spreads its attention over the tokens; in each head, the weights of a row sum to one.";
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
   return section("attention", "Attention", explanation, new Attention(facts).element);
 }

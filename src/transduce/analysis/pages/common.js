@@ -50,8 +50,6 @@ function section(id, heading, explanation, ...content) {
   return element("section", { id, "aria-labelledby": `${id}-heading` }, title, sentence, ...content);
 }
 
-<<<<<<< HEAD
-=======
 /** A figure and the panel that says what is chosen in it. @param {HTMLElement} figure @param {HTMLElement} panel */
 function besidePanel(figure, panel) {
   const both = element("div", { class: "beside" }, figure, panel);
@@ -59,7 +57,6 @@ function besidePanel(figure, panel) {
   return both;
 }
 
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
 /** Fill the page. @param {string} kind @param {string} heading @param {HTMLElement[]} sections */
 function fillPage(kind, heading, sections) {
   const links = sections.map((one) => {

@@ -51,10 +51,7 @@ class HeatMap {
     this.cells = element("div", { class: "cells", tabindex: 0, role: "application" }, this.canvas, this.lines, this.cursor);
     this.grid = element("div", { class: "grid" }, this.corner, this.above, this.aside, this.cells);
     this.box = element("div", { class: "heatmap" }, this.grid);
-<<<<<<< HEAD
-=======
     this.element = element("div", {}, this.readout, this.box);
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
     /** @type {HeatMapContent | null} */
     this.content = null;
     this.cell = SMALLEST_CELL;
@@ -97,20 +94,12 @@ class HeatMap {
 
   /** Give cells and labels their places; the size of a cell depends on the width of the page. */
   place() {
-<<<<<<< HEAD
-    if (!this.content || !this.box.clientWidth) return;
-=======
     if (!this.content || !this.element.clientWidth) return;
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
     const { rows, columns } = this.content;
     const labels = /** @type {HTMLElement[]} */ ([...this.above.children]);
     const longest = Math.max(0, ...labels.map((label) => label.offsetWidth));
     const overhang = Math.ceil(longest * Math.cos(SLANT));
-<<<<<<< HEAD
-    const room = this.box.clientWidth - this.aside.offsetWidth - overhang - 4;
-=======
     const room = this.element.clientWidth - this.aside.offsetWidth - overhang - 8;
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
     const cell = Math.floor(Math.min(Math.max(room / columns.length, SMALLEST_CELL), LARGEST_CELL));
     this.cell = cell;
     this.above.style.width = `${columns.length * cell + overhang}px`;
@@ -168,11 +157,7 @@ class HeatMap {
     this.cells.addEventListener("click", point);
     this.cells.addEventListener("focus", () => this.chosen ?? this.choose(0, 0));
     this.cells.addEventListener("keydown", (event) => this.move(event));
-<<<<<<< HEAD
-    new ResizeObserver(() => this.place()).observe(this.box);
-=======
     new ResizeObserver(() => this.place()).observe(this.element);
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
     onThemeChange(() => this.draw());
   }
 

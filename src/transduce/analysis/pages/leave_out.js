@@ -112,12 +112,7 @@ function dropsFigure(source, target, occlusion) {
   return [
     element("h3", {}, "Token by token"),
     element("p", { class: "explanation" }, explanation),
-<<<<<<< HEAD
-    map.readout,
-    map.box,
-=======
     map.element,
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
     colourLegend("diverging", `${fixed(-largest, 1)} nats`, `+${fixed(largest, 1)} nats`),
   ];
 }

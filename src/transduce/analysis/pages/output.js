@@ -15,12 +15,7 @@ function outputSection(facts) {
   blocks.append(targetBlock(facts, panel));
   const explanation =
     "Each token of the output is tinted by the probability that the model gave it; the bar under it is as long as the probability.";
-<<<<<<< HEAD
-  const content = element("div", { class: "beside" }, blocks, panel);
-  const result = section("output", facts.source ? "Sentence and output" : "Output", explanation, content);
-=======
   const result = section("output", facts.source ? "Sentence and output" : "Output", explanation, besidePanel(blocks, panel));
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
   if (facts.source && facts.alignment && facts.alignment.links.length) {
     result.append(...alignmentFigure(facts.alignment, facts.source.direction, facts.target.direction));
   }
@@ -59,11 +54,7 @@ function targetBlock(facts, panel) {
     return token;
   });
   moveByArrows(tokens, target.direction);
-<<<<<<< HEAD
-  tokens[leastSure(confidence)]?.click();
-=======
   tokens[leastSure(confidence)]?.dispatchEvent(new Event("focus"));
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
   return element(
     "div",
     { class: "block" },

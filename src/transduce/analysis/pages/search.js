@@ -312,11 +312,7 @@ function searchSection(search, direction) {
     "each place is an output so far.";
   const keys = element("p", { class: "note" }, "Arrow keys: left to the parent, right to the first child, up and down to the others.");
   const figure = element("div", {}, element("div", { class: "controls" }, hide), tree.box, searchLegend(), keys);
-<<<<<<< HEAD
-  const result = section("search", "Search", explanation, element("div", { class: "beside" }, figure, tree.panel));
-=======
   const result = section("search", "Search", explanation, besidePanel(figure, tree.panel));
->>>>>>> 1fb38d64c072f0cb2491eefda8beeb1927c24683
   // Labels can be measured only once the page's font is in use.
   requestAnimationFrame(() => tree.draw());
   return result;
