@@ -6,18 +6,15 @@ from pathlib import Path
 
 from transduce.bundle import find_bundle, read_config
 from transduce.cli.model import open_bundle
-from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.formats import text_file
 from transduce.corpora.splits import open_text
-from transduce.data.text_store import open_text_store
-from transduce.data.windows import WindowsConfig
 from transduce.errors import InputError
-from transduce.evaluation.running_text import TextComparison, compare_texts, count_text
+from transduce.evaluation.running_text import TextComparison, compare_texts
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.tasks.language.data import open_texts
-from transduce.tasks.language.validation import measure_text
+from transduce.tasks.language.validation import count_lines, score_text
 
 
 def is_language_model(path: str) -> bool:
@@ -72,8 +69,7 @@ def evaluate_text(
     """
     bundle = open_bundle(model, device, precision)
     text = options.open(model)
-    store = open_text_store(text, bundle.tokenizers.target, cache_folder())
-    return text.name, measure_text(bundle.model, store, WindowsConfig(window=bundle.config.longest_source))
+    return text.name, score_text(bundle, text)
 
 
 def compare_language_models(
@@ -92,9 +88,5 @@ def compare_language_models(
     counts = {}
     for model, text in zip(models, texts, strict=True):
         tell(f"{model}: reading {text.name} ...")
-        bundle = open_bundle(model, device, precision)
-        tokenizer = bundle.tokenizers.target
-        store = open_text_store(text, tokenizer, cache_folder())
-        window = WindowsConfig(window=bundle.config.longest_source)
-        counts[model] = count_text(bundle.model, store, tokenizer.eos, text, window)
+        counts[model] = count_lines(open_bundle(model, device, precision), text)
     return compare_texts(counts, texts[0])

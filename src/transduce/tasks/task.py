@@ -100,8 +100,8 @@ class Experiment(Protocol):
         """What validates a finished model."""
         ...
 
-    def test(self, bundle: ModelBundle) -> dict[str, Any] | None:
-        """Scores of a finished model on the test data, if there are any."""
+    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
+        """Scores of a finished model, which these processes trained, on the test data, if there are any."""
         ...
 
     def measure(self, metric: str | None) -> Measure:
