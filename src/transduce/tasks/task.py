@@ -67,8 +67,10 @@ class Measure:
     """How many lines or pairs these have."""
     unit: str
     """What is counted so: "sentences" or "lines"."""
-    count: Callable[[Path, torch.device], SentenceCounts]
-    """What the metric counts of a finished run's model, computed on a device."""
+    folds_case: bool
+    """Whether the run's model writes one case alone, so that its outputs must be scored case-insensitively."""
+    count: Callable[[Path, torch.device, bool], SentenceCounts]
+    """What the metric counts of a finished run's model, computed on a device, and whether case-insensitively."""
 
 
 class Experiment(Protocol):

@@ -14,6 +14,8 @@ import torch
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.cli.language import TextOptions, compare_language_models, evaluate_text
+from transduce.cli.main import app
+from transduce.cli.main import run as command
 from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
@@ -461,3 +463,13 @@ def test_what_cannot_be_written_is_told(generator: Generator, arguments: dict[st
         next(generator.stream("the", Beam(size=2)))
     with pytest.raises(InputError, match="prefix is for translation"):
         generator.generate(Request("the", prefix="dog"))
+
+
+def test_what_is_for_translators_refuses_a_generator_and_names_what_fits(generator: Generator) -> None:
+    with pytest.raises(InputError, match=r"a Generator does not translate.* `transduce evaluate`.* transduce\.Scorer"):
+        transduce.evaluate(generator, ["the dog"], ["the dog"])  # type: ignore[arg-type]
+
+
+def test_scores_of_lines_are_counted_as_lines(run: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(lambda: app(["score", str(run), "--target", str(folder / "test")])) == 0
+    assert "transduce: 1 lines, 22 tokens: " in capsys.readouterr().err

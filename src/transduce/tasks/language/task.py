@@ -109,12 +109,12 @@ class LanguageExperiment:
         name = metric or "bits_per_character"
         found, text = find_text_metric(name), self.texts.test or self.texts.validation
 
-        def count(run: Path, device: torch.device) -> SentenceCounts:
+        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
             counts = count_lines(ModelBundle.load(run, device), text, self._tokens_at_once(Processes()))
             return scored(counts, name)
 
         lines = sum(1 for _ in text)
-        return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", count)
+        return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", False, count)
 
     def _validator(self, bundle: ModelBundle, store: TextStore, processes: Processes) -> LanguageValidator:
         windows = windows_of(bundle, self._tokens_at_once(processes))
