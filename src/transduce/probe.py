@@ -16,7 +16,7 @@ from transduce.errors import CheckpointError
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
-from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.verification import COPY_AGAIN, read_json
 
 PROBES = 4
@@ -63,16 +63,24 @@ def make_probe(
     sha256: dict[str, str],
 ) -> Probe:
     """Score a few sentence pairs; raises FloatingPointError where the model's scores are not finite."""
-    chosen = texts[:PROBES]
-    source = tokenizers.source.encode_batch([source for source, _ in chosen])
-    target = tokenizers.target.encode_batch([target for _, target in chosen])
+    limits = cast(EncoderDecoder[DecoderState], model)
+    sources = [_shortened(text, tokenizers.source, limits.source_limit) for text, _ in texts[:PROBES]]
+    targets = [_shortened(text, tokenizers.target, limits.target_limit) for _, text in texts[:PROBES]]
+    source, target = tokenizers.source.encode_batch(sources), tokenizers.target.encode_batch(targets)
     scores = _score(model, make_batch(source, target, special))
     if not all(map(math.isfinite, scores)):
         raise FloatingPointError(
             "the model is not saved, because the scores that it gives sentences are not finite; its weights have "
             "grown beyond measure: train with a lower optimizer.learning_rate or a longer warm-up"
         )
-    return Probe(source=source, target=target, text=[source for source, _ in chosen], scores=scores, sha256=sha256)
+    return Probe(source=source, target=target, text=sources, scores=scores, sha256=sha256)
+
+
+def _shortened(text: str, tokenizer: Tokenizer, limit: int | None) -> str:
+    """The text, or its beginning where its tokens and an end token are more than a model has positions for."""
+    while text and limit is not None and (length := len(tokenizer.encode(text))) >= limit:
+        text = text[: min(len(text) - 1, len(text) * (limit - 1) // length)]
+    return text
 
 
 def check_probe(probe: Probe, model: nn.Module, tokenizers: Tokenizers, special: SpecialIds, folder: Path) -> None:

@@ -62,6 +62,22 @@ def test_a_training_that_diverges_is_told_and_the_others_go_on(
     assert "against the first" not in output
 
 
+def test_models_of_both_cases_and_of_one_are_all_scored_case_insensitively(
+    transduce: Command, recipe_file: Path, tmp_path: Path
+) -> None:
+    status, output, errors = transduce(
+        *("sweep", recipe_file, "tokenizer.lowercase=false,true", "training.updates=10", "search.size=1"),
+        *("--metric", "chrf", "--out", tmp_path / "all", "--json"),
+    )
+    assert status == 0, errors
+    found = json.loads(output)
+    assert "case:lc" in found["signature"]
+    for cell in found["cells"]:
+        (trained,) = cell["trained"]
+        alone = transduce("evaluate", trained["run"], "--beam-size", 1, "--lowercase", "--json")[1]
+        assert trained["score"] == pytest.approx(json.loads(alone)["chrf"]["score"])
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -8,7 +8,7 @@ import torch
 
 import transduce
 from transduce.cli.main import app, run
-from transduce.config import to_tree
+from transduce.config import flatten, to_tree
 from transduce.corpora.splits import open_splits
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import Files, Recipe, from_words, load_recipe
@@ -58,6 +58,29 @@ def test_two_files_become_a_translator_by_one_command(
     assert any(line.startswith("  left out: 1 whose pair came before") for line in lines)
     estimated = next(number for number, line in enumerate(lines) if " updates of about " in line)
     assert estimated < next(number for number, line in enumerate(lines) if line.startswith("validation at update"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("model.dim=100",),
+        ("model.heads=3",),
+        ("optimizer.schedule.kind=noam", "optimizer.schedule.dim=64"),
+        ("tokenizer.source.kind=words", "tokenizer.source.min_frequency=1", "tokenizer.target.kind=bpe"),
+        ("batching.sentences=16",),
+        ("validation.every_epochs=1", "training.epochs=2"),
+    ],
+    ids=lambda settings: settings[0],
+)
+def test_whatever_is_asked_for_the_chosen_settings_train(files: tuple[str, str], settings: tuple[str, ...]) -> None:
+    small = ["model.feed_forward_dim=8", "model.encoder_layers=1", "model.decoder_layers=1", "search.size=1"]
+    asked = (*settings, *small, *([] if "training.epochs=2" in settings else ["training.updates=2"]))
+    recipe = recipe_for(Files(files, asked), machine=processor)
+    kept = flatten(to_tree(recipe.config))
+    assert {key: str(kept[key]) for key, _, _ in (one.partition("=") for one in asked)} == {
+        key: value for key, _, value in (one.partition("=") for one in asked)
+    }
+    assert transduce.train(recipe).updates > 0
 
 
 def test_a_list_of_paths_is_as_good(files: tuple[str, str]) -> None:

@@ -92,6 +92,65 @@ def test_what_is_asked_for_is_taken_and_the_rest_suits_it() -> None:
     assert any("40 updates of 300 target tokens" in line and "as asked" in line for line in choice.reasons)
 
 
+@pytest.mark.parametrize("dim", [1, 2, 24, 54, 100, 101, 130, 512])
+def test_any_width_gets_heads_that_divide_it_and_positions_that_suit_these(dim: int) -> None:
+    model = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"model": {"dim": dim}})).model
+    assert isinstance(model, TransformerConfig)
+    assert model.dim == dim
+    assert model.heads == max((heads for heads in range(1, 9) if dim % (2 * heads) == 0), default=model.heads)
+    assert model.positions == ("sinusoidal" if dim % 2 else "rotary")
+
+
+@pytest.mark.parametrize("wanted", [{"heads": 3}, {"heads": 7}, {"heads": 30}, {"heads": 3, "key_dim": 5}])
+def test_any_number_of_heads_gets_a_width_that_they_divide(wanted: dict[str, int]) -> None:
+    model = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"model": wanted})).model
+    assert isinstance(model, TransformerConfig)
+    assert model.dim % wanted["heads"] == 0
+    assert abs(model.dim - 256) <= wanted["heads"]  # of the width that is chosen without them
+
+
+def test_a_schedule_that_makes_the_rate_itself_gets_none() -> None:
+    schedule = {"kind": "noam", "dim": 64}
+    choice = choose(corpus_of(3_000), None, PROCESSOR, {"optimizer": {"schedule": schedule}})
+    assert "learning_rate" not in choice.tables["optimizer"]
+
+
+def test_a_warm_up_ends_before_a_schedule_does_whose_length_is_given() -> None:
+    choice = choose(corpus_of(3_000), None, PROCESSOR, {"optimizer": {"schedule": {"updates": 20}}})
+    assert choice.tables["optimizer"]["schedule"]["warmup"] == 5
+
+
+def test_a_tokenizer_for_each_side_means_two_embedding_matrices() -> None:
+    sides = {"source": {"kind": "words"}, "target": {"kind": "bpe"}}
+    config = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"tokenizer": sides}))
+    assert not config.tokenizer.is_shared
+    assert isinstance(config.model, TransformerConfig)
+    assert config.model.tie == "target"
+
+
+def test_a_matrix_shared_by_both_sides_means_one_vocabulary() -> None:
+    of_two_scripts = corpus_of(3_000, scripts=("Latin", "Cyrillic"))
+    assert config_of(choose(of_two_scripts, None, PROCESSOR, {"model": {"tie": "all"}})).tokenizer.is_shared
+
+
+def test_a_batch_measured_in_sentences_is_told_so_and_gets_as_many_updates_as_its_tokens_need() -> None:
+    choice = choose(corpus_of(3_000), None, PROCESSOR, {"batching": {"sentences": 16}})
+    config = config_of(choice)
+    assert (config.batching.sentences, config.batching.target_tokens) == (16, None)
+    assert any("updates of 16 sentence pairs" in line for line in choice.reasons)
+    tokens = round(16 * (1.2 * 12 + 1))
+    alike = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"batching": {"target_tokens": tokens}}))
+    assert config.training.updates == alike.training.updates
+    assert config_of(choose(corpus_of(3_000), None, PROCESSOR, {"batching": {"sentences": 2}})).batching.groups == 2
+
+
+def test_what_is_told_of_training_and_validation_is_what_was_asked_for() -> None:
+    wanted = {"training": {"updates": 1234}, "validation": {"every_epochs": 2, "patience": 7}}
+    training, validation = choose(corpus_of(3_000), None, PROCESSOR, wanted).reasons[-2:]
+    assert "at most 1,234 updates" in training
+    assert "every 2 epochs; training stops after 7 without" in validation
+
+
 def test_held_out_parts_are_not_drawn_where_files_are_given() -> None:
     shares = [
         choose(corpus_of(3_000), None, PROCESSOR, {"data": data}).tables["data"].keys()

@@ -396,3 +396,46 @@ def test_text_that_is_no_unicode_is_named():
     tokenizer = train_tokenizer(SideConfig(kind="words", min_frequency=1), ["a b"])
     with pytest.raises(UnicodeEncodeError, match="surrogates"):
         tokenizer.encode_batch(["a", "b\udcff"])
+
+
+CODE = ["def area(width):", "    if width:", "  return width * width", "", " 	x = 1  "] * 9
+
+
+@pytest.fixture(scope="module")
+def keeping_spaces():
+    return {kind: train_tokenizer(config(kind), TEXTS + CODE, keep_spaces=True) for kind in EXACT}
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@given(text=st.text(characters.filter(lambda c: unicodedata.normalize("NFC", c) == c) | st.just(" "), max_size=9))
+@example(text="    return x  ")
+@example(text=" x")
+@example(text=" ")
+@example(text="   日本 <pad> ▁ ")
+@example(text="▁ x")
+@example(text="\t x")
+def test_white_space_that_is_kept_comes_back_as_it_was(keeping_spaces, kind, text):
+    text = unicodedata.normalize("NFC", text)
+    tokenizer = keeping_spaces[kind]
+    assert tokenizer.decode(tokenizer.encode(text), on_one_line=False) == text
+
+
+@pytest.mark.parametrize("kind", SUBWORDS)
+def test_no_token_holds_the_end_of_a_training_line(kind, keeping_spaces):
+    assert not any("\n" in piece for piece in keeping_spaces[kind].pieces(range(330)))
+
+
+@pytest.mark.parametrize("kind", SUBWORDS)
+def test_a_line_without_leading_spaces_has_the_tokens_of_one_in_the_middle(kind, keeping_spaces):
+    tokenizer = keeping_spaces[kind]
+    assert tokenizer.encode("x  return width")[-len(tokenizer.encode("return width")) :] == tokenizer.encode(
+        "return width"
+    )
+
+
+def test_tokens_spelled_in_bytes_are_of_the_words_that_they_spell_after_leading_spaces_too(keeping_spaces):
+    for kind in SUBWORDS:
+        tokenizer = keeping_spaces[kind]
+        ids, words = tokenizer.encode("  a 日本"), tokenizer.words_of("  a 日本")
+        assert len(ids) == len(words)
+        assert words[-6:] == [1] * 6

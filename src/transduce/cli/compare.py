@@ -34,6 +34,7 @@ MAX_SYSTEMS = 26  # they go by letters
 
 
 def compare(
+    context: typer.Context,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -76,7 +77,12 @@ def compare(
     import msgspec
 
     from transduce.cli.comparison import print_comparison, print_text_comparison
-    from transduce.cli.language import TextOptions, compare_language_models, is_language_model
+    from transduce.cli.language import (
+        TextOptions,
+        check_language_models,
+        compare_language_models,
+        is_language_model,
+    )
     from transduce.cli.model import make_beam, set_threads
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.corpora.formats import read_lines
@@ -87,13 +93,8 @@ def compare(
 
     set_threads(threads)
     _check_names(systems)
-    metrics = metric or []
-    for name in metrics:
-        find_metric(name)  # before anything is waited for
-    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
-    if train is not None and not Path(train).is_file():
-        raise InputError(f"--train {train}: no such file")
     if any(is_language_model(name) for name in systems):
+        check_language_models(systems, context)
         found = compare_language_models(
             systems,
             TextOptions(source, reference, dataset, split, direction),
@@ -103,6 +104,12 @@ def compare(
         )
         print(msgspec.json.encode(found.to_dict()).decode()) if json else print_text_comparison(found)
         return
+    metrics = metric or []
+    for name in metrics:
+        find_metric(name)  # before anything is waited for
+    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
+    if train is not None and not Path(train).is_file():
+        raise InputError(f"--train {train}: no such file")
     options = TestSetOptions(source, reference, dataset, split, direction)
     opened = {name: open_system(name, device, precision, shortlist) for name in systems}
     test = options.open(opened)

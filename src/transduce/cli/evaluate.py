@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
+    context: typer.Context,
     model: System,
     source: Source = None,
     reference: Reference = None,
@@ -65,7 +66,7 @@ def evaluate(
     """
     import msgspec
 
-    from transduce.cli.language import TextOptions, evaluate_text, is_language_model
+    from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
     from transduce.cli.model import make_beam, set_threads, which_shortlist
     from transduce.cli.output import text_output
     from transduce.cli.streams import check_read_once
@@ -75,11 +76,8 @@ def evaluate(
     from transduce.evaluation.evaluate import evaluate_outputs
     from transduce.evaluation.metrics import check_aligned, find_metric
 
-    if output == "-":
-        raise InputError(
-            "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"
-        )
     if is_language_model(model):
+        check_language_models([model], context)
         set_threads(threads)
         text, scores = evaluate_text(
             model, TextOptions(source, reference, dataset, split, direction), device, precision
@@ -87,6 +85,10 @@ def evaluate(
         lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
         print(msgspec.json.encode({"text": text, **scores}).decode() if json else "\n".join([text, *lines]))
         return
+    if output == "-":
+        raise InputError(
+            "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"
+        )
     check_read_once(**{"the outputs": model, "--source": source, "--reference": reference})
     set_threads(threads)
     metrics = metric or []

@@ -4,25 +4,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
+
 from transduce.bundle import find_bundle, read_config
 from transduce.cli.model import open_bundle
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.cli.options import given_options
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.formats import text_file
 from transduce.corpora.splits import open_text
-from transduce.data.text_store import open_text_store
-from transduce.data.windows import WindowsConfig
 from transduce.errors import InputError
-from transduce.evaluation.running_text import TextComparison, compare_texts, count_text
+from transduce.evaluation.running_text import TextComparison, compare_texts
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.tasks.language.data import open_texts
-from transduce.tasks.language.validation import measure_text
+from transduce.tasks.language.validation import count_lines, score_text
+
+APPLICABLE = {"reference", "dataset", "split", "source", "direction", "device", "threads", "precision", "json", "quiet"}
+"""Options of `evaluate` and `compare` that language models have too, or that TextOptions refuses in its own words."""
 
 
 def is_language_model(path: str) -> bool:
     """Whether a folder holds a language model."""
     return Path(path).is_dir() and read_config(find_bundle(Path(path))).task == "language"
+
+
+def check_language_models(paths: Sequence[str], context: typer.Context) -> None:
+    """Raise InputError unless all are language models, and no option is given that does not apply to these."""
+    if others := [path for path in paths if not is_language_model(path)]:
+        raise InputError(f"{others[0]} is no language model; only models of one task can be compared")
+    if refused := given_options(context, APPLICABLE):
+        verb, them = ("does", "it") if len(refused) == 1 else ("do", "them")
+        raise InputError(f"{', '.join(refused)} {verb} not apply to language models; leave {them} out")
 
 
 @dataclass(frozen=True)
@@ -72,8 +84,7 @@ def evaluate_text(
     """
     bundle = open_bundle(model, device, precision)
     text = options.open(model)
-    store = open_text_store(text, bundle.tokenizers.target, cache_folder())
-    return text.name, measure_text(bundle.model, store, WindowsConfig(window=bundle.config.longest_source))
+    return text.name, score_text(bundle, text)
 
 
 def compare_language_models(
@@ -83,18 +94,12 @@ def compare_language_models(
     precision: InferencePrecision,
     tell: Callable[[str], None],
 ) -> TextComparison:
-    """Models on one text: a file, a built-in text, or the test set of the runs, which must be the same."""
-    if others := [model for model in models if not is_language_model(model)]:
-        raise InputError(f"{others[0]} is no language model; only models of one task can be compared")
+    """Language models on one text: a file, a built-in text, or the test set of the runs, which must be the same."""
     texts = [options.open(model) for model in models]
     if len({text.content() for text in texts}) > 1:
         raise InputError("the runs have different test sets; give --dataset or --reference")
     counts = {}
     for model, text in zip(models, texts, strict=True):
         tell(f"{model}: reading {text.name} ...")
-        bundle = open_bundle(model, device, precision)
-        tokenizer = bundle.tokenizers.target
-        store = open_text_store(text, tokenizer, cache_folder())
-        window = WindowsConfig(window=bundle.config.longest_source)
-        counts[model] = count_text(bundle.model, store, tokenizer.eos, text, window)
+        counts[model] = count_lines(open_bundle(model, device, precision), text)
     return compare_texts(counts, texts[0])

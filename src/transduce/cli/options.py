@@ -1,6 +1,6 @@
 """Options that several verbs share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Literal
 
 import typer
@@ -24,6 +24,20 @@ def _checked(number: Number) -> Callable[..., Any]:
         return value
 
     return check
+
+
+def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
+    """The options that the command line gives, but for those of these parameters."""
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.param_type_name == "option" and parameter.name not in but and _is_given(context, parameter.name)
+    ]
+
+
+def _is_given(context: typer.Context, name: str | None) -> bool:
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == "COMMANDLINE"
 
 
 OUTPUT = ("--output", "-o", "--out")

@@ -43,7 +43,8 @@ def score(
 
     set_threads(threads)
     corpus: Iterable[Pair]
-    if is_language_model(model):
+    is_text = is_language_model(model)
+    if is_text:
         if target is None or source is not None or pairs is not None:
             raise InputError("a language model scores lines of text: give them by --target alone")
         corpus = (("", line) for line in read_lines(target))
@@ -73,8 +74,8 @@ def score(
             }
             stream.write(f'\n], "total": {msgspec.json.encode(total).decode()}}}\n')
     if not quiet:
+        scored = f"{count:,} lines, {tokens:,} tokens" if is_text else f"{count:,} pairs, {tokens:,} target tokens"
         print(
-            f"transduce: {count:,} pairs, {tokens:,} target tokens: {nats:.2f} nats, "
-            f"{per_token:.4f} a token, perplexity {perplexity(per_token):.3f}",
+            f"transduce: {scored}: {nats:.2f} nats, {per_token:.4f} a token, perplexity {perplexity(per_token):.3f}",
             file=sys.stderr,
         )

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from transduce.data.batch import Batch
+from transduce.errors import InputError
 from transduce.evaluation.metrics import (
     METRICS,
     STANDARD,
@@ -73,6 +74,11 @@ def evaluate(
     metrics: Sequence[str] = (),
 ) -> Evaluation:
     """Translate the sources and score them; see `evaluate_outputs`."""
+    if not hasattr(translator, "translate"):
+        raise InputError(
+            f"a {type(translator).__name__} does not translate, but transduce.evaluate needs a Translator; language "
+            "models are measured by the command `transduce evaluate`, and line by line by transduce.Scorer"
+        )
     check_aligned("sources", sources, references)
     started = time.perf_counter()
     translations = translator.translate(sources, search)

@@ -23,6 +23,7 @@ from transduce.inference.requests import Constraints, Piece
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.probe import read_probe
 from transduce.search.beam import Beam
+from transduce.task_table import check_tool
 from transduce.verification import checksums
 
 POSITIONS = 4096
@@ -53,6 +54,7 @@ def export_ctranslate2(
     if folder.exists():
         raise InputError(f"{folder} exists; remove it or choose another folder")
     bundle = ModelBundle.load(model)
+    check_tool(model, bundle.config.task, "translator")
     if problems := what_cannot_be_exported(bundle):
         raise InputError(f"{model} cannot be exported to CTranslate2: {'; '.join(problems)}")
     samples = _samples(bundle, read_probe(find_bundle(model)).source) if texts is None else _encode(bundle, texts)

@@ -15,7 +15,7 @@ from transduce.corpora.formats import PAIR_FORMATS, is_file_of_pairs, parallel_f
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.splits import DataConfig
 from transduce.errors import ConfigError, DataError
-from transduce.experiment.automatic_settings import choose, choose_cleaning
+from transduce.experiment.automatic_settings import choose, choose_cleaning, choose_width
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes
 from transduce.tasks.translation.settings import TranslationConfig
@@ -99,7 +99,10 @@ def recipe_for(
     wanted = override({}, changes, TranslationConfig)
     source, target = languages_of(files.paths)
     named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
-    change({"data": named, "model": {"kind": "transformer"}, "training": {"updates": 1}}, "settings", changes)
+    model = {"kind": "transformer"}
+    if isinstance(asked := wanted.get("model", {}), dict) and asked.get("kind", "transformer") == "transformer":
+        model |= choose_width(asked)
+    change({"data": named, "model": model, "training": {"updates": 1}}, "settings", changes)
     settings = convert({**named, **wanted.get("data", {})}, DataConfig, "data")
     if (source, target) == UNKNOWN and not {"source", "target"} & wanted.get("data", {}).keys():
         tell("languages: not recognised from the file names; set data.source and data.target")

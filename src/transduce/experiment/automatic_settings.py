@@ -16,6 +16,7 @@ KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of th
 TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
 VALIDATIONS, PATIENCE = 12, 4
+HEADS, GROUPS = 8, 4
 
 Tables = dict[str, Any]
 
@@ -62,10 +63,9 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
         wanted: tables of settings that are not to be chosen; the others suit them.
     """
     parts = _choose_parts(kept, wanted.get("data", {}))
-    tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted.get("tokenizer", {}))
+    tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted)
     vocabulary = tokenizer.tables["tokenizer"].get("size", most_subwords or 8000)
-    is_shared = tokenizer.tables["tokenizer"]["shared"]
-    model = _choose_model(kept, machine, is_shared, wanted.get("model", {}))
+    model = _choose_model(kept, machine, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = (parts, tokenizer, model, schedule)
     return Choice(
@@ -98,10 +98,14 @@ def _choose_parts(kept: CorpusFacts, wanted: Mapping[str, Any]) -> Choice:
 def _choose_tokenizer(
     kept: CorpusFacts, most_subwords: int | None, machine: Machine, wanted: Mapping[str, Any]
 ) -> Choice:
-    shared = wanted.get("shared", not {*kept.source.scripts}.isdisjoint(kept.target.scripts) or not kept.source.scripts)
+    asked = wanted.get("tokenizer", {})
+    if "source" in asked:
+        return Choice({"tokenizer": {**asked, "shared": False}})
+    have_a_script_in_common = not {*kept.source.scripts}.isdisjoint(kept.target.scripts) or not kept.source.scripts
+    shared = asked.get("shared", have_a_script_in_common or wanted.get("model", {}).get("tie") == "all")
     table: Tables = {"kind": "bpe", "shared": shared}
-    if {"kind", "size", "file", "source", "target"} & wanted.keys():
-        return Choice({"tokenizer": {**table, **wanted}})
+    if {"kind", "size", "file"} & asked.keys():
+        return Choice({"tokenizer": {**table, **asked}})
     exponent = 0.45 if kept.words < KNOWN_WORDS else 0.15
     most = 10_000 if machine.kind == "cpu" else 32_000
     size = min(100 * round(80 * (kept.words / KNOWN_WORDS) ** exponent), most)
@@ -129,10 +133,8 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
         "kind": "transformer",
         "encoder_layers": layers,
         "decoder_layers": layers,
-        "dim": dim,
-        "heads": 8,
+        **choose_width(wanted, dim),
         "feed_forward_dim": feed_forward_dim,
-        "positions": "rotary",
         "tie": "all" if is_shared else "target",
         "dropout": round(dropout, 2),
         "attention_dropout": 0.1,
@@ -148,17 +150,40 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
     )
 
 
+def choose_width(wanted: Mapping[str, Any], dim: int = 512) -> Tables:
+    """About so wide a Transformer, heads that divide it, and positions that heads of their size can have."""
+    asked = {name: wanted[name] for name in ("dim", "heads", "key_dim") if _is_count(wanted.get(name))}
+    if "heads" in asked:
+        dim = 2 * asked["heads"] * max(round(dim / (2 * asked["heads"])), 1)
+    dim = asked.get("dim", dim)
+    fitting = [heads for heads in range(1, HEADS + 1) if dim % heads == 0]
+    even = [heads for heads in fitting if dim // heads % 2 == 0]
+    heads = asked.get("heads", max(even or fitting))
+    key_dim = asked.get("key_dim", dim // heads)
+    return {"dim": dim, "heads": heads, "positions": "sinusoidal" if key_dim % 2 else "rotary"}
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value > 0
+
+
 def _choose_schedule(
     kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, wanted: Mapping[str, Any]
 ) -> Choice:
-    training = wanted.get("training", {})
+    training, asked_schedule = wanted.get("training", {}), wanted.get("optimizer", {}).get("schedule", {})
     tokens = TOKENS_OF_A_WORD * kept.target.words + kept.pairs  # of a pass over the data, ends counted
     source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / tokens
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
     minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
     affordable = 60 * minutes / machine.seconds(model, vocabulary, 1, source_tokens)
     all_tokens = min(min(passes, 100) * tokens, affordable)
-    batch = wanted.get("batching", {}).get("target_tokens") or _choose_batch(all_tokens, machine)
+    batching = wanted.get("batching", {})
+    if (sentences := batching.get("sentences")) is not None:
+        batch = max(round(sentences * tokens / kept.pairs), 1)  # target tokens of pairs of usual length
+        size, of_a_batch = {"sentences": sentences, "groups": min(GROUPS, sentences)}, f"{sentences:,} sentence pairs"
+    else:
+        batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine)
+        size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
     if all_tokens == affordable:
         why = f"what this machine can do in about {minutes:.0f} minutes"
@@ -166,29 +191,40 @@ def _choose_schedule(
         why = "enough for a corpus of this size"
     if "updates" in training or "epochs" in training:
         updates, why = training.get("updates") or max(round(training["epochs"] * tokens / batch), 1), "as asked"
-    if updates >= 100:
+    elif updates >= 100:
         updates = round(updates, -1)
-    every = max(updates // VALIDATIONS, 10)
+    validation = _choose_validation(updates, wanted.get("validation", {}))
     rate = 3e-3 * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
+    span = min(asked_schedule.get("updates", updates), updates)
+    optimizer: Tables = {"schedule": {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}}
+    if asked_schedule.get("kind") != "noam":  # which makes the rate itself
+        optimizer["learning_rate"] = float(f"{rate:.2g}")
     tables: Tables = {
-        "batching": {"target_tokens": batch, "groups": 4},
+        "batching": size,
         "training": {"updates": updates, "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else 1},
-        "optimizer": {
-            "learning_rate": float(f"{rate:.2g}"),
-            "schedule": {"kind": "linear", "warmup": min(max(round(0.25 * updates), 1), 4000)},
-        },
-        "validation": {"every_updates": every, "patience": PATIENCE},
+        "optimizer": optimizer,
+        **validation.tables,
         "checkpoint": {"every_minutes": 10},
     }
     return Choice(
         tables,
         [
-            f"training: at most {updates:,} updates of {batch:,} target tokens, {updates * batch / tokens:.2g} passes "
+            f"training: at most {updates:,} updates of {of_a_batch}, {updates * batch / tokens:.2g} passes "
             f"over the data, {why}",
-            f"validation: every {every:,} updates; training stops after {PATIENCE} without improvement; the "
-            f"best model is kept",
+            *validation.reasons,
         ],
     )
+
+
+def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:
+    table: Tables = {"patience": PATIENCE, **wanted}
+    if "every_epochs" in wanted:
+        every = f"{wanted['every_epochs']:,} epochs"
+    else:
+        table.setdefault("every_updates", max(updates // VALIDATIONS, 10))
+        every = f"{table['every_updates']:,} updates"
+    told = f"validation: every {every}; training stops after {table['patience']} without improvement"
+    return Choice({"validation": table}, [f"{told}; the best model is kept"])
 
 
 def _choose_batch(tokens: float, machine: Machine) -> int:
@@ -202,7 +238,7 @@ def _choose_batch(tokens: float, machine: Machine) -> int:
 
 def _measured(table: Tables) -> TransformerConfig:
     """The model whose speed is foreseen: the chosen Transformer, or one that stands for another kind."""
-    sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "feed_forward_dim"}
+    sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "key_dim", "value_dim", "feed_forward_dim"}
     if table["kind"] != "transformer":
         return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, feed_forward_dim=512)
     return TransformerConfig(**{name: value for name, value in table.items() if name in sizes})

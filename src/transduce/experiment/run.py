@@ -230,7 +230,7 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment) -> RunResult:
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
-    test = _recorded_test(model, best) or experiment.test(best)
+    test = _recorded_test(model, best) or experiment.test(best, trainer.processes)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
     best.with_history(**({"test": test} if test else {})).save(model, experiment.examples)
     return RunResult(run, model, best.config.task, position.update, position.seconds, position.scores, test)

@@ -128,6 +128,7 @@ def sweep(
     measures = [_measure(row[0], metric) for row in trainings]
     if len({measure.content for measure in measures}) > 1:
         raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
+    lowercase = any(measure.folds_case for measure in measures)  # of all: cased scores do not compare with others
     trained: list[list[TrainedRun]] = []
     counts: list[SentenceCounts | None] = []
     number, count = 0, len(combinations) * len(seeds)
@@ -145,7 +146,7 @@ def sweep(
                 trained[-1].append(TrainedRun(run, seed, None, None))
                 found.append(None)
                 continue
-            counted = measure.count(run, find_device(device))
+            counted = measure.count(run, find_device(device), lowercase)
             found.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation["perplexity"], counted.score))
         whole = [of_seed for of_seed in found if of_seed is not None]

@@ -12,6 +12,7 @@ from transduce.errors import CheckpointError, ConfigError
 from transduce.models.families import ModelConfig
 from transduce.task_table import check_task
 from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.task import Tell
 from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
@@ -45,8 +46,11 @@ def find_origin(
     checkpoint: Path | None,
     processes: Processes,
     make_tokenizers: Callable[[], Tokenizers],
+    tell: Tell,
 ) -> Origin:
     """What a run with these settings begins with, or goes on with from a checkpoint.
+
+    Tells which settings of `[tokenizer]` have no effect, because a model to start from keeps its tokenizers.
 
     Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
     """
@@ -63,4 +67,9 @@ def find_origin(
     if start.config.model != model:
         first = next(iter(differences(start.config.model, model, "model.").values()))
         raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
+    if ignored := differences(start.config.tokenizer, tokenizer, "tokenizer."):
+        tell(
+            f"tokenizer: that of {config.training.start_from} is kept; these settings differ from it and have no "
+            f"effect: {', '.join(ignored)}"
+        )
     return Origin(start.tokenizers, start.config.tokenizer, start.model)

@@ -67,8 +67,10 @@ class Measure:
     """How many lines or pairs these have."""
     unit: str
     """What is counted so: "sentences" or "lines"."""
-    count: Callable[[Path, torch.device], SentenceCounts]
-    """What the metric counts of a finished run's model, computed on a device."""
+    folds_case: bool
+    """Whether the run's model writes one case alone, so that its outputs must be scored case-insensitively."""
+    count: Callable[[Path, torch.device, bool], SentenceCounts]
+    """What the metric counts of a finished run's model, computed on a device, and whether case-insensitively."""
 
 
 class Experiment(Protocol):
@@ -100,8 +102,8 @@ class Experiment(Protocol):
         """What validates a finished model."""
         ...
 
-    def test(self, bundle: ModelBundle) -> dict[str, Any] | None:
-        """Scores of a finished model on the test data, if there are any."""
+    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
+        """Scores of a finished model, which these processes trained, on the test data, if there are any."""
         ...
 
     def measure(self, metric: str | None) -> Measure:

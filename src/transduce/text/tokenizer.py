@@ -31,6 +31,7 @@ DEFAULT_SUBWORDS = 8000
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 SPACE = "▁"  # how subwords write a space
 ON_ONE_LINE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+LEADING_SPACE = Regex(r"\A ")
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
@@ -135,7 +136,7 @@ class Tokenizer:
         """The number of the word, between white space, that each token of a text belongs to."""
         encoding = self.backend.encode(text, add_special_tokens=False)
         if len(encoding.ids) != len(self.encode(text)):  # some are spelled in bytes, of the text as it is normalised
-            text = text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
+            text = self._normal(text)
             encoding = self.backend.encode(text, add_special_tokens=False)
         word_of: list[int] = []
         for place, character in enumerate(text):
@@ -201,7 +202,7 @@ class Tokenizer:
         if self._bytes is None or not (self.unknown in ids or self._specials.intersection(ids)):
             return ids
         if self.backend.normalizer is not None:  # offsets are those of the text as it was, but normal text is wanted
-            text = self.backend.normalizer.normalize_str(text)
+            text = self._normal(text)
             encoding = self.backend.encode(text, add_special_tokens=False)
         result = []
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
@@ -210,6 +211,14 @@ class Tokenizer:
             else:
                 result.append(token)
         return result
+
+    def _normal(self, text: str) -> str:
+        """The text after normalisation, but for a leading space that would be doubled when it is encoded again."""
+        normalizer = self.backend.normalizer
+        if normalizer is None:
+            return text
+        normal: str = normalizer.normalize_str(text)
+        return normal[1:] if normalizer.normalize_str(normal) == f" {normal}" else normal
 
 
 def train_tokenizers(
@@ -285,9 +294,8 @@ def _train_subwords(config: SideConfig, texts: Iterable[str], size: int, keep_sp
         backend = Backend(models.WordPiece(unk_token=UNK, max_input_chars_per_word=100))
     else:
         backend = Backend(models.Unigram())
-    backend.normalizer = normalizers.Sequence(
-        [_normalizer(config, keep_spaces), normalizers.Replace(SPACE, SPACE_IN_TEXT)]
-    )
+    normal_text = [_normalizer(config, keep_spaces), normalizers.Replace(SPACE, SPACE_IN_TEXT)]
+    backend.normalizer = normalizers.Sequence(normal_text)
     # A mark for each space makes decoding exact; punctuation never joins a word.
     backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(SPACE), pre_tokenizers.Punctuation()])
     without_prefix = [decoders.Replace(Regex("^##"), "")] if config.kind == "wordpiece" else []
@@ -303,11 +311,13 @@ def _train_subwords(config: SideConfig, texts: Iterable[str], size: int, keep_sp
         forms = 2 if config.kind == "wordpiece" else 1  # at the beginning of a word and within it
         alphabet = _by_frequency(counts)[: (size - FIRST - 2) // forms]  # beside the mark for a space, and one more
         normal.seek(0)
-        lines: Iterable[str] = normal
+        lines = (line.removesuffix("\n") for line in normal)
         if len(alphabet) < len(counts):
             others = dict.fromkeys(map(ord, counts.keys() - set(alphabet)), " ")
-            lines = (line.translate(others) for line in normal)
+            lines = (line.removesuffix("\n").translate(others) for line in normal)
         backend.train_from_iterator(lines, _subword_trainer(config, alphabet, size))
+    if keep_spaces:  # the first of leading spaces is taken for the mark that every text begins with
+        backend.normalizer = normalizers.Sequence([*normal_text, normalizers.Replace(LEADING_SPACE, "  ")])
     return _without_added_tokens(backend)
 
 

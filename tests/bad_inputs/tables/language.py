@@ -25,6 +25,9 @@ SETTINGS = (
     ("data.validation_share=0", "validation_share"),
     ("data.validation_share=1.5", "validation_share"),
     ("data.dataset=multi30k", "data"),
+    ("data.train=[]", "data: train names no file"),
+    ("data.validation=[]", "data: validation names no file"),
+    ("data.test=[]", "data: test names no file"),
     ("search.size=3", "search"),
     ("training.start_from=run", "a translation model"),
 )
@@ -56,6 +59,11 @@ MISTYPED = (
     ("evaluate lm --reference nowhere", "nowhere"),
     ("evaluate lm --dataset multi30k", "multi30k"),
     ("evaluate lm --dataset ptb --reference test.en", "exclude each other"),
+    ("evaluate lm --metric nosuchmetric", "--metric does not apply to language models; leave it out"),
+    ("evaluate lm -o out --lowercase --all-bleu", "--output, --lowercase, --all-bleu do not apply to language models"),
+    ("evaluate lm --beam-size 4 --shortlist", "--beam-size, --shortlist do not apply to language models"),
+    ("compare lm ./lm/model --metric chrf --train test.en", "--train, --metric do not apply to language models"),
+    ("compare lm run --metric chrf", "run is no language model"),
     ("compare lm run --reference test.de", "run is no language model"),
     ("compare lm test.de --reference test.de", "test.de is no language model"),
     ("compare lm lm", "lm is named twice"),
@@ -67,7 +75,7 @@ MISTYPED = (
     ("evaluate lm --reference test.de --direction de-en", "--direction"),
     ("sweep lm.toml training.updates=1,2 --metric bleu", "no metric 'bleu' of language models"),
     ("shortlist lm", "transduce generate"),
-    ("export lm -o out", "lm"),
+    ("export lm -o out", "transduce generate"),
     ("average lm --last 9 --out new", "has only"),
 )
 

@@ -1,6 +1,8 @@
 """A language model from text to text: trained, gone on with, measured, and written with."""
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +13,28 @@ import torch
 
 import transduce
 from transduce.bundle import ModelBundle
+from transduce.cli.language import TextOptions, compare_language_models, evaluate_text
+from transduce.cli.main import app
+from transduce.cli.main import run as command
 from transduce.corpora.formats import text_file
-from transduce.data.text_store import open_text_store
-from transduce.data.windows import WindowsConfig
+from transduce.data.batch import Batch
+from transduce.data.text_store import TextStore, open_text_store
+from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.running_text import TEXT_METRICS, count_text, scored
+from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
 from transduce.inference.requests import Request
 from transduce.inference.scorer import Scorer
+from transduce.probe import read_probe
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
+from transduce.task_table import find_task
+from transduce.tasks.language import validation
 from transduce.tasks.language.validation import measure_text
+from transduce.training.distributed import Processes
 from transduce.training.run_summary import summarize_run
 
 LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
@@ -276,8 +287,6 @@ def test_what_each_line_costs_adds_up_to_the_whole_text(run: Path, tmp_path: Pat
 def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, run: Path, tmp_path: Path) -> None:
     words = ["tokenizer.kind='words'", "training.updates=5"]
     transduce.train(folder / "tiny.toml", tmp_path / "words", overrides=words)
-    from transduce.cli.language import TextOptions, compare_language_models
-
     found = compare_language_models(
         [str(run), str(tmp_path / "words")],
         TextOptions(None, str(folder / "text"), None, None, None),
@@ -327,6 +336,86 @@ def test_checkpoints_are_averaged(run: Path, tmp_path: Path) -> None:
     assert isinstance(transduce.load(tmp_path / "mean"), Generator)
 
 
+def test_a_model_is_saved_whose_positions_end_before_the_lines_by_which_it_is_probed(
+    folder: Path, tmp_path: Path
+) -> None:
+    changes = ["model.positions=learned", "model.max_positions=13", "training.updates=2", "tokenizer.kind=bytes"]
+    result = transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=changes)
+    probe = read_probe(result.model)
+    assert max(map(len, probe.target)) == 12
+    assert all(LINES[0].startswith(text) or TEXT.count(text) for text in probe.text)
+    assert isinstance(transduce.load(result.model), Generator)
+
+
+def test_a_validation_text_of_blank_lines_does_not_keep_a_model_from_being_saved(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "blank").write_text("\n \n\n", encoding="utf-8")
+    overrides = {"data": {"validation_share": None, "validation": str(tmp_path / "blank")}, "training.updates": 2}
+    result = transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=overrides)
+    assert read_probe(result.model).text[0] == LINES[0].rstrip("\n")
+
+
+class Unconnected(Processes):
+    """Several processes of which only this one is there, so that it waits for none."""
+
+    def broadcast(self, make: Callable[[], Any]) -> Any:
+        return make()
+
+    def first_process_first(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        return nullcontext()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("accumulate", [1, 2, 3])
+def test_neither_validation_nor_test_reads_more_windows_at_once_than_a_part_of_a_training_batch(
+    folder: Path, run: Path, monkeypatch: pytest.MonkeyPatch, accumulate: int, processes: int
+) -> None:
+    config = load_recipe(folder / "tiny.toml", {"training.accumulate": accumulate, "data.test": "text"}).config
+    experiment, bundle, read = find_task("language").open(config, folder), ModelBundle.load(run), []
+
+    def remember(store: TextStore, windows: WindowsConfig) -> Iterator[Batch]:
+        for batch in windows_in_order(store, windows):
+            read.append(len(batch.target_in))
+            yield batch
+
+    monkeypatch.setattr(validation, "windows_in_order", remember)
+    several = Unconnected(count=processes)
+    prepared = experiment.prepare(None, several, lambda: 1.0, lambda line: None)
+    (part,) = prepared.data.largest(accumulate).parts
+    at_once = max(len(several.share(part, turn)) for turn in range(processes))
+    for measure in (lambda: prepared.validator(bundle.model), lambda: experiment.test(bundle, several)):
+        read.clear()
+        measure()
+        assert max(read) == at_once
+    assert experiment.validator(bundle)(bundle.model).scores["loss"] > 0
+
+
+def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_training_text_was(
+    tmp_path: Path,
+) -> None:
+    for name, times in (("text", 2), ("test", 5)):
+        (tmp_path / name).write_text("".join(LINES) * times, encoding="utf-8")
+    (tmp_path / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
+    overrides = {"batching.window": 500, "data.test": "test", "training.updates": 2}
+    result = transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides=overrides)
+    options = TextOptions(None, None, None, None, None)
+    _, scores = evaluate_text(str(tmp_path / "run"), options, "cpu", "float32")
+    assert scores == pytest.approx(result.test, rel=1e-6)
+
+
+def test_a_model_to_start_from_keeps_its_tokenizer_and_the_settings_that_say_otherwise_are_told(
+    folder: Path, run: Path, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    start = {"training": {"start_from": str(run / "model"), "updates": 41}}
+    transduce.train(folder / "tiny.toml", tmp_path / "same", overrides=start, tell=told.append)
+    assert not any(line.startswith("tokenizer:") for line in told)
+    other = {**start, "tokenizer": {"kind": "words", "lowercase": True}}
+    transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other, tell=told.append)
+    (line,) = (line for line in told if line.startswith("tokenizer:"))
+    assert f"that of {run / 'model'} is kept" in line
+    assert line.endswith("have no effect: tokenizer.kind, tokenizer.lowercase")
+
+
 def test_a_model_of_another_task_is_refused_with_a_command_that_fits(run: Path, tiny_run: Path) -> None:
     with pytest.raises(InputError, match=r"is a language model, .* transduce generate"):
         transduce.Translator.load(run)
@@ -374,3 +463,13 @@ def test_what_cannot_be_written_is_told(generator: Generator, arguments: dict[st
         next(generator.stream("the", Beam(size=2)))
     with pytest.raises(InputError, match="prefix is for translation"):
         generator.generate(Request("the", prefix="dog"))
+
+
+def test_what_is_for_translators_refuses_a_generator_and_names_what_fits(generator: Generator) -> None:
+    with pytest.raises(InputError, match=r"a Generator does not translate.* `transduce evaluate`.* transduce\.Scorer"):
+        transduce.evaluate(generator, ["the dog"], ["the dog"])  # type: ignore[arg-type]
+
+
+def test_scores_of_lines_are_counted_as_lines(run: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(lambda: app(["score", str(run), "--target", str(folder / "test")])) == 0
+    assert "transduce: 1 lines, 22 tokens: " in capsys.readouterr().err

@@ -27,6 +27,9 @@ class TextConfig(Settings, frozen=True):
     """Share of the training files' lines to validate on; 0.05 unless given."""
 
     def _check_together(self) -> None:
+        for name in ("train", "validation", "test"):
+            if (files := getattr(self, name)) is not None and not files:
+                raise ValueError(f"{name} names no file; name one or more, or leave it out")
         if (self.dataset is None) == (self.train is None):
             raise ValueError("give either dataset or train")
         if self.validation_share is not None and (self.validation is not None or self.dataset is not None):

@@ -1,6 +1,5 @@
 """Language modelling as a task: what a run and the verbs ask of it; see tasks/task.py."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -12,18 +11,19 @@ import torch
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowData
 from transduce.errors import ConfigError, DataError
 from transduce.evaluation.metrics import SentenceCounts
-from transduce.evaluation.running_text import count_text, find_text_metric, scored
+from transduce.evaluation.running_text import find_text_metric, scored
 from transduce.models.families import build_model
 from transduce.objectives.next_token import NextToken
 from transduce.probe import PROBES
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
-from transduce.tasks.language.validation import LanguageValidator, measure_text
+from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
 from transduce.tasks.origin import find_origin
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers, train_tokenizers
@@ -55,15 +55,17 @@ class LanguageExperiment:
 
     @cached_property
     def examples(self) -> list[tuple[str, str]]:
-        """The beginnings of a few lines of validation text."""
-        lines = (line[:PROBE_CHARACTERS] for line in self.texts.validation if line.strip())
-        return [(line, line) for line in islice(lines, PROBES)]
+        """The beginnings of a few lines of validation text; of training text where all of these are blank."""
+        lines = _beginnings(self.texts.validation) or _beginnings(self.texts.train)
+        return [(line, line) for line in lines]
 
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """See Experiment."""
         config = self.config
+        if not _beginnings(self.texts.train):
+            raise DataError(f"{self.texts.train.name}: there is no text")
         origin = find_origin(
-            config, config.model, config.tokenizer, self.folder, checkpoint, processes, self._make_tokenizers
+            config, config.model, config.tokenizer, self.folder, checkpoint, processes, self._make_tokenizers, tell
         )
         tokenizer = origin.tokenizers.target
         tell(f"vocabulary: {len(tokenizer):,} tokens")
@@ -89,46 +91,47 @@ class LanguageExperiment:
         )
         made = ModelBundle(bundle, model, origin.tokenizers)
         objective = NextToken(config.training.label_smoothing, teacher_forcing)
-        return Prepared(made, data, objective, self._validator(made, validation))
+        return Prepared(made, data, objective, self._validator(made, validation, processes))
 
     def validator(self, bundle: ModelBundle) -> LanguageValidator:
         """See Experiment."""
-        return self._validator(bundle, open_text_store(self.texts.validation, bundle.tokenizers.target, cache_folder()))
+        store = open_text_store(self.texts.validation, bundle.tokenizers.target, cache_folder())
+        return self._validator(bundle, store, Processes())
 
-    def test(self, bundle: ModelBundle) -> dict[str, Any] | None:
+    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
         """Scores on the test text."""
         if self.texts.test is None:
             return None
-        store = open_text_store(self.texts.test, bundle.tokenizers.target, cache_folder())
-        return dict(measure_text(bundle.model, store, self.config.batching))
+        return dict(score_text(bundle, self.texts.test, self._tokens_at_once(processes)))
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; bits per character are usual."""
         name = metric or "bits_per_character"
         found, text = find_text_metric(name), self.texts.test or self.texts.validation
 
-        def count(run: Path, device: torch.device) -> SentenceCounts:
-            bundle = ModelBundle.load(run, device)
-            tokenizer = bundle.tokenizers.target
-            store = open_text_store(text, tokenizer, cache_folder())
-            return scored(count_text(bundle.model, store, tokenizer.eos, text, self.config.batching), name)
+        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
+            counts = count_lines(ModelBundle.load(run, device), text, self._tokens_at_once(Processes()))
+            return scored(counts, name)
 
         lines = sum(1 for _ in text)
-        return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", count)
+        return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", False, count)
 
-    def _validator(self, bundle: ModelBundle, store: TextStore) -> LanguageValidator:
-        return LanguageValidator(bundle, store, self.config.batching, self.config.validation.samples)
+    def _validator(self, bundle: ModelBundle, store: TextStore, processes: Processes) -> LanguageValidator:
+        windows = windows_of(bundle, self._tokens_at_once(processes))
+        return LanguageValidator(bundle, store, windows, self.config.validation.samples)
+
+    def _tokens_at_once(self, processes: Processes) -> int:
+        """Tokens of the largest part of a training batch; what is measured needs no more memory than training did."""
+        of_a_part = -(-self.config.batching.windows // self.config.training.accumulate)
+        return -(-of_a_part // processes.count) * self.config.batching.window
 
     def _make_tokenizers(self) -> Tokenizers:
-        return train_tokenizers(self.config.tokenizer, self._lines(), (), self.folder, keep_spaces=True)
+        return train_tokenizers(self.config.tokenizer, self.texts.train, (), self.folder, keep_spaces=True)
 
-    def _lines(self) -> Iterator[str]:
-        empty = True
-        for line in self.texts.train:
-            empty = empty and not line.strip()
-            yield line
-        if empty:
-            raise DataError(f"{self.texts.train.name}: there is no text")
+
+def _beginnings(text: TextCorpus) -> list[str]:
+    """Those of its first few lines that are not blank."""
+    return [line[:PROBE_CHARACTERS] for line in islice(filter(str.strip, text), PROBES)]
 
 
 class LanguageTask:

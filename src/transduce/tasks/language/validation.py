@@ -7,15 +7,20 @@ from dataclasses import dataclass
 from torch import nn
 
 from transduce.bundle import ModelBundle
-from transduce.data.text_store import TextStore
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.corpus import TextCorpus
+from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.evaluation.evaluate import measure_loss
+from transduce.evaluation.running_text import count_text
+from transduce.evaluation.significance import Counts
 from transduce.inference.generator import Generator, text_of
 from transduce.search.beam import Beam
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
 SAMPLE_TOKENS = 32  # of a prompt, and of what is written after it
+TOKENS_AT_ONCE = WindowsConfig().target_tokens  # where it is not known what training needs
 
 
 def measure_text(model: nn.Module, store: TextStore, config: WindowsConfig) -> dict[str, float]:
@@ -30,22 +35,40 @@ def measure_text(model: nn.Module, store: TextStore, config: WindowsConfig) -> d
     return scores | {"word_perplexity": of_a_word, "bits_per_character": nats / math.log(2) / max(store.characters, 1)}
 
 
+def score_text(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> dict[str, float]:
+    """What `measure_text` finds of a bundle's model, which reads windows as long as those that it was trained on."""
+    store = open_text_store(text, bundle.tokenizers.target, cache_folder())
+    return measure_text(bundle.model, store, windows_of(bundle, tokens_at_once))
+
+
+def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> Counts:
+    """What `count_text` counts of a bundle's model, which reads windows as long as those that it was trained on."""
+    tokenizer = bundle.tokenizers.target
+    store = open_text_store(text, tokenizer, cache_folder())
+    return count_text(bundle.model, store, tokenizer.eos, text, windows_of(bundle, tokens_at_once))
+
+
+def windows_of(bundle: ModelBundle, tokens_at_once: int = TOKENS_AT_ONCE) -> WindowsConfig:
+    """The windows in which a model reads a text that it is measured on, as many at once as these tokens allow."""
+    return WindowsConfig(window=bundle.config.longest_source, target_tokens=tokens_at_once)
+
+
 @dataclass(frozen=True)
 class LanguageValidator:
     """Validates a language model; see tasks/task.py."""
 
     bundle: ModelBundle
     store: TextStore
-    config: WindowsConfig
+    windows: WindowsConfig
     samples: int
 
     def __call__(self, model: nn.Module) -> Validation:
         """See Validator."""
-        scores = measure_text(model, self.store, self.config)
+        scores = measure_text(model, self.store, self.windows)
         return Validation(scores, scores["loss"], self._samples(model))
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """A batch of validation is no larger than one of training, and keeps no gradients."""
+        """Nothing: what is validated at once is no larger than a part of a training batch, and keeps no gradients."""
         return ()
 
     def _samples(self, model: nn.Module) -> list[Sample]:

@@ -21,13 +21,15 @@ def measure_translations(config: TranslationConfig, test: ParallelCorpus, metric
     """A metric on a test set, translated as the settings say."""
     found, pairs = find_metric(metric), list(test)
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    scoring = Scoring(lowercase=(config.tokenizer.target or config.tokenizer).folds_case)
+    folds_case = (config.tokenizer.target or config.tokenizer).folds_case
 
-    def count(run: Path, device: torch.device) -> SentenceCounts:
+    def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
         outputs = _translations(run, sources, config.search, device)
-        return found.count(Texts(outputs, references, sources), scoring)
+        return found.count(Texts(outputs, references, sources), Scoring(lowercase))
 
-    return Measure(metric, found.title, found.digits, test.name, test.content(), len(pairs), "sentences", count)
+    return Measure(
+        metric, found.title, found.digits, test.name, test.content(), len(pairs), "sentences", folds_case, count
+    )
 
 
 def _translations(run: Path, sources: Sequence[str], search: Beam, device: torch.device) -> list[str]:

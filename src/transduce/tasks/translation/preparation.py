@@ -46,7 +46,7 @@ def prepare(
     def make_tokenizers() -> Tokenizers:
         return train_tokenizers(config.tokenizer, _side(splits, "source"), _side(splits, "target"), folder)
 
-    origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers)
+    origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers, tell)
     tokenizers = origin.tokenizers
     tell(origin.describe_vocabulary())
     cache = cache_folder()

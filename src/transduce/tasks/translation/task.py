@@ -71,7 +71,7 @@ class TranslationExperiment:
         store = open_store(self.splits.validation, bundle.tokenizers, None, cache_folder())
         return build_validator(self.config, self.splits, bundle, store)
 
-    def test(self, bundle: ModelBundle) -> dict[str, Any] | None:
+    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
         """BLEU, its signature and the search."""
         pairs = list(self.splits.test or ())
         if not pairs:
