@@ -23,7 +23,6 @@ from transduce.models.families import build_model
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.search.beam import Beam
 
-
 SHORT: dict[str, Any] = {"max_ratio": 0.5, "max_extra": 4}  # of a model that has learned little, and goes on and on
 
 

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 import tomllib
+import webbrowser
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -50,6 +51,7 @@ NOT_RUN = {
     r"--processes": "starts processes, as tests/training/test_distributed.py does",
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",
+    r"--reverse": "needs a model of the other direction, as tests/cli/test_look.py has",
     r"^python benchmarks/": "takes minutes; its options are read",
 }
 """Commands that are only read: what they match, and why."""
@@ -259,6 +261,7 @@ def make_small(patch: pytest.MonkeyPatch, data: Path) -> None:
     patch.setattr(running, "plot_training_curves", lambda *_: None)  # takes longer than the training
     for module in (decoding, ctranslate2_engine):
         patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MAX_TOKENS))
+    patch.setattr(webbrowser, "open", lambda page: True)
     patch.setattr(datasets, "_grammar_parts", lambda: parts)
     patch.setattr(dataset_files, "CHECKSUMS", {})
     patch.setenv("TRANSDUCE_DATA", str(data))

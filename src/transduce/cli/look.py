@@ -65,7 +65,7 @@ def look(
     if not arguments:
         raise InputError("name a model and a sentence, or the folders of runs")
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
-    if target is None and all(Path(one).is_dir() for one in arguments):
+    if target is None and all(one and Path(one).is_dir() for one in arguments):
         _finish(_training(arguments), output, quiet)
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")

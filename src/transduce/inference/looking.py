@@ -104,7 +104,12 @@ def _searched(
 
 
 def _name(bundle: ModelBundle) -> str:
-    return f"{bundle.config.source}-{bundle.config.target}" if bundle.folder is None else str(bundle.folder)
+    """The run's folder, or the model's own where it is in none."""
+    folder = bundle.folder
+    if folder is None:
+        return f"{bundle.config.source}-{bundle.config.target}"
+    depth = {"model": 1, "bundle": 3}.get(folder.name, 0)  # RUN/model, or RUN/checkpoints/NUMBER/bundle
+    return str([folder, *folder.parents][depth]) if depth < len(folder.parents) else str(folder)
 
 
 def _head(bundle: ModelBundle) -> AlignmentHead | None:

@@ -1,4 +1,4 @@
-"""Which words of the grammar's sentence pairs translate which, as far as the lexicon tells: the truth for alignments."""
+"""Which words of the grammar's sentence pairs translate which, as far as the lexicon tells: the gold for alignments."""
 
 from functools import cache
 
