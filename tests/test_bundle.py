@@ -55,7 +55,7 @@ def test_a_changed_weight_is_noticed(model: Path) -> None:
     weights = load_file(path)
     weights["decoder.norm.weight"][3] += 0.5
     save_file(weights, path)
-    assert "weights.safetensors is not as it was saved" in complaint(model)
+    assert "weights.safetensors has changed since it was saved" in complaint(model)
 
 
 def test_arithmetic_that_changed_is_noticed_by_the_probe(model: Path) -> None:

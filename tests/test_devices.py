@@ -41,17 +41,17 @@ def test_what_auto_stands_for_can_be_set_by_the_environment(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("name", "gpus", "processes", "error"),
     [
-        ("toaster", 0, 1, "device toaster: there is none of this name; expected auto, cpu, cuda"),
-        ("", 0, 1, "device : there is none of this name"),
-        ("cuda:x", 1, 1, "device cuda:x: there is none of this name"),
+        ("toaster", 0, 1, "unknown device 'toaster'; expected auto, cpu, cuda"),
+        ("", 0, 1, "unknown device ''; expected auto, cpu, cuda"),
+        ("cuda:x", 1, 1, "unknown device 'cuda:x'"),
         ("meta", 0, 1, "device meta: Transduce does not compute on it; expected auto, cpu, cuda"),
         ("xla", 0, 1, "device xla: Transduce does not compute on it"),
         ("cuda", 0, 1, "device cuda: PyTorch finds no CUDA GPU here; choose cpu, or leave device out"),
         ("mps", 0, 1, "device mps: this machine or this PyTorch has none; choose cpu, or leave device out"),
         ("cuda:2", 2, 1, "device cuda:2: this machine has 2 GPUs, numbered from cuda:0"),
         ("cuda:0", 2, 2, "device cuda:0 is one GPU for 2 processes; choose cuda, and each takes one of its own"),
-        ("cuda", 1, 2, "2 processes need a GPU each, and this machine has 1; start as many, or choose device cpu"),
-        ("auto", 1, 2, "2 processes need a GPU each, and this machine has 1"),
+        ("cuda", 1, 2, "2 processes need 2 GPUs, but this machine has 1; start at most 1, or use device cpu"),
+        ("auto", 1, 2, "2 processes need 2 GPUs, but this machine has 1"),
     ],
 )
 def test_a_device_that_is_not_there_or_not_for_so_many_processes_is_one_line(

@@ -101,7 +101,9 @@ def test_sigterm_saves_and_exits_130(recipe_file: Path, tmp_path: Path) -> None:
 
 def test_an_existing_run_is_not_written_over(tiny_run: Path, recipe_file: Path) -> None:
     before = (tiny_run / "log.jsonl").read_bytes()
-    with pytest.raises(ConfigError, match=r"exists; go on with it \(resume\), write over it"):
+    with pytest.raises(
+        ConfigError, match=r"exists; resume it \(resume\), replace it \(overwrite\), or choose another folder"
+    ):
         transduce.train(load_recipe(str(recipe_file)), tiny_run)
     assert (tiny_run / "log.jsonl").read_bytes() == before
 
@@ -225,7 +227,7 @@ def test_the_advice_to_lower_the_rate_and_resume_can_be_followed(recipe_file: Pa
             load_recipe(str(recipe_file), [*too_high, "optimizer.schedule={kind='constant'}"]), tmp_path / "run"
         )
     mended = load_recipe(str(recipe_file), ["optimizer.learning_rate=0.001"])
-    with pytest.raises(ConfigError, match="exists; go on with it"):
+    with pytest.raises(ConfigError, match="exists; resume it"):
         transduce.train(mended, tmp_path / "run")
     transduce.train(mended, tmp_path / "run", resume=True)
     assert [line["update"] for line in run_log(tmp_path / "run") if "loss" in line] == [5, 10, 15, 20, 25, 30]
@@ -265,7 +267,7 @@ def test_a_run_that_goes_on_refuses_to_become_another_and_names_the_setting(
     tiny_run: Path, recipe_file: Path, change: str
 ) -> None:
     before = (tiny_run / "experiment.toml").read_bytes()
-    with pytest.raises(ConfigError, match=rf"begun with other settings: {change.partition('=')[0]} was "):
+    with pytest.raises(ConfigError, match=rf"started with different settings: {change.partition('=')[0]} was "):
         transduce.train(load_recipe(str(recipe_file), ["training.clip_norm=2", change]), tiny_run, resume=True)
     assert (tiny_run / "experiment.toml").read_bytes() == before
 

@@ -103,7 +103,7 @@ def test_a_run_is_overwritten_if_asked_for_once_the_new_one_begins(recipe_file: 
     run = tmp_path / "run"
     transduce.train(recipe_file, run, overrides=QUICK)
     (run / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="write over it"):
+    with pytest.raises(ConfigError, match=r"replace it \(overwrite\)"):
         transduce.train(recipe_file, run, overrides=QUICK)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     with pytest.raises(transduce.TransduceError, match="nowhere"):
@@ -126,7 +126,7 @@ def test_the_folder_of_a_run_is_a_recipe_and_where_it_goes_on(recipe_file: Path,
     run = tmp_path / "run"
     transduce.train(recipe_file, run, overrides=QUICK)
     assert transduce.train(run, resume=True, overrides={"training.updates": 4}).updates == 4
-    with pytest.raises(ConfigError, match="run exists; go on with it"):
+    with pytest.raises(ConfigError, match="run exists; resume it"):
         transduce.train(run)
     again = transduce.train(run, tmp_path / "again", overrides={"training.updates": 3})
     assert (again.run, again.updates) == (tmp_path / "again", 3)

@@ -59,6 +59,6 @@ def _check_gpus(device: torch.device, found: int, processes: int) -> None:
         )
     if processes > found:
         raise ConfigError(
-            f"{processes} processes need {processes} GPUs, but this machine has {found}; use {found} processes, "
-            f"or device cpu"
+            f"{processes} processes need {processes} GPUs, but this machine has {found}; start at most {found}, "
+            "or use device cpu"
         )

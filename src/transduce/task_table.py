@@ -58,6 +58,4 @@ def check_tool(model: object, task: str, wanted: str) -> None:
 
 
 def _not_for(model: object, task: str) -> InputError:
-    return InputError(
-        f"{model} is {TASKS[task].title}, which this command does not support; try: {TASKS[task].example}"
-    )
+    return InputError(f"{model} is {TASKS[task].title}, which is not supported here; try: {TASKS[task].example}")

@@ -17,7 +17,7 @@ BREAKDOWNS = (
     "panicked at",
     "terminate called",
     "Exception ignored",
-    "--debug shows it whole",  # what nobody foresaw
+    "--debug shows the traceback",  # what nobody foresaw
 )
 
 

@@ -76,7 +76,7 @@ def test_a_run_goes_on_or_is_overwritten_by_its_folder(transduce: Command, recip
     assert transduce("train", recipe_file, *quick, "--out", run)[0] == 0
     status, output, errors = transduce("train", run, "training.updates=3", "--resume", "--quiet", "--json")
     assert (status, json.loads(output)["updates"]) == (0, 3), errors
-    assert "write over it" in transduce("train", recipe_file, *quick, "--out", run)[2]
+    assert "replace it (overwrite)" in transduce("train", recipe_file, *quick, "--out", run)[2]
     status, output, errors = transduce("train", recipe_file, *quick, "--out", run, "--overwrite")
     assert (status, json.loads(output)["updates"]) == (0, 2), errors
 
@@ -142,7 +142,7 @@ def test_a_verb_that_writes_is_told_where_by_any_of_the_options_names() -> None:
         (["train", "quickstart", "training.updates=many"], "training.updates: expected int, got str, found 'many'"),
         (["train", "quickstart", "training.updates"], "expected key=value"),
         (["train", "quickstart", "tokenizer.kind=bpe", "tokenizer.size=90000"], "set tokenizer.size to at most"),
-        (["train", "quickstart", "--device", "toaster"], "device toaster: there is none of this name"),
+        (["train", "quickstart", "--device", "toaster"], "unknown device 'toaster'; expected auto, cpu, cuda"),
         (["train", "quickstart", "--device", "meta"], "device meta: Transduce does not compute on it"),
         (["train", "quickstart", "--device", "cuda:0", "--processes", "2"], "device cuda:0"),
         (["train", "quickstart", "data.dataset=ptb"], "ptb is text of one language"),
@@ -176,7 +176,8 @@ def test_a_device_that_is_not_there_is_one_line_in_every_verb(
     given = [corpus / "test.en"] if verb == "translate" else list(sides)
     status, output, errors = transduce(verb, *models, *given, "--device", device)
     assert (status, output) == (2, "")
-    assert errors.startswith(f"transduce: device {device}: ") and errors.count("\n") == 1
+    named = "unknown device 'toaster'; " if device == "toaster" else f"device {device}: "
+    assert errors.startswith(f"transduce: {named}") and errors.count("\n") == 1
 
 
 def test_bad_corpora_are_one_line_and_exit_2(transduce: Command, tmp_path: Path, recipe_file: Path) -> None:

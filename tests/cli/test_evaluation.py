@@ -147,7 +147,7 @@ def test_a_data_set_gives_the_test_and_tells_which_words_are_rare(
     other.save(tmp_path / "other", [("The dog sleeps.", "De hond slaapt.")])
     status, _, errors = transduce("compare", tmp_path / "model", tmp_path / "other", *on_grammar)
     assert status == 2
-    assert "the models translate en-de and en-nl" in errors
+    assert "the models translate in different directions (en-de and en-nl)" in errors
     assert errors.count("\n") == 1
 
 
@@ -189,7 +189,7 @@ def test_a_run_without_a_test_option_takes_its_own_test_set(
         assert {**json.loads(output), "seconds": 0} == {**expected, "seconds": 0}
     shutil.copytree(tiny_run / "model", tmp_path / "moved")
     status, _, errors = transduce("evaluate", tmp_path / "moved")
-    assert (status, "stands in no run" in errors, "give --dataset" in errors) == (2, True, True)
+    assert (status, "moved is not in a run's folder" in errors, "give --dataset" in errors) == (2, True, True)
 
 
 def test_runs_are_compared_on_their_own_test_set_if_it_is_one(
@@ -213,7 +213,7 @@ def test_runs_are_compared_on_their_own_test_set_if_it_is_one(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["evaluate", "a"], "outputs do not tell their test set; give --dataset, or --source and --reference"),
+        (["evaluate", "a"], "no test set given; give --dataset, or --source and --reference"),
         (["evaluate", "a", "--source", "two"], "--source goes with --reference: give both, or --dataset"),
         (
             ["evaluate", "a", "--reference", "two", "--dataset", "grammar"],
@@ -227,7 +227,7 @@ def test_runs_are_compared_on_their_own_test_set_if_it_is_one(
         (["evaluate", "nowhere", "--reference", "two"], "nowhere: no such model"),
         (["evaluate", "a", "--reference", "b", "-o", "c"], "nothing is translated, the outputs are in a"),
         (["evaluate", "RUN", "--reference", "two"], "--source is missing"),
-        (["evaluate", "a", "--dataset", "grammar"], "say --direction"),
+        (["evaluate", "a", "--dataset", "grammar"], "give the languages of the outputs with --direction"),
         (["evaluate", "a", "--dataset", "grammar", "--direction", "ende"], "--direction ende: expected two languages"),
         (["evaluate", "a", "--dataset", "grammar", "--direction", "en-fr"], "no language 'fr'"),
         (["evaluate", "a", "--dataset", "grammer", "--direction", "en-de"], "no data set 'grammer'"),

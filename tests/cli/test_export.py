@@ -37,12 +37,12 @@ def test_what_an_exported_model_is_not_for_is_one_line(
     assert transduce("export", tiny_run, "-o", folder)[0] == 0
     for arguments, told in (
         (("export", tiny_run, "-o", folder), "exists; remove it"),
-        (("export", folder, "-o", tmp_path / "again"), "give the model that was exported"),
-        (("score", folder, "--source", source, "--target", source), "give the model that was exported"),
+        (("export", folder, "-o", tmp_path / "again"), "only supports translation; use the original model"),
+        (("score", folder, "--source", source, "--target", source), "use the original model"),
         (("translate", folder, source, "--engine", "pytorch"), "give the model that was exported"),
         (("translate", tiny_run, source, "--engine", "ctranslate2"), "transduce export"),
-        (("translate", folder, source, "--precision", "bfloat16"), "precision was chosen when it was exported"),
-        (("translate", folder, source, "--sample"), "cannot do sampling"),
+        (("translate", folder, source, "--precision", "bfloat16"), "precision is fixed at export"),
+        (("translate", folder, source, "--sample"), "exported models do not support sampling"),
     ):
         status, output, errors = transduce(*arguments)
         assert (status, output, errors.count("\n")) == (2, "", 1)

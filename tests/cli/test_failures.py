@@ -42,7 +42,11 @@ def fail(error: BaseException) -> Callable[[], None]:
     ("error", "status", "told"),
     [
         (InputError("that will not do"), 2, "that will not do"),
-        (ZeroDivisionError("division by zero"), 1, "unexpected ZeroDivisionError: division by zero; --debug shows it"),
+        (
+            ZeroDivisionError("division by zero"),
+            1,
+            "unexpected ZeroDivisionError: division by zero; --debug shows the traceback",
+        ),
         (RecursionError("maximum depth"), 1, "unexpected RecursionError: maximum depth"),
         (AssertionError(), 1, "unexpected AssertionError; --debug"),
         (RuntimeError("many\nlines " + "x" * 999), 1, "unexpected RuntimeError: many lines xxx"),
@@ -149,7 +153,7 @@ def test_closed_input_is_one_line_and_a_closed_output_does_not_matter_where_a_fi
 ) -> None:
     done = shell('transduce translate "$1" <&-', tiny_run)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "transduce: standard input is closed; name a file, or send it some text\n"
+    assert done.stderr == "transduce: standard input is closed; give a file, or pipe text to it\n"
     done = shell('echo The dog. | transduce translate "$1" -o "$2" --quiet >&- 2>&-', tiny_run, tmp_path / "out")
     assert done.returncode == 0
     assert (tmp_path / "out").read_text().count("\n") == 1

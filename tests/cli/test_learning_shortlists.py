@@ -82,9 +82,9 @@ def test_what_cannot_be_learned_or_used_is_one_line_and_exit_2(
         (("shortlist", run, "--out", tmp_path / "no" / "where"), "where: its folder does not exist"),
         (
             ("shortlist", elsewhere),
-            "stands in no run, whose training data could be learned from; give source and target, or pairs",
+            "is not in a run's folder, so its training data are unknown; give source and target, or pairs",
         ),
-        (("shortlist", tmp_path / "exported"), "give the model that was exported"),
+        (("shortlist", tmp_path / "exported"), "which only supports translation; use the original model"),
         (("translate", run, source, "--shortlist"), "no such shortlist; learn one with: transduce shortlist"),
         (("evaluate", run, "--source", source, "--reference", source, "--shortlist"), "no such shortlist"),
         (("translate", run, source, "--shortlist", "--shortlist-file", tmp_path / "good"), "exclude each other"),

@@ -101,7 +101,7 @@ def test_many_settings_that_differ_are_shown_if_asked(transduce: Command, some_r
     experiment.write_text(re.sub(r"(?m)^(\w+ = )(\d+)$", r"\g<1>7\2", text), encoding="utf-8")
     _, output, errors = transduce("runs")
     assert errors == ""
-    assert "they differ in" in output
+    assert "the runs differ in" in output
     assert "max_positions" not in output
     assert "max_positions: 71024" in transduce("runs", "--settings")[1]
 

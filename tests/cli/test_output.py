@@ -55,7 +55,7 @@ def test_what_is_left_of_a_killed_command_is_not_written_over(
     for options in ((), ("--resume",)):
         status, _, errors = transduce("translate", tiny_run, corpus / "test.en", "-o", tmp_path / "out", *options)
         assert status == 2
-        assert "out.partial is left of an earlier command; remove it or choose another name" in errors
+        assert "out.partial is left from an earlier command; remove it or choose another name" in errors
     assert (tmp_path / "out.partial").read_text() == "mine\n"
 
 

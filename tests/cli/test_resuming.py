@@ -82,7 +82,7 @@ def test_prefixes_and_the_report_go_on_too(
     command = ("translate", tiny_run, corpus / "test.en", "--prefix-file", tmp_path / "begun", *SHORT[:4])
     status, _, whole = transduce(*command, "-o", tmp_path / "whole")
     assert status == 0, whole
-    assert " translations were ended at the longest length" in whole
+    assert " translations were truncated at the maximum length" in whole
     interrupt(1)
     assert transduce(*command, "-o", tmp_path / "out")[0] == 130
     assert transduce(*command, "-o", tmp_path / "out", "--resume") == (0, "", whole)
@@ -98,7 +98,7 @@ def test_what_is_interrupted_is_not_lost_by_beginning_anew(
     kept = (tmp_path / "out.partial").read_bytes()
     status, _, errors = transduce(*command)
     assert (status, errors.count("\n")) == (2, 1)
-    assert "out.partial holds 5 lines that are done; add --resume to go on from there, or remove it" in errors
+    assert "out.partial holds 5 finished lines; add --resume to continue, or remove it to start again" in errors
     assert (tmp_path / "out.partial").read_bytes() == kept
     (tmp_path / "out.partial").unlink()
     assert transduce(*command) == (0, "", "")
@@ -108,14 +108,14 @@ def test_what_is_interrupted_is_not_lost_by_beginning_anew(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("--beam-size", 3), "begun with another --beam-size (4)"),
-        (("--prefix", "Der"), "begun with another --prefix (None)"),
-        (("--glossary", "terms"), "begun with another --glossary"),
-        (("--with", "RUN"), "begun with another --with"),
-        (("--n-best", 2), "begun with another --n-best (1)"),
-        ("input", "begun with another input"),
-        ("model", "begun with another model"),
-        ("version", "begun with another version of Transduce, 0.0.1"),
+        (("--beam-size", 3), "started with a different --beam-size (4)"),
+        (("--prefix", "Der"), "started with a different --prefix (None)"),
+        (("--glossary", "terms"), "started with a different --glossary"),
+        (("--with", "RUN"), "started with a different --with"),
+        (("--n-best", 2), "started with a different --n-best (1)"),
+        ("input", "started with a different input"),
+        ("model", "started with a different model"),
+        ("version", "started with a different version of Transduce, 0.0.1"),
         ("partial", "out.partial has changed since it was left"),
         ("journal", "out.partial.json is damaged"),
     ],
@@ -189,7 +189,7 @@ def test_resume_begins_where_nothing_was_done_and_needs_files(
     for options in ((), ("-o", "/dev/null")):
         status, _, errors = transduce(*command, *options)
         assert (status, errors.count("\n")) == (2, 1)
-        assert "--resume goes from a text file to a file" in errors
+        assert "--resume needs an input file and an output file (-o)" in errors
 
 
 def test_a_failure_tells_what_is_done_as_well(

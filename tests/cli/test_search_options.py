@@ -67,9 +67,9 @@ def test_other_searches_and_ensembles_give_a_line_a_line(transduce: Command, tin
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--sample", "--beam-size", 3], "--beam-size is for a beam, not for --sample"),
-        (["--sample", "--coverage-penalty", 0.1], "--coverage-penalty is for a beam"),
-        (["--sample", "--groups", 2], "--groups is for a beam"),
+        (["--sample", "--beam-size", 3], "--beam-size works with beam search only, not with --sample"),
+        (["--sample", "--coverage-penalty", 0.1], "--coverage-penalty works with beam search only"),
+        (["--sample", "--groups", 2], "--groups works with beam search only"),
         (["--top-p", 0.5], "--top-p goes with --sample"),
         (["--diversity", 1], "--diversity goes with --groups"),
         (["--groups", 3], "transduce: --groups must divide the beam's size, 4, but is 3"),

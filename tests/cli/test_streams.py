@@ -153,5 +153,5 @@ def test_documents_are_refused_where_text_is_asked_for(
         status, output, errors = transduce(*arguments)
         assert (status, output) == (2, "")
         assert f"{name}: " in errors
-        assert "cannot be read yet; give its text as a plain file with one segment a line" in errors
+        assert "is not supported; convert it to plain text with one segment per line" in errors
         assert errors.count("\n") == 1

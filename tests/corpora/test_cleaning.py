@@ -136,8 +136,8 @@ def test_what_a_corpus_is_changes_with_its_cleaning():
             {"kind": "script", "side": "source", "scripts": ["Latin"], "least": 0.0},
             "least: must be above 0 and at most 1",
         ),
-        ({"kind": "prefix", "side": "source", "prefixes": ["I'm"]}, 'the prefix "I\'m" can begin no sentence'),
-        ({"kind": "prefix", "side": "source", "prefixes": [" "]}, "can begin no sentence"),
+        ({"kind": "prefix", "side": "source", "prefixes": ["I'm"]}, 'the prefix "I\'m" can never match'),
+        ({"kind": "prefix", "side": "source", "prefixes": [" "]}, "can never match"),
     ],
 )
 def test_a_step_that_makes_no_sense_is_named(step, pattern):

@@ -122,7 +122,7 @@ def test_frequency_needs_training_text() -> None:
 
 
 def test_what_cannot_be_compared_is_said() -> None:
-    with pytest.raises(InputError, match="nothing to compare alone with"):
+    with pytest.raises(InputError, match="systems given: alone; give two or more to compare"):
         compare({"alone": REFERENCES}, SOURCES, REFERENCES)
     with pytest.raises(DataError, match="short: 59 lines, but there are 60 references"):
         compare({"whole": REFERENCES, "short": REFERENCES[1:]}, SOURCES, REFERENCES)

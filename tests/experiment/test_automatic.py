@@ -54,7 +54,7 @@ def test_two_files_become_a_translator_by_one_command(
     for choice in ("languages", "data", "cleaning", "held out", "vocabulary", "model", "training", "validation"):
         assert choice in starts
     assert "languages: from en to de" in lines
-    assert "all settings are in runs/mine/experiment.toml, a recipe that you can change and train anew" in lines
+    assert "all settings are saved in runs/mine/experiment.toml, a recipe that you can edit and train again" in lines
     assert any(line.startswith("  left out: 1 whose pair came before") for line in lines)
     estimated = next(number for number, line in enumerate(lines) if " updates of about " in line)
     assert estimated < next(number for number, line in enumerate(lines) if line.startswith("validation at update"))
@@ -122,7 +122,7 @@ def test_a_run_that_exists_is_told_of_before_anything_is_read(files: tuple[str, 
     Path("runs/mine/experiment.toml").write_text("")
     Path("runs/mine/log.jsonl").write_text("{}\n")
     told: list[str] = []
-    with pytest.raises(ConfigError, match="exists; go on with it"):
+    with pytest.raises(ConfigError, match="exists; resume it"):
         transduce.train(Files(files), tell=told.append)
     assert told == []
 

@@ -68,7 +68,7 @@ def test_a_changed_file_is_an_error_that_names_it_and_says_what_to_do(own: Path,
     swap_two_lines(own.parent / file)
     told = refusal(own)
     assert str(own.parent / file) in told
-    assert "put back what it was" in told and "training.start_from" in told
+    assert "restore them" in told and "training.start_from" in told
 
 
 def test_when_a_file_is_put_back_the_run_goes_on(own: Path) -> None:
@@ -132,7 +132,9 @@ def test_a_changed_model_to_start_from_is_an_error_that_names_it_and_a_lost_one_
 
 def test_an_average_is_validated_on_what_the_run_was(own: Path) -> None:
     swap_two_lines(own.parent / "dev.de")
-    with pytest.raises(DataError, match=r"dev\.de \(data\.validation\) is not what .* was begun with"):
+    with pytest.raises(
+        DataError, match=r"dev\.de \(data\.validation\): the contents have changed since .* was started"
+    ):
         average(own.parent / "run")
     assert not (own.parent / "run" / "average").exists()
 
@@ -147,12 +149,12 @@ def test_a_run_that_keeps_no_checkpoint_yet_begins_anew_with_changed_files(own: 
 
 def test_a_run_without_a_record_goes_on_and_says_that_nothing_is_known(own: Path) -> None:
     (own.parent / "run" / "inputs.json").unlink()
-    assert any("inputs.json: whether the data are" in line for line in go(own, resume=True))
+    assert any("inputs.json is missing: cannot check that the data are" in line for line in go(own, resume=True))
 
 
 def test_a_damaged_record_says_what_to_do(own: Path) -> None:
     (own.parent / "run" / "inputs.json").write_text('[{"setting": 3}]')
-    with pytest.raises(CheckpointError, match=r"inputs\.json is damaged .* remove it to go on without"):
+    with pytest.raises(CheckpointError, match=r"inputs\.json is damaged .* remove it to resume without"):
         go(own, resume=True)
 
 
@@ -188,4 +190,4 @@ def test_a_change_is_told_once_where_several_processes_go_on(own: Path) -> None:
     )
     assert done.returncode == 2, done.stderr
     (line,) = done.stderr.splitlines()
-    assert "train.de (data.train 1) is not what" in line
+    assert "train.de (data.train 1): the contents have changed since " in line

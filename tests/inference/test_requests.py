@@ -132,7 +132,11 @@ def test_blank_lines_stay_blank_whatever_is_asked_of_them(translator: Translator
         (Request("A dog.", required=("Der Hund",), banned=("Hund",)), GREEDY, "required phrase 'Der Hund' holds"),
         (Request("A dog.", required=(" ",)), GREEDY, "is blank"),
         (Request("A dog.", prefix="Zebra"), GREEDY, "vocabulary lacks some of its words"),
-        ("A dog.", Beam(size=1, no_repeat_ngram=1, min_ratio=160, max_ratio=160), "no translation obeys all rules"),
+        (
+            "A dog.",
+            Beam(size=1, no_repeat_ngram=1, min_ratio=160, max_ratio=160),
+            "no translation satisfies all constraints",
+        ),
     ],
 )
 def test_requests_that_make_no_sense_are_refused(

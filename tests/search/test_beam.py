@@ -241,7 +241,7 @@ def test_limits_follow_the_sources_and_stay_within_what_the_model_can_write(
         ({"size": 0}, "size must be from 1 to 1,000"),
         ({"size": 2, "n_best": 3}, "n_best must be from 1 to the beam's size, 2"),
         ({"n_best": 0}, "n_best must be from 1 to 10,000"),
-        ({"max_ratio": 0.0, "max_extra": 0}, "must leave room for an output"),
+        ({"max_ratio": 0.0, "max_extra": 0}, "max_ratio and max_extra must not both be 0"),
         ({"max_extra": -1}, "max_extra must be from 0 to 1,000,000, but is -1"),
     ],
 )

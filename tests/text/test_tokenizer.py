@@ -256,8 +256,8 @@ def test_each_side_may_have_settings_of_its_own():
 @pytest.mark.parametrize(
     ("tree", "pattern"),
     [
-        ({"kind": "file"}, 'kind = "file" and file = .* go together'),
-        ({"file": "x.json"}, 'kind = "file" and file = .* go together'),
+        ({"kind": "file"}, 'kind = "file" requires file = .*, and the reverse'),
+        ({"file": "x.json"}, 'kind = "file" requires file = .*, and the reverse'),
         ({"size": 4}, "size: must be from 5"),
         ({"source": {"kind": "words"}}, r"tokenizer\.source and tokenizer\.target go together"),
     ],

@@ -50,8 +50,9 @@ def complaint(act: Callable[[], object]) -> str:
 def test_a_run_does_not_go_on_from_a_file_with_a_flipped_bit(run: Path, recipe_file: Path, file: str) -> None:
     flip_a_bit(run / "checkpoints" / "000030" / file)
     told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
-    assert f"checkpoints/000030/{file} is" in told
-    assert "remove " in told and "to go on with those before it" in told
+    wrong = "is not as it was saved" if file == "progress.json" else "has changed since it was saved"
+    assert f"checkpoints/000030/{file} {wrong}" in told
+    assert "remove " in told and "to resume from an earlier one" in told
 
 
 @pytest.mark.parametrize("file", OF_ONE_UPDATE)
@@ -59,20 +60,21 @@ def test_a_run_does_not_go_on_from_a_file_of_another_checkpoint(run: Path, recip
     one, other = run / "checkpoints" / "000020", run / "checkpoints" / "000030"
     shutil.copy(one / file, other / file)
     told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
-    assert f"checkpoints/000030/{file} is" in told
+    wrong = "belongs to checkpoint 000020" if file == "progress.json" else "has changed since it was saved"
+    assert f"checkpoints/000030/{file} {wrong}" in told
 
 
 def test_a_bundle_of_another_checkpoint_is_not_taken_for_this_ones(run: Path, recipe_file: Path) -> None:
     shutil.rmtree(run / "checkpoints" / "000030" / "bundle")
     shutil.copytree(run / "checkpoints" / "000020" / "bundle", run / "checkpoints" / "000030" / "bundle")
     told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
-    assert "000030/bundle/probe.json is not as it was saved" in told
+    assert "000030/bundle/probe.json has changed since it was saved" in told
 
 
 def test_a_copy_under_a_later_name_is_not_taken_for_a_later_checkpoint(run: Path, recipe_file: Path) -> None:
     shutil.copytree(run / "checkpoints" / "000020", run / "checkpoints" / "000040")
     told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
-    assert "000040/progress.json is that of checkpoint 000020" in told
+    assert "000040/progress.json belongs to checkpoint 000020" in told
 
 
 def test_a_checkpoint_of_before_there_were_checksums_says_how_its_model_is_trained_on(
@@ -81,14 +83,14 @@ def test_a_checkpoint_of_before_there_were_checksums_says_how_its_model_is_train
     path = run / "checkpoints" / "000030" / "progress.json"
     path.write_bytes(msgspec.json.encode({"validation_cost": None, "position": {"update": 30}}))
     told = complaint(lambda: transduce.train(load_recipe(str(recipe_file)), run, resume=True))
-    start = re.search(r"begin a new run with training\.start_from = '(.*)'", told)
+    start = re.search(r"start a new run with training\.start_from = '(.*)'", told)
     assert start is not None and (Path(start[1]) / "probe.json").exists()
 
 
 def test_a_damaged_checkpoint_is_not_averaged(run: Path, tmp_path: Path) -> None:
     flip_a_bit(run / "checkpoints" / "000020" / "bundle" / "weights.safetensors")
     told = complaint(lambda: average(run, last=2, out=tmp_path / "average"))
-    assert "000020/bundle/weights.safetensors is not as it was saved" in told
+    assert "000020/bundle/weights.safetensors has changed since it was saved" in told
     assert not (tmp_path / "average").exists()
     assert average(run, last=1, out=tmp_path / "average").checkpoints == ["000030"]
 
@@ -96,7 +98,9 @@ def test_a_damaged_checkpoint_is_not_averaged(run: Path, tmp_path: Path) -> None
 def test_training_does_not_start_from_a_damaged_model(run: Path, recipe_file: Path, tmp_path: Path) -> None:
     flip_a_bit(run / "model" / "weights.safetensors")
     recipe = load_recipe(str(recipe_file), [f"training.start_from={run}"])
-    assert "weights.safetensors is not as it was saved" in complaint(lambda: transduce.train(recipe, tmp_path / "new"))
+    assert "weights.safetensors has changed since it was saved" in complaint(
+        lambda: transduce.train(recipe, tmp_path / "new")
+    )
     assert not (tmp_path / "new").exists()
 
 
@@ -149,7 +153,7 @@ def test_a_newer_checkpoint_that_was_not_written_to_its_end_is_told_of(run: Path
     transduce.train(load_recipe(str(recipe_file)), run, resume=True, tell=lines.append)
     assert "resuming after update 30" in lines
     (told,) = [line for line in lines if "000040" in line]
-    assert told.startswith("passing over ") and "no progress.json" in told
+    assert told.startswith("ignoring ") and "is incomplete (no progress.json)" in told
 
 
 def test_a_checkpoint_whose_validation_cannot_be_read_is_never_the_best(run: Path) -> None:

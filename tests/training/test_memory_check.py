@@ -140,7 +140,7 @@ def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -
 
 @pytest.mark.parametrize("error", LACKING)
 def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> None:
-    with pytest.raises(ConfigError, match="a part of 2 is beyond the memory of cpu; make it smaller"):
+    with pytest.raises(ConfigError, match="a part of 2 does not fit into the memory of cpu; make it smaller"):
         check_memory(nn.Linear(2, 3), Watch(error), Parts(PARTS))
 
 
@@ -163,7 +163,7 @@ def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients()
         seen.append((model.weight.grad, sum(len(optimizer.state) for optimizer in optimizers)))
         raise MemoryError
 
-    with pytest.raises(ConfigError, match="validating is beyond the memory of cpu; do less"):
+    with pytest.raises(ConfigError, match="validating does not fit into the memory of cpu; do less"):
         check_memory(model, objective, Parts(PARTS), optimizers, of_first=[MemoryTrial("validating", "do less", take)])
     assert seen == [(None, 2)]
     assert not any(optimizer.state for optimizer in optimizers)

@@ -127,7 +127,7 @@ def test_a_damaged_checkpoint_is_named(recipe_file: Path, left_alone: Path, tmp_
     shutil.copytree(left_alone, run)
     path = whole_checkpoints(run)[-1] / file
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(CheckpointError, match=r"remove .*checkpoints.000060 to go on with those before it"):
+    with pytest.raises(CheckpointError, match=r"remove .*checkpoints.000060 to resume from an earlier one"):
         transduce.train(load_recipe(str(recipe_file), RUN), run, resume=True)
 
 

@@ -40,7 +40,7 @@ def test_validation_beyond_the_memory_is_said_before_the_first_update(
     monkeypatch.setattr(validation, "measure_loss", lacks_memory)
     reports, recipe = Reports(), load_recipe(str(recipe_file), ["training.report_every=1"])
     with pytest.raises(
-        ConfigError, match=r"a validation batch, \d+ pairs of .* beyond the memory of cpu; raise training"
+        ConfigError, match=r"a validation batch, \d+ pairs of .* does not fit into the memory of cpu; raise training"
     ):
         transduce.train(recipe, tmp_path / "run", observers=[reports])
     assert reports.updates == []
@@ -53,7 +53,7 @@ def test_translating_validation_data_is_tried_before_the_first_update_where_it_i
     reports = Reports()
     recipe = load_recipe(str(recipe_file), ["validation.metrics=['bleu']", "training.report_every=1"])
     with pytest.raises(
-        ConfigError, match=r"translating the validation data is beyond .* do without validation\.metrics"
+        ConfigError, match=r"translating the validation data does not fit into .* do without validation\.metrics"
     ):
         transduce.train(recipe, tmp_path / "run", observers=[reports])
     assert reports.updates == []
@@ -69,7 +69,7 @@ def test_memory_that_runs_out_later_is_one_line_and_what_was_saved_stays(
 
     compute = NextToken.__call__
     monkeypatch.setattr(NextToken, "__call__", objective_that_fails)
-    with pytest.raises(ConfigError, match=r"memory ran out at update 11; .* Resume when there is more"):
+    with pytest.raises(ConfigError, match=r"memory ran out at update 11; .* resume when more is free"):
         transduce.train(load_recipe(str(recipe_file)), tmp_path / "run")
     assert whole_checkpoints(tmp_path / "run")
 

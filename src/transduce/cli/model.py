@@ -50,7 +50,7 @@ def open_translator(
                 f"{path} is not for CTranslate2; first: transduce export {path} --to ctranslate2 -o FOLDER"
             )
         if engine == "pytorch" and isinstance(one, ExportedModel):
-            raise InputError(f"{path} is exported for CTranslate2; give the model that was exported")
+            raise InputError(f"{path} is exported for CTranslate2; use the original model")
     models = [at_precision(one, precision) for one in models]
     return Translator(*models, shortlist=find_shortlist(model, models[0], shortlist), compile=compile)
 

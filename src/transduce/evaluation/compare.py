@@ -94,7 +94,7 @@ def compare(
     metric that is not there, DataError for texts that are not aligned.
     """
     if len(systems) < 2:
-        raise InputError(f"only {len(systems)} system given; give two or more to compare")
+        raise InputError(f"systems given: {', '.join(systems) or 'none'}; give two or more to compare")
     check_aligned("sources", sources, references)
     for name, outputs in systems.items():
         check_aligned(name, outputs, references)

@@ -42,8 +42,8 @@ def check_inputs(run: Path, inputs: Sequence[Input], tell: Callable[[str], None]
     for each in inputs:
         if before.get(each.setting, each.content) != each.content:
             raise DataError(
-                f"{each.name} ({each.setting}) has changed since {run} was started; restore it,"
-                f" or train in another folder, with training.start_from = '{run}' to begin from its model"
+                f"{each.name} ({each.setting}): the contents have changed since {run} was started; restore them, or "
+                f"train in another folder, with training.start_from = '{run}' to begin from its model"
             )
 
 

@@ -177,7 +177,7 @@ class Translator:
         A shortlist plays no part. Raises InputError for an exported model, or a pair that is too long.
         """
         if not isinstance(self.engine, PyTorchEngine):
-            raise InputError("an exported model cannot score given pairs; give the model that was exported")
+            raise InputError("an exported model cannot score given pairs; use the original model")
         scorer = Scorer(self.engine.bundle, self.engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]

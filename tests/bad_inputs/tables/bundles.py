@@ -101,7 +101,7 @@ ROWS = [
             f"damaged weights: {verb}",
             f"{verb.replace('MODEL', 'run')}",
             2,
-            "weights.safetensors is not as it was saved",
+            "weights.safetensors has changed since it was saved",
             flip(f"{MODEL}/weights.safetensors"),
         )
         for verb in (
@@ -141,14 +141,14 @@ ROWS = [
         "files of two models",
         "info run",
         2,
-        "is not as it was saved",
+        "has changed since it was saved",
         copy("rnn/model/config.toml", f"{MODEL}/config.toml"),
     ),
     row(
         "weights of another model",
         "info run",
         2,
-        "weights.safetensors is not as",
+        "weights.safetensors has changed since it was saved",
         copy("mean/weights.safetensors", f"{MODEL}/weights.safetensors"),
     ),
     row(
@@ -171,7 +171,7 @@ ROWS = [
     _probe(
         "checksums in capitals",
         lambda tree: {**tree, "sha256": {k: v.upper() for k, v in tree["sha256"].items()}},
-        "is not as it was saved",
+        "has changed since it was saved",
     ),
     _probe("a checksum of a file elsewhere", _set(sha256={"../../train.en": "0" * 64})),
     _probe("a checksum of an endless file", _set(sha256={"../../../../../../../../../dev/zero": "0" * 64}), seconds=15),

@@ -130,7 +130,12 @@ ROWS = [
     row("a name with a tilde: info", "info '~/nowhere'", 2, "~/nowhere: no such model"),
     # Devices, threads, processes
     *(
-        row(f"no such device: {device or 'blank'}: {verb}", [*command, "--device", device], 2, f"device {device}:")
+        row(
+            f"no such device: {device or 'blank'}: {verb}",
+            [*command, "--device", device],
+            2,
+            f"device {device}:" if device.startswith("cuda") else f"unknown device '{device}'",
+        )
         for verb, command in (
             ("train", ["train", "tiny.toml", "--out", "new", "-q"]),
             ("translate", ["translate", "run", "test.en"]),
@@ -153,7 +158,7 @@ ROWS = [
         "a process among others, which are not there",
         "train tiny.toml --out new -q --processes 2",
         2,
-        ("2 processes are asked for", "torchrun"),
+        ("2 processes requested", "torchrun"),
         environment={"WORLD_SIZE": "3"},
     ),
     row(
@@ -217,7 +222,7 @@ ROWS = [
         "mean is not the folder of a run",
         leaves=("mean/.lock",),
     ),
-    row("going on with another recipe", "train rnn.toml -q --out run --resume", 2, "begun with other settings"),
+    row("going on with another recipe", "train rnn.toml -q --out run --resume", 2, "started with different settings"),
     row("going on with another seed", "train tiny.toml seed=2 -q --out run --resume", 2, "seed was 1, now it is 2"),
     row(
         "going on with other data",
@@ -225,7 +230,9 @@ ROWS = [
         2,
         ("data.train", "dev.en"),
     ),
-    row("going on with a relative name elsewhere", "train tiny.toml -q --out rnn --resume", 2, "begun with other"),
+    row(
+        "going on with a relative name elsewhere", "train tiny.toml -q --out rnn --resume", 2, "started with different"
+    ),
     # What does not go together
     row("nothing to score", "score run", 2, ("--source", "--target", "--pairs")),
     row("a source without a target", "score run --source test.en", 2, ("--source", "--target", "--pairs")),
@@ -295,12 +302,19 @@ ROWS = [
     row("more best checkpoints than there are", "average run --best 9 --out out", 2, ("run has only", "keep_best")),
     row("a model to average", "average mean --out out", 2, "mean has no checkpoints"),
     row("an exported model to average", "average exported --out out", 2, "exported has no checkpoints"),
-    row("an exported model to score", "score exported --pairs test.tsv", 2, "exported for another engine"),
-    row("an exported model to export", "export exported -o out", 2, "exported for another engine"),
+    row("an exported model to score", "score exported --pairs test.tsv", 2, "is an exported model"),
+    row("an exported model to export", "export exported -o out", 2, "is an exported model"),
     row("an exported model for PyTorch", "translate exported test.en --engine pytorch", 2, "exported for CTranslate2"),
     row("a model that is not exported", "translate run test.en --engine ctranslate2", 2, "transduce export run"),
-    row("an exported model in an ensemble", "translate exported test.en --with run", 2, "cannot be one of several"),
-    row("an ensemble with an exported model", "translate run test.en --with exported", 2, "cannot be one of several"),
+    row(
+        "an exported model in an ensemble", "translate exported test.en --with run", 2, "cannot be part of an ensemble"
+    ),
+    row(
+        "an ensemble with an exported model",
+        "translate run test.en --with exported",
+        2,
+        "cannot be part of an ensemble",
+    ),
     row("an exported model at another precision", "translate exported test.en --precision int8", 2, "precision"),
     row("an exported model that samples", "translate exported test.en --sample", 2, "sampl"),
     row(
@@ -313,7 +327,7 @@ ROWS = [
     row("an ensemble to compile", "translate run --with mean --compile", 2, "compile"),
     row("a recurrent model to export", "export rnn -o out", 2, ("rnn cannot be exported", "Transformers only")),
     row("an ensemble of two vocabularies", "translate run test.en --with rnn", 2, "source tokenizer"),
-    row("a model that stands in no run", "shortlist mean --out out", 2, "mean stands in no run"),
+    row("a model that stands in no run", "shortlist mean --out out", 2, "mean is not in a run's folder"),
     row("a file to compile for", "translate run test.en --compile", 2, "--compile is for lines"),
     row("coverage of what is compiled", "translate run --compile --coverage-penalty 1", 2, "--coverage-penalty"),
     row(
@@ -359,7 +373,7 @@ ROWS = [
             ("--max-ratio nan", "--max-ratio must be from 0 to 1,000", {}),
             ("--max-ratio inf", "--max-ratio must be from 0 to 1,000", {}),
             ("--max-ratio 1e30", "--max-ratio must be from 0 to 1,000", {}),
-            ("--max-ratio 0 --max-extra 0", "--max-ratio and --max-extra must leave room", {}),
+            ("--max-ratio 0 --max-extra 0", "--max-ratio and --max-extra must not both be 0", {}),
             (f"--max-extra {10**18}", "--max-extra must be from 0 to 1,000,000", {}),
             (f"--max-extra {10**30}", "--max-extra must be from 0 to 1,000,000", {}),
             ("--min-ratio -1", "--min-ratio", {}),

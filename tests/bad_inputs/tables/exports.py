@@ -91,7 +91,7 @@ ROWS = [
         "an exported model's tokenizer of another model",
         TRANSLATE,
         2,
-        "source.json is not as it was saved",
+        "source.json has changed since it was saved",
         copy("rnn/model/tokenizer.json", "exported/source.json"),
     ),
     row(
@@ -109,7 +109,13 @@ ROWS = [
         copy("exported/export.json", "rnn/model/export.json"),
     ),
     *(
-        row(f"a damaged export: {verb}", verb, 2, "model.bin is not as it was saved", garbage("exported/model.bin"))
+        row(
+            f"a damaged export: {verb}",
+            verb,
+            2,
+            "model.bin has changed since it was saved",
+            garbage("exported/model.bin"),
+        )
         for verb in (
             "info exported",
             "evaluate exported --source test.en --reference test.de",

@@ -153,8 +153,8 @@ ROWS = [
     row("a split of files", f"{TRAIN} data.split=random", 2, "validation files are given"),
     row("a share of files", f"{TRAIN} data.validation_share=0.1", 2, "validation files are given"),
     row("sequences of files", f"{TRAIN} data.sequences.symbols=3", 2, "only for the data sets copy and reverse"),
-    row("a tokenizer's file without its kind", f"{TRAIN} tokenizer.file=own.json", 2, "go together"),
-    row("a tokenizer of kind file without one", f"{TRAIN} tokenizer.kind=file", 2, "go together"),
+    row("a tokenizer's file without its kind", f"{TRAIN} tokenizer.file=own.json", 2, 'kind = "file" requires file ='),
+    row("a tokenizer of kind file without one", f"{TRAIN} tokenizer.kind=file", 2, 'kind = "file" requires file ='),
     row("a tokenizer of one side", f"{TRAIN} tokenizer.source.kind=bytes", 2, "tokenizer.target go together"),
     row(
         "a rate beside noam's own",
@@ -192,7 +192,7 @@ ROWS = [
         "a model of another size to start from", f"{TRAIN} training.start_from=run model.dim=24", 2, "model.dim was 12"
     ),
     row("a model of another kind to start from", f"{TRAIN} training.start_from=rnn", 2, "training.start_from"),
-    row("an exported model to start from", f"{TRAIN} training.start_from=exported", 2, "exported for another engine"),
+    row("an exported model to start from", f"{TRAIN} training.start_from=exported", 2, "is an exported model"),
     row("a start from without a name", f"{TRAIN} training.start_from=", 2, "start_from"),
     row("a start from with a NUL", [*TRAIN.split(), r'training.start_from="a\u0000b"'], 2, "start_from"),
     # Data sets by name

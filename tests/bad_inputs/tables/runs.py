@@ -228,7 +228,7 @@ ROWS = [
         )
     ),
     _resume("data that have gone", "train.en: cannot be opened", remove("train.en")),
-    _resume("data of unequal length", "contents have changed", append("train.en", "More.\n")),
+    _resume("data of unequal length", "contents have changed since run was started", append("train.en", "More.\n")),
     # Averaging
     *(
         _average(f"{file}: {harm}", ("run", file.rpartition("/")[2] if "/" in file else ""), damage(f"{BEFORE}/{file}"))
@@ -256,7 +256,7 @@ ROWS = [
     _average("no settings", "run/experiment.toml", remove("run/experiment.toml")),
     _average("damaged settings", "run/experiment.toml", garbage("run/experiment.toml")),
     _average("validation data that have gone", "dev.en: cannot be opened", remove("dev.en")),
-    _average("validation data that changed", "contents have changed", garbage("dev.en")),
+    _average("validation data that changed", "contents have changed since run was started", garbage("dev.en")),
     row(
         "averaging: the best, of damaged costs",
         "average run --best 1 --out out",

@@ -58,7 +58,13 @@ ROWS = [
         (1, 2),
         "/proc/new",
     ),
-    row("a sweep: into the folder of another", SWEEP, 2, "begun with other settings", copy("rnn", "new/recipe/seed-1")),
+    row(
+        "a sweep: into the folder of another",
+        SWEEP,
+        2,
+        "started with different settings",
+        copy("rnn", "new/recipe/seed-1"),
+    ),
     row(
         "a sweep: over what is no run",
         SWEEP,
@@ -113,7 +119,7 @@ ROWS = [
         "a sweep: with other data",
         AGAIN,
         2,
-        "contents have changed",
+        ("contents have changed since", "was started"),
         append("train.en", "More.\n"),
         append("train.de", "Mehr.\n"),
         leaves=("swept/*",),

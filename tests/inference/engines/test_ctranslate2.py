@@ -92,16 +92,16 @@ def test_all_that_the_engine_cannot_do_is_told_at_once(theirs: Translator) -> No
         (DiverseBeam(size=4, groups=2), "diverse beams"),
         (Beam(coverage_penalty=0.2), "a coverage penalty"),
     ):
-        with pytest.raises(InputError, match=f"cannot do {name}; leave that out, or give the model"):
+        with pytest.raises(InputError, match=f"do not support {name}; leave that out, or use the original model"):
             theirs.translate(["The dog sleeps."], search)
     asked = [Request("The dog sleeps.", prefix="Der"), Request("The dog sleeps.", banned=("Hund",))]
-    with pytest.raises(InputError, match="cannot do prefixes and banned phrases"):
+    with pytest.raises(InputError, match="do not support prefixes and banned phrases"):
         theirs.translate(asked)
-    with pytest.raises(InputError, match="cannot do required phrases"):
+    with pytest.raises(InputError, match="do not support required phrases"):
         theirs.translate([Request("The dog sleeps.", required=("Hund",))])
 
 
 def test_an_exported_model_is_no_part_of_an_ensemble(exported: Path, tiny_run: Path) -> None:
     for folders in ((exported, tiny_run), (tiny_run, exported), (exported, exported)):
-        with pytest.raises(InputError, match="which cannot be one of several"):
+        with pytest.raises(InputError, match="which cannot be part of an ensemble"):
             transduce.load(*folders)

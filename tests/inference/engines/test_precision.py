@@ -29,7 +29,7 @@ def test_once_more_at_the_same_precision_changes_nothing_and_another_is_an_error
     expected = mean_score(bundle)
     assert mean_score(at_precision(bundle, precision)) == expected
     other: InferencePrecision = "int8" if precision != "int8" else "float32"
-    with pytest.raises(InputError, match=f"made ready for {precision} before; load it again to have it in {other}"):
+    with pytest.raises(InputError, match=f"converted to {precision}; load it again to use {other}"):
         at_precision(bundle, other)
 
 

@@ -109,7 +109,7 @@ def test_changed_text_is_an_error_that_names_it(folder: Path, tmp_path: Path) ->
     (tmp_path / "text").write_text(TEXT, encoding="utf-8")
     transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides={"training.updates": 20})
     (tmp_path / "text").write_text(TEXT.replace("dog", "pig"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"text \(data\.(validation|train)\) has changed since"):
+    with pytest.raises(DataError, match=r"text \(data\.(validation|train)\): the contents have changed since"):
         transduce.train(tmp_path / "tiny.toml", tmp_path / "run", resume=True)
 
 
@@ -461,7 +461,7 @@ def test_what_cannot_be_written_is_told(generator: Generator, arguments: dict[st
         generator.generate("the", **arguments)
     with pytest.raises(InputError, match="only a single hypothesis can be streamed"):
         next(generator.stream("the", Beam(size=2)))
-    with pytest.raises(InputError, match="prefix is for translation"):
+    with pytest.raises(InputError, match=r"prefix is for translation; .* put it into the prompt"):
         generator.generate(Request("the", prefix="dog"))
 
 
