@@ -49,7 +49,7 @@ def main() -> None:
     def error(found: Sequence[Links]) -> float:
         return alignment_error_rate(found, [sure for sure, _ in truth], [possible for _, possible in truth])
 
-    sample = [pair for pair in islice(splits.validation, SAMPLE)]
+    sample = list(islice(splits.validation, SAMPLE))
     sources = bundle.tokenizers.source.encode_batch([pair.source for pair in sample])
     targets = bundle.tokenizers.target.encode_batch([pair.target for pair in sample])
     chosen = choose_head(bundle, zip(sources, targets, strict=True))

@@ -63,7 +63,7 @@ def test_an_ensemble_scores_by_the_mean_of_probabilities(
 def test_an_exported_model_says_that_it_cannot_score(tiny_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
     export_ctranslate2(tiny_run, tmp_path / "fast")
-    with pytest.raises(InputError, match="give the model that was exported"):
+    with pytest.raises(InputError, match="use the original model"):
         transduce.load(tmp_path / "fast").score(PAIRS)
 
 

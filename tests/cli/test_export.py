@@ -39,7 +39,7 @@ def test_what_an_exported_model_is_not_for_is_one_line(
         (("export", tiny_run, "-o", folder), "exists; remove it"),
         (("export", folder, "-o", tmp_path / "again"), "only supports translation; use the original model"),
         (("score", folder, "--source", source, "--target", source), "use the original model"),
-        (("translate", folder, source, "--engine", "pytorch"), "give the model that was exported"),
+        (("translate", folder, source, "--engine", "pytorch"), "use the original model"),
         (("translate", tiny_run, source, "--engine", "ctranslate2"), "transduce export"),
         (("translate", folder, source, "--precision", "bfloat16"), "precision is fixed at export"),
         (("translate", folder, source, "--sample"), "exported models do not support sampling"),

@@ -113,7 +113,7 @@ def test_a_resumed_run_keeps_what_was_chosen_whatever_the_machine_does_now(files
     assert kept.optimizer == begun.config.optimizer
     assert kept.model == begun.config.model
     Path("other.en").write_text("a\n")
-    with pytest.raises(ConfigError, match="was begun with other files"):
+    with pytest.raises(ConfigError, match="was started with other files"):
         transduce.train(Files(("other.en", "mine.de")), out=Path("runs/mine"), resume=True)
 
 

@@ -21,6 +21,7 @@ from transduce.data.batch import make_batch
 from transduce.errors import CheckpointError, InputError
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
+from transduce.ranges import NonNegativeInt
 from transduce.verification import COPY_AGAIN
 
 FILE = "alignment.json"
@@ -35,10 +36,10 @@ Symmetrization = Literal["intersection", "union", "grow-diag"]
 class AlignmentHead(msgspec.Struct, frozen=True):
     """Which attention aligns."""
 
-    layer: int
+    layer: NonNegativeInt
     """Of the decoder, counted from 0."""
-    head: int
-    shift: int
+    head: NonNegativeInt
+    shift: Literal[0, 1]
     """1 where the step that reads a target token aligns it, 0 where the one that writes it does."""
     agreement: float
     """Share of the target tokens that it aligns with the source token whose absence costs them most."""
@@ -79,7 +80,7 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
     assert isinstance(hits, Tensor)
     best = int(hits.argmax())
     shift, layer, head = (int(place) for place in torch.unravel_index(torch.tensor(best), hits.shape))
-    return AlignmentHead(layer, head, shift, int(hits.flatten()[best]) / tokens)
+    return AlignmentHead(layer, head, 1 if shift else 0, int(hits.flatten()[best]) / tokens)
 
 
 def places_of(

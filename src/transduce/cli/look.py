@@ -65,7 +65,7 @@ def look(
     if not arguments:
         raise InputError("name a model and a sentence, or the folders of runs")
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
-    if target is None and all(one and Path(one).is_dir() for one in arguments):
+    if target is None and all(map(_is_folder, arguments)):
         _finish(_training(arguments), output, quiet)
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
@@ -98,6 +98,13 @@ def _positions(models: Sequence[str]) -> "Pictures":
     if not models:
         return position_pictures(sinusoidal_positions())
     return position_pictures(positions_of_model(ModelBundle.load(Path(models[0])).model, models[0]))
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).is_dir()
+    except OSError:  # a sentence may be too long for a name
+        return False
 
 
 def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:

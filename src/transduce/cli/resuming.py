@@ -164,7 +164,7 @@ class _Partial:
     def _read(self, task: dict[str, Any] | None, resume: bool) -> Done:
         if task is None or not self.journal.exists():
             raise InputError(f"{self._path} is left from an earlier command; remove it or choose another name")
-        done = read_json(self.journal, Done, f"remove it and {self._path} to begin anew")
+        done = read_json(self.journal, Done, f"remove it and {self._path} to start again")
         if not resume:
             raise InputError(
                 f"{self._path} holds {done.report.lines:,} finished lines; add --resume to continue, or "
@@ -179,7 +179,7 @@ class _Partial:
         whole = self._file.read(done.bytes)
         self._digest.update(whole)
         if len(whole) < done.bytes or self._digest.hexdigest() != done.sha256:
-            raise InputError(f"{self._path} has changed since it was left; remove it to begin anew")
+            raise InputError(f"{self._path} has changed since it was left; remove it to start again")
         self._file.seek(done.bytes)
         self._file.truncate()
         return done

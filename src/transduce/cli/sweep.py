@@ -70,7 +70,7 @@ def sweep(
             device,
         )
     except Interrupted:
-        print("transduce: interrupted; everything is saved, the same command goes on", file=sys.stderr)
+        print("transduce: interrupted; everything is saved; repeat the command to continue", file=sys.stderr)
         raise typer.Exit(130) from None
     if json:
         print(msgspec.json.encode(found.to_dict()).decode())

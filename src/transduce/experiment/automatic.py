@@ -162,5 +162,5 @@ def _recorded(run: Path, files: Files) -> Recipe[Any]:
     trained = [config.data.train] if isinstance(config.data.train, str) else config.data.train or []
     before = [(run / file).resolve() for file in trained if isinstance(file, str)]
     if before != [Path(file).resolve() for file in files.paths]:
-        raise ConfigError(f"{run} was begun with other files: {', '.join(map(str, before)) or config.data.dataset}")
+        raise ConfigError(f"{run} was started with other files: {', '.join(map(str, before)) or config.data.dataset}")
     return Recipe(run.name, config, run)

@@ -199,7 +199,7 @@ def read_progress(checkpoint: Path) -> Progress:
         )
     sealed = read_json(path, _Sealed, advice)
     if hashlib.sha256(sealed.progress).hexdigest() != sealed.sha256:
-        raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); {advice}")
+        raise CheckpointError(f"{path} has changed since it was saved (SHA-256 differs); {advice}")
     try:
         progress = msgspec.json.decode(sealed.progress, type=Progress)
     except msgspec.DecodeError as error:

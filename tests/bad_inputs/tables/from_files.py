@@ -82,7 +82,7 @@ ROWS = [
         "from files: going on with other files",
         "train dev.en dev.de --out run --resume -q",
         2,
-        "run was begun with other files",
+        "run was started with other files",
     ),
     row("from files: on standard input", "train - train.de --out new -q", 2, "standard input"),
     row("from files: names with an equals sign that are not there", "train a=b.en a=b.de --out new -q", 2, "found 0"),

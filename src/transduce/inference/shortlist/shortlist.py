@@ -70,7 +70,7 @@ class Shortlist:
                     )
                 tensors = {name: file.get_tensor(name) for name in ("lists", "always")}
                 if facts["sha256"] != _checksum(tensors):
-                    raise CheckpointError(f"{path} is not as it was saved (SHA-256 differs); learn it anew")
+                    raise CheckpointError(f"{path} has changed since it was saved (SHA-256 differs); learn it anew")
         except (SafetensorError, KeyError) as error:
             raise CheckpointError(f"{path} is damaged, or no shortlist ({error}); learn it anew") from None
         return Shortlist(tensors["lists"].long(), tensors["always"].long(), len(tokenizers.target))

@@ -1,0 +1,67 @@
+"""Alignments: links, their union and error rate, and the truth of the grammar."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transduce.analysis.alignment import alignment_error_rate, link_words, pharaoh, symmetrize
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.generated.grammar import derive_pairs
+from transduce.corpora.generated.links import word_links
+from transduce.text.tokenizer import SideConfig, TokenizerKind, train_tokenizer
+
+links = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=12)
+
+
+@given(links, links)
+def test_growing_stays_between_intersection_and_union(
+    forward: set[tuple[int, int]], back: set[tuple[int, int]]
+) -> None:
+    grown = symmetrize(forward, back, "grow-diag")
+    assert forward & back == symmetrize(forward, back, "intersection")
+    assert forward & back <= grown <= forward | back == symmetrize(forward, back, "union")
+    if not forward & back:
+        assert not grown
+
+
+def test_growing_adds_neighbours_of_words_without_a_link() -> None:
+    forward, back = {(0, 0), (1, 1), (3, 3)}, {(0, 0), (1, 2), (0, 1)}
+    assert symmetrize(forward, back, "grow-diag") == {(0, 0), (0, 1), (1, 1), (1, 2)}
+
+
+def test_links_of_tokens_are_links_of_their_words() -> None:
+    assert link_words([0, None, 2, 2], [0, 0, 1], [0, 0, 1, 2]) == {(0, 0), (1, 1), (1, 2)}
+    assert pharaoh({(10, 0), (0, 1), (0, 0)}) == "0-0 0-1 10-0"
+
+
+def test_error_rate_is_that_of_och_and_ney() -> None:
+    sure, possible = {(0, 0), (1, 1)}, {(0, 0), (1, 1), (2, 2)}
+    assert alignment_error_rate([sure], [sure], [possible]) == 0
+    assert alignment_error_rate([possible], [sure], [possible]) == 0
+    found = {(0, 0), (1, 2)}  # one sure link of two, and one that is wrong
+    assert alignment_error_rate([found], [sure], [possible]) == pytest.approx(1 - (1 + 1) / (2 + 2))
+
+
+def test_the_grammar_tells_which_words_translate_which() -> None:
+    pair = SentencePair("The poor doctors saw Peter today.", "Die armen Ärzte haben Peter heute gesehen.")
+    sure, possible = word_links(pair)
+    assert sure == {(1, 1), (2, 2), (3, 6), (4, 4), (5, 5)}
+    assert (0, 0) in possible
+    assert (1, 2) not in possible
+    for derived in derive_pairs(200, seed=2):
+        sure, possible = word_links(derived)
+        assert sure <= possible
+        assert len({i for i, _ in sure}) == len({j for _, j in sure}) == len(sure)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram", "words", "characters", "bytes"])
+def test_each_token_knows_its_word(kind: TokenizerKind) -> None:
+    texts = ["the dog sees the cat .", "a cat, a dog: the end"] * 20
+    tokenizer = train_tokenizer(SideConfig(kind=kind), texts)
+    for text in (*texts[:2], "  the  dög  sees🙂 it ", "a"):
+        ids, words = tokenizer.encode(text), tokenizer.words_of(text)
+        assert len(ids) == len(words)
+        assert words == sorted(words)
+        assert not ids or words[-1] < len(text.split())
+        if kind != "words":
+            assert set(words) == set(range(len(text.split())))
