@@ -17,6 +17,8 @@ TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
+HEAD_DIM = 32  # at least, where the width has room for it
+FEW_PAIRS, SMALL_DIM = 10_000, 128
 
 Tables = dict[str, Any]
 
@@ -126,8 +128,10 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
         return Choice({"model": dict(wanted)})
     if machine.kind != "cpu" and kept.pairs >= 100_000:
         layers, dim, feed_forward_dim, dropout, known = 6, 512, 2048, 0.3, 160_000
+    elif kept.pairs >= FEW_PAIRS:
+        layers, dim, feed_forward_dim, dropout, known = 4, 256, 512, 0.2, KNOWN_PAIRS
     else:
-        layers, dim, feed_forward_dim, dropout, known = (4 if kept.pairs >= 10_000 else 3), 256, 512, 0.2, KNOWN_PAIRS
+        layers, dim, feed_forward_dim, dropout, known = 3, SMALL_DIM, 512, 0.17, KNOWN_PAIRS
     dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
     table: Tables = {
         "kind": "transformer",
@@ -156,7 +160,8 @@ def choose_width(wanted: Mapping[str, Any], dim: int = 512) -> Tables:
     if "heads" in asked:
         dim = 2 * asked["heads"] * max(round(dim / (2 * asked["heads"])), 1)
     dim = asked.get("dim", dim)
-    fitting = [heads for heads in range(1, HEADS + 1) if dim % heads == 0]
+    most = min(HEADS, max(dim // HEAD_DIM, 1))
+    fitting = [heads for heads in range(1, most + 1) if dim % heads == 0]
     even = [heads for heads in fitting if dim // heads % 2 == 0]
     heads = asked.get("heads", max(even or fitting))
     key_dim = asked.get("key_dim", dim // heads)
@@ -176,13 +181,14 @@ def _choose_schedule(
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
     minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
     affordable = 60 * minutes / machine.seconds(model, vocabulary, 1, source_tokens)
-    all_tokens = min(min(passes, 100) * tokens, affordable)
+    is_small = model.dim <= SMALL_DIM  # such a model learns from more passes, at a higher rate
+    all_tokens = min(min(2 * passes, 130) * tokens if is_small else min(passes, 100) * tokens, affordable)
     batching = wanted.get("batching", {})
     if (sentences := batching.get("sentences")) is not None:
         batch = max(round(sentences * tokens / kept.pairs), 1)  # target tokens of pairs of usual length
         size, of_a_batch = {"sentences": sentences, "groups": min(GROUPS, sentences)}, f"{sentences:,} sentence pairs"
     else:
-        batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine)
+        batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine, 2000 if is_small else 1000)
         size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
     if all_tokens == affordable:
@@ -194,7 +200,7 @@ def _choose_schedule(
     elif updates >= 100:
         updates = round(updates, -1)
     validation = _choose_validation(updates, wanted.get("validation", {}))
-    rate = 3e-3 * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
+    rate = (6e-3 if is_small else 3e-3) * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
     span = min(asked_schedule.get("updates", updates), updates)
     optimizer: Tables = {"schedule": {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}}
     if asked_schedule.get("kind") != "noam":  # which makes the rate itself
@@ -227,11 +233,11 @@ def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:
     return Choice({"validation": table}, [f"{told}; the best model is kept"])
 
 
-def _choose_batch(tokens: float, machine: Machine) -> int:
-    """A power of two that leaves a thousand updates or more."""
+def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:
+    """A power of two that leaves so many updates or more."""
     largest = 4096 if machine.kind == "cpu" else 16_384
     batch = 1024
-    while batch < largest and tokens / (2 * batch) >= 1000:
+    while batch < largest and tokens / (2 * batch) >= min_updates:
         batch *= 2
     return batch
 
