@@ -13,7 +13,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from transduce.analysis.alignment import SAMPLE, AlignmentHead, Links, alignment_error_rate, choose_head, link_words
+from transduce.analysis.alignment import (
+    SAMPLE,
+    AlignmentHead,
+    Links,
+    alignment_error_rate,
+    choose_head,
+    link_words,
+    without_punctuation,
+)
 from transduce.analysis.attention import record_pass
 from transduce.analysis.attribution import occlusion
 from transduce.bundle import ModelBundle
@@ -91,7 +99,8 @@ def by_lexicon(bundle: ModelBundle, table: LexicalTable, pair: SentencePair) -> 
 
 
 def _links(bundle: ModelBundle, pair: SentencePair, places: Sequence[int | None]) -> Links:
-    words = bundle.tokenizers.source.words_of(pair.source), bundle.tokenizers.target.words_of(pair.target)
+    sides = ((bundle.tokenizers.source, pair.source), (bundle.tokenizers.target, pair.target))
+    words = [without_punctuation(side.words_of(text), side.pieces(side.encode(text))) for side, text in sides]
     return link_words(places, *words)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.analysis.alignment import alignment_error_rate, link_words, pharaoh, symmetrize
+from transduce.analysis.alignment import alignment_error_rate, link_words, pharaoh, symmetrize, without_punctuation
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.corpora.generated.links import word_links
@@ -31,6 +31,8 @@ def test_growing_adds_neighbours_of_words_without_a_link() -> None:
 
 def test_links_of_tokens_are_links_of_their_words() -> None:
     assert link_words([0, None, 2, 2], [0, 0, 1], [0, 0, 1, 2]) == {(0, 0), (1, 1), (1, 2)}
+    assert link_words([0, 1], [None, 1], [0, None]) == set()
+    assert without_punctuation([0, 1, 1, 2], ["▁the", "▁dog", ".", "!"]) == [0, 1, None, 2]
     assert pharaoh({(10, 0), (0, 1), (0, 0)}) == "0-0 0-1 10-0"
 
 

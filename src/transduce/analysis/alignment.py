@@ -100,9 +100,22 @@ def places_of(
     return [place if place < source_length else None for place in places]
 
 
-def link_words(places: Sequence[int | None], source_words: Sequence[int], target_words: Sequence[int]) -> Links:
-    """Links of words from the places of tokens, given the word of each token."""
-    return {(source_words[place], word) for place, word in zip(places, target_words, strict=True) if place is not None}
+def link_words(
+    places: Sequence[int | None], source_words: Sequence[int | None], target_words: Sequence[int | None]
+) -> Links:
+    """Links of words from the places of tokens, given the word of each token; a token of no word links nothing."""
+    pairs = [(source_words[place], word) for place, word in zip(places, target_words, strict=True) if place is not None]
+    return {(source, target) for source, target in pairs if source is not None and target is not None}
+
+
+def without_punctuation(words: Sequence[int], pieces: Sequence[str]) -> list[int | None]:
+    """The word of each token, but none for a token without letters and digits that is a part of a word which has some:
+    the full stop of `dog.` says nothing of the dog."""
+    spoken = {word for word, piece in zip(words, pieces, strict=True) if any(map(str.isalnum, piece))}
+    return [
+        None if word in spoken and not any(map(str.isalnum, piece)) else word
+        for word, piece in zip(words, pieces, strict=True)
+    ]
 
 
 def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links:

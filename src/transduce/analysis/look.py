@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.analysis.alignment import AlignmentHead, Links, choose_head, link_words, places_of
+from transduce.analysis.alignment import AlignmentHead, Links, choose_head, link_words, places_of, without_punctuation
 from transduce.analysis.attention import Part, Recorded, record_pass
 from transduce.analysis.attribution import Attribution, integrated_gradients, occlusion, rank_correlation
 from transduce.analysis.pictures import Pictures
@@ -294,6 +294,11 @@ def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
     return [max(len(text.split()) - 1, 0) for text in texts]
 
 
+def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int | None]:
+    """The same for an alignment, in which punctuation does not stand for the word that it is attached to."""
+    return without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
+
+
 def _maps(recorded: Recorded) -> list[AttentionMap]:
     return [AttentionMap(one.part, one.layer, one.weights[0].cpu().numpy()) for one in recorded.attention]
 
@@ -305,7 +310,7 @@ def _alignment(
     head = head or choose_head(bundle, [(source, target)])
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     places = places_of(recorded.cross(), head, 0, len(source), len(target))
-    links: Links = link_words(places, words_of_output(of_source, source), words_of_output(of_target, target))
+    links: Links = link_words(places, linked_words(of_source, source), linked_words(of_target, target))
     words = (of_source.decode(source).split(), of_target.decode(target).split())
     return WordAlignment(head.layer, head.head, head.shift, *words, sorted(links))
 

@@ -12,6 +12,7 @@ from transduce.analysis.alignment import (
     pharaoh,
     places_of,
     symmetrize,
+    without_punctuation,
 )
 from transduce.analysis.attention import record_pass
 from transduce.bundle import ModelBundle
@@ -71,6 +72,7 @@ class Aligner:
             maps = record_pass(model, batch.to(self.bundle.device)).cross()
             for row, i in enumerate(chosen):
                 places = places_of(maps, self.head, row, len(sources[i]), len(targets[i]))
-                words = tokenizers.source.words_of(texts[i][0]), tokenizers.target.words_of(texts[i][1])
+                sides = ((tokenizers.source, sources[i], texts[i][0]), (tokenizers.target, targets[i], texts[i][1]))
+                words = [without_punctuation(side.words_of(text), side.pieces(ids)) for side, ids, text in sides]
                 found[i] = link_words(places, *words)
         return found
