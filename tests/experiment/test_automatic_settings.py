@@ -94,7 +94,7 @@ def test_what_is_asked_for_is_taken_and_the_rest_suits_it() -> None:
 
 @pytest.mark.parametrize("dim", [1, 2, 24, 54, 100, 101, 130, 512])
 def test_any_width_gets_heads_that_divide_it_and_positions_that_suit_these(dim: int) -> None:
-    model = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"model": {"dim": dim}})).model
+    model = config_of(choose(corpus_of(30_000), None, PROCESSOR, {"model": {"dim": dim}})).model
     assert isinstance(model, TransformerConfig)
     assert model.dim == dim
     assert model.heads == max((heads for heads in range(1, 9) if dim % (2 * heads) == 0), default=model.heads)
@@ -103,10 +103,22 @@ def test_any_width_gets_heads_that_divide_it_and_positions_that_suit_these(dim: 
 
 @pytest.mark.parametrize("wanted", [{"heads": 3}, {"heads": 7}, {"heads": 30}, {"heads": 3, "key_dim": 5}])
 def test_any_number_of_heads_gets_a_width_that_they_divide(wanted: dict[str, int]) -> None:
-    model = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"model": wanted})).model
+    model = config_of(choose(corpus_of(30_000), None, PROCESSOR, {"model": wanted})).model
     assert isinstance(model, TransformerConfig)
     assert model.dim % wanted["heads"] == 0
     assert abs(model.dim - 256) <= wanted["heads"]  # of the width that is chosen without them
+
+
+def test_few_pairs_get_a_small_model_and_many_updates() -> None:
+    few, more = (config_of(choose(corpus_of(pairs), None, PROCESSOR, {})) for pairs in (3_000, 30_000))
+    assert isinstance(few.model, TransformerConfig)
+    assert isinstance(more.model, TransformerConfig)
+    assert (few.model.dim, few.model.heads) == (128, 4)
+    assert (more.model.dim, more.model.heads) == (256, 8)
+    assert (
+        few.optimizer.learning_rate
+        > more.optimizer.learning_rate * (few.batching.target_tokens / more.batching.target_tokens) ** 0.5
+    )
 
 
 def test_a_schedule_that_makes_the_rate_itself_gets_none() -> None:

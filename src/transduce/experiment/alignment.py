@@ -47,7 +47,7 @@ def open_aligner(
 def check_symmetrization(name: str) -> Symmetrization:
     """The same name; InputError for one that is none."""
     if name not in get_args(Symmetrization):
-        raise InputError(f"--symmetrize {name}: expected one of {', '.join(get_args(Symmetrization))}")
+        raise InputError(f"symmetrize: no method '{name}'; expected one of {', '.join(get_args(Symmetrization))}")
     return cast(Symmetrization, name)
 
 

@@ -17,7 +17,6 @@ TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
-HEAD_DIM = 32  # at least, where the width has room for it
 FEW_PAIRS, SMALL_DIM = 10_000, 128
 
 Tables = dict[str, Any]
@@ -137,7 +136,7 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
         "kind": "transformer",
         "encoder_layers": layers,
         "decoder_layers": layers,
-        **choose_width(wanted, dim),
+        **choose_width(wanted, dim, HEADS // 2 if dim <= SMALL_DIM else HEADS),
         "feed_forward_dim": feed_forward_dim,
         "tie": "all" if is_shared else "target",
         "dropout": round(dropout, 2),
@@ -154,14 +153,13 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
     )
 
 
-def choose_width(wanted: Mapping[str, Any], dim: int = 512) -> Tables:
+def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HEADS) -> Tables:
     """About so wide a Transformer, heads that divide it, and positions that heads of their size can have."""
     asked = {name: wanted[name] for name in ("dim", "heads", "key_dim") if _is_count(wanted.get(name))}
     if "heads" in asked:
         dim = 2 * asked["heads"] * max(round(dim / (2 * asked["heads"])), 1)
     dim = asked.get("dim", dim)
-    most = min(HEADS, max(dim // HEAD_DIM, 1))
-    fitting = [heads for heads in range(1, most + 1) if dim % heads == 0]
+    fitting = [heads for heads in range(1, most_heads + 1) if dim % heads == 0]
     even = [heads for heads in fitting if dim // heads % 2 == 0]
     heads = asked.get("heads", max(even or fitting))
     key_dim = asked.get("key_dim", dim // heads)

@@ -43,7 +43,7 @@ MISTAKEN = (
     ("align nowhere test.en test.de", "nowhere: no such model"),
     ("align lm test.en test.de", "transduce generate"),
     ("align exported test.en test.de", "exported"),
-    ("align run test.en test.de --symmetrize best", "--symmetrize best: expected one of"),
+    ("align run test.en test.de --symmetrize best", "symmetrize: no method 'best'; expected one of"),
     ("align run test.en test.de --reverse mean", "other direction"),
     ("align run test.en test.de --reverse nowhere", "nowhere"),
     ("align run test.en test.de -o nowhere/out", "nowhere"),
@@ -75,7 +75,7 @@ ROWS = [
     row("looking: a damaged log", "look run -o out.html", 2, "run/log.jsonl:1: damaged", garbage("run/log.jsonl")),
     row("looking: a line of another kind", "look run -o out.html", 2, "damaged", append("run/log.jsonl", "[1]\n")),
     *(
-        row(f"aligning: a head that is {name}", f"{verb} run {rest}", 2, words, write("run/model/alignment.json", text))
+        row(f"{verb} by a head that is {name}", f"{verb} run {rest}", 2, words, write("run/model/alignment.json", text))
         for verb, rest in (("align", "test.en test.de"), ("look", "'a dog' -o out.html"))
         for name, text, words in (
             ("no JSON", "{", "alignment.json is damaged"),

@@ -188,7 +188,7 @@ def test_shortlists_that_cannot_be_used_are_refused(tiny_run: Path, tmp_path: Pa
     flipped = bytearray(file.read_bytes())
     flipped[-1] ^= 1
     file.write_bytes(flipped)
-    with pytest.raises(CheckpointError, match="not as it was saved"):
+    with pytest.raises(CheckpointError, match="has changed since it was saved"):
         transduce.load(tiny_run, shortlist=file)
     for damage in (b"no tensors", file.read_bytes()[:200]):
         file.write_bytes(damage)
