@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -153,8 +152,8 @@ class Look:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as numbers, lists and strings, which is what `transduce look -o FILE.json` writes."""
-        facts: dict[str, Any] = msgspec.to_builtins(self.facts(), enc_hook=_to_list)
-        return facts
+        facts = self.facts()
+        return facts | {"attention": [one | {"weights": one["weights"].tolist()} for one in facts["attention"]]}
 
     def facts(self) -> dict[str, Any]:
         """The same with attention weights as arrays."""
@@ -326,9 +325,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
         return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
-
-
-def _to_list(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise NotImplementedError

@@ -20,6 +20,7 @@ from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.looking import look_at_generation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, text_of
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
@@ -30,12 +31,10 @@ from transduce.search.one_by_one import tokens_one_by_one
 from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling
 from transduce.task_table import check_tool
-from transduce.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 200
 LOOK_TOKENS = 24
 BYTES_OF_CHARACTER = 4
-UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
 
 
 @dataclass(frozen=True)
@@ -73,47 +72,6 @@ class Generation:
 
     def __str__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True)
-class _Ends:
-    """When writing ends."""
-
-    max_tokens: int
-    texts: tuple[str, ...]
-
-    @property
-    def with_line(self) -> bool:
-        """Whether the end of a line is one."""
-        return "\n" in self.texts
-
-    def find(self, written: str) -> int | None:
-        """Where the first of the texts begins; None where there is none."""
-        return min((place for end in self.texts if (place := written.find(end)) >= 0), default=None)
-
-    def unsure(self, written: str) -> int:
-        """How many of the last characters may be the beginning of a stop."""
-        return max((n for end in self.texts for n in range(1, len(end)) if written.endswith(end[:n])), default=0)
-
-
-@dataclass(frozen=True)
-class _Writing:
-    """A text that is being written."""
-
-    ids: list[int]
-    begun: int
-    """How many of them were given."""
-    log_probability: float = 0.0
-    stopped: bool = False
-
-    @property
-    def written(self) -> int:
-        """How many tokens were added."""
-        return len(self.ids) - self.begun
-
-    def is_open(self, ends: _Ends) -> bool:
-        """Whether it goes on."""
-        return not self.stopped and self.written < ends.max_tokens
 
 
 class Generator:
@@ -182,8 +140,8 @@ class Generator:
         Raises InputError for what the search cannot follow.
         """
         if isinstance(prompts, str | Request):
-            return self._generate([prompts], search or Beam(size=1), _ends(max_tokens, stop))[0]
-        return self._generate(list(prompts), search or Beam(size=1), _ends(max_tokens, stop))
+            return self._generate([prompts], search or Beam(size=1), ends_of(max_tokens, stop))[0]
+        return self._generate(list(prompts), search or Beam(size=1), ends_of(max_tokens, stop))
 
     def stream(
         self,
@@ -196,7 +154,7 @@ class Generator:
 
         Raises InputError for a search that follows several hypotheses: use `generate`.
         """
-        search, ends = search or Beam(size=1), _ends(max_tokens, stop)
+        search, ends = search or Beam(size=1), ends_of(max_tokens, stop)
         request = _request(prompt)
         if search.rows > 1 or isinstance(search, DiverseBeam) or request.required:
             raise InputError(
@@ -229,10 +187,10 @@ class Generator:
         vocabulary = replace(self._vocabulary(), end=tokenizer.pad)
         return look_at_generation(self.bundle, vocabulary, piece, length, search or Beam(), given, self.text_of)
 
-    def _stream(self, request: Request, search: Search, ends: _Ends) -> Iterator[str]:
+    def _stream(self, request: Request, search: Search, ends: Ends) -> Iterator[str]:
         ids = self.encode(request.text)
-        writing, shown = _Writing(ids, len(ids)), 0
-        text = _GrowingText(self.bundle.tokenizers.target, ids)
+        writing, shown = Writing(ids, len(ids)), 0
+        text = GrowingText(self.bundle.tokenizers.target, ids)
         while writing.is_open(ends):
             piece, length = self._stretch(request, writing)
             length = min(length, ends.max_tokens - writing.written)
@@ -266,9 +224,9 @@ class Generator:
         """The text of tokens, in which the end token ends a line."""
         return text_of(self.bundle.tokenizers.target, ids)
 
-    def _generate(self, prompts: Sequence[str | Request], search: Search, ends: _Ends) -> list[Generation]:
+    def _generate(self, prompts: Sequence[str | Request], search: Search, ends: Ends) -> list[Generation]:
         requests = [_request(prompt) for prompt in prompts]
-        begun = [_Writing(ids, len(ids)) for ids in (self.encode(request.text) for request in requests)]
+        begun = [Writing(ids, len(ids)) for ids in (self.encode(request.text) for request in requests)]
         writings = [[one] for one in begun]
         while any(one.is_open(ends) for of_prompt in writings for one in of_prompt):
             writings = self._go_on(requests, writings, search, ends)
@@ -278,7 +236,7 @@ class Generator:
             for request, of_prompt in zip(requests, writings, strict=True)
         ]
 
-    def _generation(self, prompt: str, writings: Sequence[_Writing], ends: _Ends) -> Generation:
+    def _generation(self, prompt: str, writings: Sequence[Writing], ends: Ends) -> Generation:
         found: dict[str, GeneratedText] = {}
         for one in writings:
             written = self._written(one)
@@ -286,17 +244,17 @@ class Generator:
             found.setdefault(text, GeneratedText(text, one.log_probability, one.written, one.stopped))
         return Generation(prompt, list(found.values()))
 
-    def _written(self, one: _Writing) -> str:
+    def _written(self, one: Writing) -> str:
         """What was added to a prompt."""
         return self.text_of(one.ids)[len(self.text_of(one.ids[: one.begun])) :]
 
     def _go_on(
         self,
         requests: Sequence[Request],
-        writings: Sequence[Sequence[_Writing]],
+        writings: Sequence[Sequence[Writing]],
         search: Search,
-        ends: _Ends,
-    ) -> list[list[_Writing]]:
+        ends: Ends,
+    ) -> list[list[Writing]]:
         """All writings that are not at their end, a stretch longer; those of one context's length at once."""
         alike: dict[tuple[int, int], list[tuple[int, int, Piece]]] = {}
         for i, of_prompt in enumerate(writings):
@@ -305,7 +263,7 @@ class Generator:
                     piece, length = self._stretch(requests[i], one)
                     length = min(length, ends.max_tokens - one.written)
                     alike.setdefault((len(piece.source), length), []).append((i, j, piece))
-        after: dict[tuple[int, int], list[_Writing]] = {}
+        after: dict[tuple[int, int], list[Writing]] = {}
         for (_, length), places in alike.items():
             ones = [writings[i][j] for i, j, _ in places]
             found = self._search([piece for _, _, piece in places], ones, search, length, ends)
@@ -325,7 +283,7 @@ class Generator:
             for i, of_prompt in enumerate(writings)
         ]
 
-    def _stretch(self, request: Request, writing: _Writing) -> tuple[Piece, int]:
+    def _stretch(self, request: Request, writing: Writing) -> tuple[Piece, int]:
         """The context that is read next, and how many tokens may be written after it."""
         ids = writing.ids
         if request.required:
@@ -337,7 +295,7 @@ class Generator:
         return self._constraints.pieces(request, [context])[0], room - len(context)
 
     def _begin(
-        self, pieces: Sequence[Piece], length: int, ends: _Ends
+        self, pieces: Sequence[Piece], length: int, ends: Ends
     ) -> tuple[DecoderState, Tensor, Limits, Vocabulary]:
         """The state after contexts of one length but for their last tokens, these, and how the search is bounded."""
         tokenizer = self.bundle.tokenizers.target
@@ -359,10 +317,10 @@ class Generator:
     def _rules(
         self,
         pieces: Sequence[Piece],
-        writings: Sequence[_Writing],
+        writings: Sequence[Writing],
         search: Search,
         vocabulary: Vocabulary,
-        ends: _Ends,
+        ends: Ends,
     ) -> list[Rule]:
         """What may not come next, by all that stands before, and that nothing comes after a stop."""
         contexts = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
@@ -383,7 +341,7 @@ class Generator:
 
     @torch.inference_mode()
     def _search(
-        self, pieces: Sequence[Piece], writings: Sequence[_Writing], search: Search, length: int, ends: _Ends
+        self, pieces: Sequence[Piece], writings: Sequence[Writing], search: Search, length: int, ends: Ends
     ) -> list[list[tuple[list[int], float, bool]]]:
         """Of each context the tokens written after it, their log-probability, and whether they ended by themselves."""
         state, begin, limits, vocabulary = self._begin(pieces, length, ends)
@@ -392,59 +350,13 @@ class Generator:
         return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in found]
 
     @torch.inference_mode()
-    def _tokens(self, piece: Piece, writing: _Writing, search: Search, length: int, ends: _Ends) -> Iterator[int]:
+    def _tokens(self, piece: Piece, writing: Writing, search: Search, length: int, ends: Ends) -> Iterator[int]:
         """The tokens written after a context, as they come."""
         state, begin, limits, vocabulary = self._begin([piece], length, ends)
         rules, end = self._rules([piece], [writing], search, vocabulary, ends), vocabulary.end
         sampling = search if isinstance(search, Sampling) else None
         generator = sampling.generator(piece.source) if sampling else None
         yield from tokens_one_by_one(self.model.decoder, state, limits, begin, end, rules, sampling, generator)
-
-
-class _GrowingText:
-    """The text that is added to some tokens, decoded line by line, so that long texts take no longer."""
-
-    def __init__(self, tokenizer: Tokenizer, ids: Sequence[int]) -> None:
-        self._tokenizer = tokenizer
-        self._line = list(ids[_after_last(ids, tokenizer.eos) :])
-        self._given = len(text_of(tokenizer, self._line))
-        self._lines = ""
-        self.written = ""
-        """All that was added."""
-
-    def add(self, token: int) -> str:
-        """The same with one more token."""
-        self._line.append(token)
-        text = text_of(self._tokenizer, self._line)[self._given :]
-        self.written = self._lines + text
-        if token == self._tokenizer.eos:
-            self._line, self._given, self._lines = [], 0, self.written
-        return self.written
-
-    @property
-    def unsure(self) -> int:
-        """How many of the last characters the next tokens may change."""
-        broken = len(self.written) - len(self.written.rstrip(UNFINISHED))
-        if not self._tokenizer.joins_words or not self._line:
-            return broken
-        last = len(self._tokenizer.decode(self._line[-1:]))
-        return max(broken, last + (self.written[-last - 1 : -last] == " "))
-
-
-def _after_last(ids: Sequence[int], token: int) -> int:
-    """The place after the last of these tokens."""
-    return next((place + 1 for place in range(len(ids) - 1, -1, -1) if ids[place] == token), 0)
-
-
-def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
-    """The text of tokens, in which the end token ends a line."""
-    lines: list[list[int]] = [[]]
-    for token in ids:
-        if token == tokenizer.eos:
-            lines.append([])
-        else:
-            lines[-1].append(token)
-    return "\n".join(tokenizer.decode(line, on_one_line=False) for line in lines)
 
 
 def _request(prompt: str | Request) -> Request:
@@ -454,19 +366,6 @@ def _request(prompt: str | Request) -> Request:
     if request.prefix:
         raise InputError("prefix is for translation; for a language model, put it into the prompt")
     return request
-
-
-def _ends(max_tokens: int, stop: Iterable[str]) -> _Ends:
-    texts = (stop,) if isinstance(stop, str) else tuple(stop or ())
-    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
-        raise InputError(f"max_tokens must be a whole number, but is {max_tokens!r}")
-    if max_tokens < 1:
-        raise InputError(f"max_tokens must be at least 1, but is {max_tokens}")
-    if others := [text for text in texts if not isinstance(text, str)]:
-        raise InputError(f"stop: expected texts, but found {others[0]!r}")
-    if not all(texts):
-        raise InputError("stop: an empty text would end each output before it begins; leave it out")
-    return _Ends(max_tokens, texts)
 
 
 def _alone(search: Search) -> Search:

@@ -14,7 +14,8 @@ from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.evaluation.evaluate import measure_loss
 from transduce.evaluation.running_text import count_text
 from transduce.evaluation.significance import Counts
-from transduce.inference.generator import Generator, text_of
+from transduce.inference.generator import Generator
+from transduce.inference.writing import text_of
 from transduce.search.beam import Beam
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation

@@ -1,0 +1,110 @@
+"""The state of a text that a language model writes: where it ends, how far it is, and how its tokens read."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from transduce.errors import InputError
+from transduce.text.tokenizer import Tokenizer
+
+UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
+
+
+@dataclass(frozen=True)
+class Ends:
+    """When writing ends."""
+
+    max_tokens: int
+    texts: tuple[str, ...]
+
+    @property
+    def with_line(self) -> bool:
+        """Whether the end of a line is one."""
+        return "\n" in self.texts
+
+    def find(self, written: str) -> int | None:
+        """Where the first of the texts begins; None where there is none."""
+        return min((place for end in self.texts if (place := written.find(end)) >= 0), default=None)
+
+    def unsure(self, written: str) -> int:
+        """How many of the last characters may be the beginning of a stop."""
+        return max((n for end in self.texts for n in range(1, len(end)) if written.endswith(end[:n])), default=0)
+
+
+@dataclass(frozen=True)
+class Writing:
+    """A text that is being written."""
+
+    ids: list[int]
+    begun: int
+    """How many of them were given."""
+    log_probability: float = 0.0
+    stopped: bool = False
+
+    @property
+    def written(self) -> int:
+        """How many tokens were added."""
+        return len(self.ids) - self.begun
+
+    def is_open(self, ends: Ends) -> bool:
+        """Whether it goes on."""
+        return not self.stopped and self.written < ends.max_tokens
+
+
+def ends_of(max_tokens: int, stop: Iterable[str]) -> Ends:
+    """Where writing ends; InputError for what is no number of tokens, or no text."""
+    texts = (stop,) if isinstance(stop, str) else tuple(stop or ())
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
+        raise InputError(f"max_tokens must be a whole number, but is {max_tokens!r}")
+    if max_tokens < 1:
+        raise InputError(f"max_tokens must be at least 1, but is {max_tokens}")
+    if others := [text for text in texts if not isinstance(text, str)]:
+        raise InputError(f"stop: expected texts, but found {others[0]!r}")
+    if not all(texts):
+        raise InputError("stop: an empty text would end each output before it begins; leave it out")
+    return Ends(max_tokens, texts)
+
+
+class GrowingText:
+    """The text that is added to some tokens, decoded line by line, so that long texts take no longer."""
+
+    def __init__(self, tokenizer: Tokenizer, ids: Sequence[int]) -> None:
+        self._tokenizer = tokenizer
+        self._line = list(ids[_after_last(ids, tokenizer.eos) :])
+        self._given = len(text_of(tokenizer, self._line))
+        self._lines = ""
+        self.written = ""
+        """All that was added."""
+
+    def add(self, token: int) -> str:
+        """The same with one more token."""
+        self._line.append(token)
+        text = text_of(self._tokenizer, self._line)[self._given :]
+        self.written = self._lines + text
+        if token == self._tokenizer.eos:
+            self._line, self._given, self._lines = [], 0, self.written
+        return self.written
+
+    @property
+    def unsure(self) -> int:
+        """How many of the last characters the next tokens may change."""
+        broken = len(self.written) - len(self.written.rstrip(UNFINISHED))
+        if not self._tokenizer.joins_words or not self._line:
+            return broken
+        last = len(self._tokenizer.decode(self._line[-1:]))
+        return max(broken, last + (self.written[-last - 1 : -last] == " "))
+
+
+def _after_last(ids: Sequence[int], token: int) -> int:
+    """The place after the last of these tokens."""
+    return next((place + 1 for place in range(len(ids) - 1, -1, -1) if ids[place] == token), 0)
+
+
+def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
+    """The text of tokens, in which the end token ends a line."""
+    lines: list[list[int]] = [[]]
+    for token in ids:
+        if token == tokenizer.eos:
+            lines.append([])
+        else:
+            lines[-1].append(token)
+    return "\n".join(tokenizer.decode(line, on_one_line=False) for line in lines)
