@@ -8,7 +8,14 @@ from torch import nn
 
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
-from transduce.models.stack import Embedding, Parts, SelfAttentionLayer, StackConfig
+from transduce.models.stack import (
+    Embedding,
+    Parts,
+    PositionedStackConfig,
+    SelfAttentionLayer,
+    position_encoding,
+    rotary_positions,
+)
 from transduce.nn.initialization import InitializationKind
 from transduce.nn.layers import Activation
 from transduce.nn.masks import padding_mask
@@ -18,7 +25,7 @@ from transduce.ranges import Layers
 from transduce.shapes import Hidden, Mask, Tokens
 
 
-class CausalTransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="causal-transformer"):
+class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", tag="causal-transformer"):
     """Sizes and choices of a decoder-only Transformer, pre-norm by default."""
 
     layers: Layers = 6
@@ -44,8 +51,10 @@ def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -
         output.weight = table.weight
     else:
         parts.initialization.matrix(output.weight)
-    layers = [parts.self_attention_layer() for _ in range(config.layers)]
-    decoder = CausalDecoder(parts.embedding(table), layers, parts.final_norm(), output)
+    rotary = rotary_positions(config)
+    layers = [parts.self_attention_layer(rotary) for _ in range(config.layers)]
+    embedding = parts.embedding(table, position_encoding(config, parts.initialization))
+    decoder = CausalDecoder(embedding, layers, parts.final_norm(), output)
     return CausalTransformer(decoder)
 
 

@@ -35,10 +35,6 @@ class StackConfig(Settings, frozen=True):
     """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
     norm: NormPlace = "pre"
     """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
-    """Position encoding."""
-    max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
-    """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(dim)."""
     dropout: ShareBelowOne = 0.1
@@ -57,8 +53,6 @@ class StackConfig(Settings, frozen=True):
     def _check_together(self) -> None:
         if self.dim % self.heads and (self.key_dim is None or self.value_dim is None):
             raise ValueError(f"dim {self.dim} is not a multiple of heads {self.heads}: set key_dim and value_dim")
-        if self.positions == "rotary" and self.size_of_key % 2:
-            raise ValueError(f"rotary positions need an even key_dim, not {self.size_of_key}")
 
     @property
     def size_of_key(self) -> int:
@@ -69,6 +63,20 @@ class StackConfig(Settings, frozen=True):
     def size_of_value(self) -> int:
         """Size of values in each head."""
         return self.value_dim or self.dim // self.heads
+
+
+class PositionedStackConfig(StackConfig, frozen=True):
+    """What stacks share whose tokens are told where they stand in the sequence."""
+
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding."""
+    max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
+    """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
+
+    def _check_together(self) -> None:
+        StackConfig._check_together(self)
+        if self.positions == "rotary" and self.size_of_key % 2:
+            raise ValueError(f"rotary positions need an even key_dim, not {self.size_of_key}")
 
 
 class SelfAttentionLayer(nn.Module):
@@ -135,50 +143,58 @@ class Parts:
         self.initialization.embedding(table.weight)
         return table
 
-    def embedding(self, table: nn.Embedding) -> Embedding:
-        """Vectors of tokens, told their positions as the settings say."""
+    def embedding(self, table: nn.Embedding, positions: Positions) -> Embedding:
+        """Vectors of tokens, told their positions."""
         config = self.config
-        positions: Positions
-        match config.positions:
-            case "sinusoidal":
-                positions = SinusoidalPositions(config.dim)
-            case "learned":
-                positions = LearnedPositions(config.max_positions, config.dim, self.initialization)
-            case "rotary" | "none":
-                positions = NoPositions()
         scale = config.dim**0.5 if config.scale_embeddings else 1.0
-        return Embedding(table, scale, positions, Dropout(self._rate(config.embedding_dropout)))
+        return Embedding(table, scale, positions, Dropout(self.rate(config.embedding_dropout)))
 
     def attention(self) -> MultiHeadAttention:
         """Attention of as many heads as the settings say."""
         config = self.config
-        dropout = self._rate(config.attention_dropout)
+        dropout = self.rate(config.attention_dropout)
         sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
         return MultiHeadAttention(*sizes, dropout, self.initialization)
 
-    def self_attention(self) -> SelfAttention:
+    def self_attention(self, rotary: Rotary | None) -> SelfAttention:
         """Attention of a sequence to itself, which rotary positions turn."""
-        rotary = Rotary(self.config.size_of_key) if self.config.positions == "rotary" else None
         return SelfAttention(self.attention(), rotary)
 
     def feed_forward(self) -> FeedForward:
         """The feed-forward network of a layer."""
         config = self.config
-        dropout = self._rate(config.activation_dropout)
+        dropout = self.rate(config.activation_dropout)
         return FeedForward(config.dim, config.feed_forward_dim, config.activation, dropout, self.initialization)
 
     def residual(self) -> Residual:
         """What adds a sublayer's output to its input."""
-        return Residual(self.config.dim, self.config.norm, self._rate(self.config.residual_dropout))
+        return Residual(self.config.dim, self.config.norm, self.rate(self.config.residual_dropout))
 
     def final_norm(self) -> nn.Module:
         """What normalises the last layer's output: nothing, where each sum has been normalised."""
         return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
 
-    def self_attention_layer(self) -> SelfAttentionLayer:
+    def self_attention_layer(self, rotary: Rotary | None) -> SelfAttentionLayer:
         """Self-attention and a feed-forward network."""
         residuals = [self.residual() for _ in range(2)]
-        return SelfAttentionLayer(self.self_attention(), self.feed_forward(), residuals)
+        return SelfAttentionLayer(self.self_attention(rotary), self.feed_forward(), residuals)
 
-    def _rate(self, special: float | None) -> float:
+    def rate(self, special: float | None) -> float:
+        """A rate of dropout: a special one, else that of the settings."""
         return self.config.dropout if special is None else special
+
+
+def position_encoding(config: PositionedStackConfig, initialization: Initialization) -> Positions:
+    """What adds positions to embeddings, as the settings say."""
+    match config.positions:
+        case "sinusoidal":
+            return SinusoidalPositions(config.dim)
+        case "learned":
+            return LearnedPositions(config.max_positions, config.dim, initialization)
+        case "rotary" | "none":
+            return NoPositions()
+
+
+def rotary_positions(config: PositionedStackConfig) -> Rotary | None:
+    """What turns queries and keys of all layers, if the settings say so."""
+    return Rotary(config.size_of_key) if config.positions == "rotary" else None

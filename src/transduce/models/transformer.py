@@ -9,7 +9,14 @@ from torch import nn
 from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
-from transduce.models.stack import Embedding, Parts, SelfAttentionLayer, StackConfig
+from transduce.models.stack import (
+    Embedding,
+    Parts,
+    PositionedStackConfig,
+    SelfAttentionLayer,
+    position_encoding,
+    rotary_positions,
+)
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.layers import FeedForward, Residual
@@ -20,7 +27,7 @@ from transduce.ranges import Layers
 from transduce.shapes import Hidden, Mask, Tokens
 
 
-class TransformerConfig(StackConfig, frozen=True, tag_field="kind", tag="transformer"):
+class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", tag="transformer"):
     """Sizes and choices of a Transformer; the defaults are the paper's base model, normalised before sublayers."""
 
     encoder_layers: Layers = 6
@@ -48,18 +55,23 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
     else:
         output = nn.Linear(config.dim, target_vocabulary, bias=False)
         output.weight = target_table.weight
-    encoder_layers = [parts.self_attention_layer() for _ in range(config.encoder_layers)]
+    rotary = rotary_positions(config)
+    encoder_layers = [parts.self_attention_layer(rotary) for _ in range(config.encoder_layers)]
     decoder_layers = [
         DecoderLayer(
-            parts.self_attention(),
+            parts.self_attention(rotary),
             parts.attention(),
             parts.feed_forward(),
             [parts.residual() for _ in range(3)],
         )
         for _ in range(config.decoder_layers)
     ]
-    encoder = TransformerEncoder(parts.embedding(source_table), encoder_layers, parts.final_norm())
-    decoder = TransformerDecoder(parts.embedding(target_table), decoder_layers, parts.final_norm(), output)
+    of_source, of_target = (
+        parts.embedding(table, position_encoding(config, parts.initialization))
+        for table in (source_table, target_table)
+    )
+    encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm())
+    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output)
     return Transformer(encoder, decoder)
 
 
