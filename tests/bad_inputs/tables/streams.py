@@ -181,7 +181,7 @@ ROWS = [
             f"{verb} -o new",
             status,
             words,
-            write("long", LINES),
+            write("long", LINES * 10),
             write("long.tsv", "a\tb\n" * 30_000),
             interrupt=Interrupt(number, "new.partial*"),
             harmless=not words,
