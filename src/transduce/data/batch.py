@@ -13,6 +13,16 @@ from transduce.shapes import Mask, Tokens
 
 
 @dataclass(frozen=True)
+class Stream:
+    """Which streams of running text the rows of a batch go on with."""
+
+    first: int
+    """The number of the first row's, by which a part of a batch finds what the same part of the last one handed on."""
+    begins: bool
+    """Whether they begin here: nothing was read before."""
+
+
+@dataclass(frozen=True)
 class Batch:
     """Padded sentence pairs: a decoder reads `target_in`, begun by <bos>, and learns `target_out`, ended by <eos>."""
 
@@ -21,6 +31,8 @@ class Batch:
     target_in: Tokens
     target_out: Tokens
     target_is_real: Mask
+    stream: Stream | None = None
+    """None for rows that stand by themselves."""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -33,6 +45,7 @@ class Batch:
             self.target_in.to(device),
             self.target_out.to(device),
             self.target_is_real.to(device),
+            self.stream,
         )
 
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from transduce.config import Settings
-from transduce.data.batch import Batch
+from transduce.data.batch import Batch, Stream
 from transduce.data.batching import Largest, Plan
 from transduce.data.text_store import TextStore
 from transduce.ranges import PositiveInt
@@ -19,9 +19,10 @@ class WindowsConfig(Settings, frozen=True):
     """Context length and batch size of language models."""
 
     window: PositiveInt = 256
-    """Context length in tokens."""
+    """Context length in tokens; of models that remember earlier segments, the length of a segment."""
     target_tokens: PositiveInt = 4096
-    """Tokens per batch, rounded down to whole windows, at least one window."""
+    """Tokens per batch, rounded down to whole windows, at least one window. Models that remember read as many streams
+    of the text side by side as a batch has windows."""
 
     @property
     def windows(self) -> int:
@@ -94,8 +95,9 @@ def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]
         yield batch_of(rows[-1:])
 
 
-def batch_of(rows: Sequence[NDArray[np.integer]]) -> Batch:
+def batch_of(rows: Sequence[NDArray[np.integer]], stream: Stream | None = None) -> Batch:
     """Rows of one length as a batch without a source: all but the last token is read, all but the first predicted."""
     ids = torch.from_numpy(np.stack(rows).astype(np.int64))
     nothing = ids[:, :0]
-    return Batch(nothing, nothing.bool(), ids[:, :-1], ids[:, 1:], torch.ones_like(ids[:, 1:], dtype=torch.bool))
+    is_real = torch.ones_like(ids[:, 1:], dtype=torch.bool)
+    return Batch(nothing, nothing.bool(), ids[:, :-1], ids[:, 1:], is_real, stream)

@@ -116,8 +116,13 @@ def evaluate_outputs(
 
 def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
     """Unsmoothed loss in nats per real target token, the end token counted, and its exponential, perplexity."""
+    return mean_loss(log_probabilities_of(model, batches))
+
+
+def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
+    """The loss of tokens with these log-probabilities, and its exponential, perplexity."""
     total, tokens = 0.0, 0
-    for found in log_probabilities_of(model, batches):
+    for found in log_probabilities:
         total -= float(found.double().sum())
         tokens += len(found)
     loss = total / tokens

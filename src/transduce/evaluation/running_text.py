@@ -5,13 +5,14 @@ character compare across tokenizers; what a line's last token predicts, its end,
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore
@@ -20,6 +21,8 @@ from transduce.errors import DataError, InputError
 from transduce.evaluation.evaluate import log_probabilities_of
 from transduce.evaluation.metrics import Score, SentenceCounts
 from transduce.evaluation.significance import Counts, Difference, compare_counts
+from transduce.models.interface import SegmentRecurrence
+from transduce.nn.losses import log_probabilities
 
 SHOWN = 10
 
@@ -52,6 +55,28 @@ def find_text_metric(name: str) -> TextMetric:
     return TEXT_METRICS[name]
 
 
+def read_in_order(model: nn.Module, store: TextStore, config: WindowsConfig) -> Iterator[Tensor]:
+    """Log-probabilities of all tokens of a text but the first, as float32 vectors on the CPU.
+
+    Each token is predicted from the part of its window that stands before it; by a model that remembers earlier
+    segments, from all that its memory reaches.
+    """
+    if isinstance(model, SegmentRecurrence):
+        return _read_segments(model, store, config)
+    return log_probabilities_of(model, windows_in_order(store, config))
+
+
+@torch.inference_mode()
+def _read_segments(model: Any, store: TextStore, config: WindowsConfig) -> Iterator[Tensor]:
+    device = next(model.parameters()).device
+    state = None
+    for batch in windows_in_order(store, WindowsConfig(window=config.window, target_tokens=config.window)):
+        batch = batch.to(device)
+        state = model.start(model.encode(batch.source, batch.source_is_real)) if state is None else state
+        hidden, state = model.decoder.read(batch.target_in, state)
+        yield log_probabilities(hidden, model.decoder.output, batch.target_out, batch.target_is_real)[0].cpu()
+
+
 def count_text(model: nn.Module, store: TextStore, end: int, text: TextCorpus, config: WindowsConfig) -> Counts:
     """[lines, 3] of a text: nats that a model spends on a line, words, and characters, the line's end one of both.
 
@@ -60,11 +85,9 @@ def count_text(model: nn.Module, store: TextStore, end: int, text: TextCorpus, c
         store: the text's tokens for this model.
         end: the token that ends a line.
         text: the same text.
-        config: how much the model reads at once; each token is predicted from the part of its window before it.
+        config: how much the model reads at once.
     """
-    nats = np.concatenate(
-        [-found.flatten().numpy() for found in log_probabilities_of(model, windows_in_order(store, config))]
-    )
+    nats = np.concatenate([-found.numpy() for found in read_in_order(model, store, config)])
     lines = np.cumsum(store.ids[:-1] == end)  # of each token that is predicted, all but the first
     words_and_characters = np.array([(len(line.split()) + 1, len(line) + 1) for line in text], dtype=np.float64)
     spent = np.bincount(lines, weights=nats, minlength=len(words_and_characters))

@@ -21,7 +21,7 @@ from transduce.inference.looking import look_at_generation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, text_of
-from transduce.models.interface import EncoderDecoder
+from transduce.models.interface import EncoderDecoder, SegmentRecurrence
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -34,6 +34,8 @@ from transduce.task_table import check_tool
 
 MAX_TOKENS = 200
 LOOK_TOKENS = 24
+READ_AT_ONCE = 512
+"""Tokens of a prompt; attention to a bounded memory need not be longer."""
 BYTES_OF_CHARACTER = 4
 
 
@@ -89,7 +91,11 @@ class Generator:
         models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
         self.bundle = bundle
         self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
-        self.window = min(one.config.longest_source for one in (bundle, *others))
+        windows = [
+            one.config.longest_source for one in (bundle, *others) if not isinstance(one.model, SegmentRecurrence)
+        ]
+        self.window = min(windows, default=None)
+        """The most tokens that a model reads of a text; None where all remember what they have read."""
         self._constraints = Constraints(bundle.tokenizers.target)
 
     @staticmethod
@@ -128,8 +134,9 @@ class Generator:
     ) -> Generation | list[Generation]:
         """Go on with one prompt, or with several: as many results, in the same order.
 
-        When the window that the model was trained on is full, its second half is read anew as the context of what
-        follows; each of several hypotheses then goes on by itself.
+        A model that remembers earlier segments goes on at the same cost for each token. With others, when the window
+        that the model was trained on is full, its second half is read anew as the context of what follows; each of
+        several hypotheses then goes on by itself.
 
         Args:
             prompts: texts to go on with; an empty one is the beginning of a line.
@@ -177,7 +184,7 @@ class Generator:
         length = max_tokens if given is None else len(given)
         if given == []:
             raise InputError("the continuation is empty")
-        if len(ids) + length > self.window + 1:
+        if self.window is not None and len(ids) + length > self.window + 1:
             raise InputError(
                 f"{len(ids) + length:,} tokens are more than the model's window of {self.window:,}; "
                 "shorten the text, or ask for fewer tokens"
@@ -192,8 +199,7 @@ class Generator:
         writing, shown = Writing(ids, len(ids)), 0
         text = GrowingText(self.bundle.tokenizers.target, ids)
         while writing.is_open(ends):
-            piece, length = self._stretch(request, writing)
-            length = min(length, ends.max_tokens - writing.written)
+            piece, length = self._stretch(request, writing, ends)
             before = writing.written
             for token in self._tokens(piece, writing, search, length, ends):
                 writing = replace(writing, ids=[*writing.ids, token])
@@ -260,8 +266,7 @@ class Generator:
         for i, of_prompt in enumerate(writings):
             for j, one in enumerate(of_prompt):
                 if one.is_open(ends):
-                    piece, length = self._stretch(requests[i], one)
-                    length = min(length, ends.max_tokens - one.written)
+                    piece, length = self._stretch(requests[i], one, ends)
                     alike.setdefault((len(piece.source), length), []).append((i, j, piece))
         after: dict[tuple[int, int], list[Writing]] = {}
         for (_, length), places in alike.items():
@@ -283,16 +288,19 @@ class Generator:
             for i, of_prompt in enumerate(writings)
         ]
 
-    def _stretch(self, request: Request, writing: Writing) -> tuple[Piece, int]:
+    def _stretch(self, request: Request, writing: Writing, ends: Ends) -> tuple[Piece, int]:
         """The context that is read next, and how many tokens may be written after it."""
+        left = ends.max_tokens - writing.written
         ids = writing.ids
         if request.required:
             found = self._constraints.found_in(self._written(writing), request.required)
             request = replace(request, required=tuple(phrase for phrase in request.required if phrase not in found))
+        if self.window is None:
+            return self._constraints.pieces(request, [ids])[0], left
         context = ids if len(ids) < self.window else ids[-max(self.window // 2, 1) :]
         limit = self.model.target_limit
         room = self.window + 1 if limit is None else min(self.window + 1, limit)
-        return self._constraints.pieces(request, [context])[0], room - len(context)
+        return self._constraints.pieces(request, [context])[0], min(room - len(context), left)
 
     def _begin(
         self, pieces: Sequence[Piece], length: int, ends: Ends
@@ -301,8 +309,8 @@ class Generator:
         tokenizer = self.bundle.tokenizers.target
         context = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
         state = self.model.start(self.model.encode(context[:, :0], context[:, :0].bool()))
-        if context.shape[1] > 1:
-            _, state = self.model.decoder(context[:, :-1], state)
+        for read in context[:, :-1].split(READ_AT_ONCE, 1) if context.shape[1] > 1 else ():
+            _, state = self.model.decoder(read, state)
         vocabulary = self._vocabulary()
         if not ends.with_line:
             vocabulary = replace(vocabulary, end=tokenizer.pad)  # which is never written, and so ends nothing

@@ -6,14 +6,15 @@ from transduce.models.causal import CausalTransformerConfig, build_causal_transf
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
+from transduce.models.transformer_xl import TransformerXLConfig, build_transformer_xl
 
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig
 """Families that read a source and write a target, told apart by `kind`."""
 
-LanguageModelConfig = CausalTransformerConfig
+LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig
 """Families that go on with a text."""
 
-ModelConfig = TransformerConfig | RecurrentConfig | CausalTransformerConfig
+ModelConfig = TransformerConfig | RecurrentConfig | CausalTransformerConfig | TransformerXLConfig
 """The union of all families' settings."""
 
 
@@ -26,3 +27,5 @@ def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: 
             return build_recurrent(config, source_vocabulary, target_vocabulary)
         case CausalTransformerConfig():
             return build_causal_transformer(config, target_vocabulary)
+        case TransformerXLConfig():
+            return build_transformer_xl(config, target_vocabulary)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from transduce.nn.state import DecoderState
+from transduce.nn.state import Carried, DecoderState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
 State = TypeVar("State", bound=DecoderState)
+CarriedTo = TypeVar("CarriedTo", bound=DecoderState, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -54,4 +55,21 @@ class EncoderDecoder(Protocol[State]):
 
     def start(self, memory: Memory) -> State:
         """The decoder's state before the first target token, one row a sentence."""
+        ...
+
+
+@runtime_checkable
+class SegmentRecurrence(Protocol[CarriedTo]):
+    """A language model that reads a text segment by segment and goes on from a bounded memory of what came before.
+
+    The states of its decoder have `carried` (see CarriedState), which training hands from batch to batch.
+    """
+
+    @property
+    def carried_shape(self) -> tuple[int, int, int]:
+        """Of what a row hands on at most: layers, positions or parts, width."""
+        ...
+
+    def resume(self, carried: Carried) -> CarriedTo:
+        """The state in which a segment begins that follows one which handed this on."""
         ...

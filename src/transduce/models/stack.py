@@ -10,7 +10,15 @@ from transduce.config import Settings
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization, InitializationKind
-from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
+from transduce.nn.layers import (
+    Activation,
+    Dropout,
+    FeedForward,
+    NormPlace,
+    Residual,
+    VariationalDropout,
+    WordDropout,
+)
 from transduce.nn.masks import AttentionMask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
 from transduce.nn.self_attention import SelfAttention, Span
@@ -122,6 +130,23 @@ class Embedding(nn.Module):
         if self.scale != 1:
             embedded = embedded * self.scale  # keeps embeddings as large as positions (section 3.4)
         return self.dropout(self.positions(embedded, start))
+
+
+class TextEmbedding(nn.Module):
+    """Vectors of tokens, scaled, and dropped in part; of their positions other parts of the model know."""
+
+    def __init__(
+        self, table: nn.Embedding, scale: float, word_dropout: WordDropout, dropout: Dropout | VariationalDropout
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.scale = scale
+        self.word_dropout = word_dropout
+        self.dropout = dropout
+
+    def forward(self, tokens: Tokens) -> Hidden:
+        """[rows, time, dim]."""
+        return self.dropout(self.word_dropout(self.table(tokens) * self.scale, tokens))
 
 
 @dataclass(frozen=True)

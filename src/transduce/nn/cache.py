@@ -47,6 +47,13 @@ class Cache:
         buffer.values[:, :, self.length : length] = new.values
         return Cache(buffer, length)
 
+    def last(self, length: int) -> "Cache":
+        """The last positions alone, at most so many; what follows them may still fill the same buffer."""
+        first = max(self.length - length, 0)
+        if not first:
+            return self
+        return Cache(KeysValues(self.buffer.keys[:, :, first:], self.buffer.values[:, :, first:]), self.length - first)
+
     def select(self, rows: Tensor) -> "Cache":
         """The given rows, in the given order."""
         return Cache(self.buffer.select(rows), self.length)

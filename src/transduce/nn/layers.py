@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.nn.initialization import Initialization
-from transduce.shapes import Hidden
+from transduce.shapes import Hidden, Tokens
 
 Activation = Literal["relu", "gelu", "geglu"]
 NormPlace = Literal["pre", "post"]
@@ -62,6 +62,34 @@ class _Masked(torch.autograd.Function):
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (keep,) = context.saved_tensors
         return torch.addcmul(gradient.new_zeros(()), gradient, keep, value=context.scale), None, None
+
+
+class VariationalDropout(nn.Module):
+    """Dropout whose mask is the same at every position of a row (Gal and Ghahramani 2016)."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(rate)
+
+    def forward(self, x: Hidden) -> Hidden:
+        """Of the same shape as x."""
+        return x * self.dropout(torch.ones_like(x[:, :1])) if self.dropout.share else x
+
+
+class WordDropout(nn.Module):
+    """Drops whole words: a share of a vocabulary's vectors is zero wherever they stand in a batch (Gal and Ghahramani
+    2016; the embedding dropout of Merity et al. 2018)."""
+
+    def __init__(self, rate: float, vocabulary: int) -> None:
+        super().__init__()
+        self.dropout = Dropout(rate)
+        self.vocabulary = vocabulary
+
+    def forward(self, embedded: Hidden, tokens: Tokens) -> Hidden:
+        """The vectors of tokens, of the same shape."""
+        if not self.dropout.share:
+            return embedded
+        return embedded * self.dropout(embedded.new_ones(self.vocabulary))[tokens][..., None]
 
 
 class FeedForward(nn.Module):

@@ -27,6 +27,17 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)[None, None]
 
 
+def memory_mask(queries: int, keys: int, memory: int, device: torch.device) -> Bool[Tensor, "1 1 queries keys"] | None:
+    """Query i may attend to its own position and to `memory` before it, the last query standing at the last key.
+
+    None when there is nothing to hide.
+    """
+    if keys <= memory + 1:
+        return causal_mask(queries, keys, device)
+    ones = torch.ones(queries, keys, dtype=torch.bool, device=device)
+    return ones.tril(keys - queries).triu(keys - queries - memory)[None, None]
+
+
 def shared_cache_mask(past: Ancestry, time: int) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Ancestry]:
     """For hypotheses that share their keys, of which each may attend to its past and to `time` new ones that it adds.
 

@@ -10,9 +10,13 @@ from torch import Tensor
 from transduce.nn.attention import KeysValues
 from transduce.nn.cache import Cache
 from transduce.nn.masks import Ancestry, AttentionMask, SourceMask, causal_mask, shared_cache_mask
+from transduce.nn.relative_attention import Past, ProjectedDistances
 
 FEW = 16
 """Up to so many hypotheses of a sentence share a row of the cache."""
+
+Carried = Float[Tensor, "layers rows _ dim"]
+"""What a segment of a text hands the next: of each layer, the last positions or parts of a recurrent state."""
 
 Same = TypeVar("Same", bound="DecoderState")  # typing.Self cannot be checked while tests run
 
@@ -100,6 +104,83 @@ class AttentionState:
         if self.past is None:
             return causal_mask(time, self.position + time, self.source_may_attend.device), None
         return shared_cache_mask(self.past, time)
+
+
+@runtime_checkable
+class CarriedState(Protocol):
+    """The state of a language model that goes on from one segment of a text to the next."""
+
+    @property
+    def carried(self) -> Carried:
+        """What the next segment's state is made of, without gradients; see SegmentRecurrence."""
+        ...
+
+
+@dataclass(frozen=True)
+class SegmentState:
+    """The state of a stack of relative attention: what its layers keep of the last positions."""
+
+    past: tuple[Past, ...]
+    """One a layer, rows are hypotheses."""
+    distances: tuple[ProjectedDistances, ...] = ()
+    """For each layer, projected once for all steps to come; none while gradients are on, since weights change."""
+    rows_per_sentence: int = 1
+
+    @property
+    def length(self) -> int:
+        """How many positions are kept."""
+        past = self.past[0]
+        return past.length if isinstance(past, Cache) else past.shape[1]
+
+    @property
+    def carried(self) -> Carried:
+        """What each layer read at the last positions; only while gradients are on."""
+        return torch.stack([layer for layer in self.past if not isinstance(layer, Cache)])
+
+    def expand(self, rows_per_sentence: int) -> "SegmentState":
+        """See DecoderState."""
+        assert self.rows_per_sentence == 1, "a state is expanded once"
+        past = self.past[0]
+        sentences = past.buffer.keys if isinstance(past, Cache) else past
+        return replace(self.reorder(_expanded(sentences, rows_per_sentence)), rows_per_sentence=rows_per_sentence)
+
+    def reorder(self, rows: Tensor) -> "SegmentState":
+        """See DecoderState."""
+        past = tuple(
+            layer.select(rows) if isinstance(layer, Cache) else layer.index_select(0, rows) for layer in self.past
+        )
+        return replace(self, past=past)
+
+    def select(self, sentences: Tensor) -> "SegmentState":
+        """See DecoderState."""
+        return self.reorder(_rows_of(sentences, self.rows_per_sentence))
+
+
+@dataclass(frozen=True)
+class RecurrentTextState:
+    """The state of a recurrent network that reads a text."""
+
+    hidden: Float[Tensor, "rows layers parts dim"]
+    """What each layer remembers, rows are hypotheses."""
+    rows_per_sentence: int = 1
+
+    @property
+    def carried(self) -> Carried:
+        """What each layer remembers."""
+        return self.hidden.detach().transpose(0, 1)
+
+    def expand(self, rows_per_sentence: int) -> "RecurrentTextState":
+        """See DecoderState."""
+        assert self.rows_per_sentence == 1, "a state is expanded once"
+        return RecurrentTextState(self.hidden.repeat_interleave(rows_per_sentence, 0), rows_per_sentence)
+
+    def reorder(self, rows: Tensor) -> "RecurrentTextState":
+        """See DecoderState."""
+        return replace(self, hidden=self.hidden.index_select(0, rows))
+
+    def select(self, sentences: Tensor) -> "RecurrentTextState":
+        """See DecoderState."""
+        return self.reorder(_rows_of(sentences, self.rows_per_sentence))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What training needs to know of a batch: sums and counts, never means."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -29,3 +29,17 @@ class Objective(Protocol):
     def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """The loss of a model on a batch; `carried` came with the loss of the batch before."""
         ...
+
+
+@runtime_checkable
+class CarriesMuch(Protocol):
+    """An objective whose batches hand on so much that the memory check must know of it."""
+
+    def most_carried(self, model: nn.Module, batch: Batch) -> dict[str, Tensor]:
+        """The largest that may be carried to a batch, of zeros."""
+        ...
+
+
+def most_carried(objective: Objective, model: nn.Module, batch: Batch) -> dict[str, Tensor] | None:
+    """The largest that may be carried to a batch; None for little or nothing."""
+    return objective.most_carried(model, batch) if isinstance(objective, CarriesMuch) else None

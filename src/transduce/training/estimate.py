@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from transduce.data.batch import Batch
-from transduce.objectives.objective import Objective
+from transduce.objectives.objective import Objective, most_carried
 from transduce.training.batches import TrainingBatches
 from transduce.training.precision import WorkingCopy
 
@@ -100,7 +100,7 @@ def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.
 
 def _time(working: WorkingCopy, objective: Objective, batch: Batch) -> float:
     began = time.perf_counter()
-    loss = objective(working.model.train(), batch, None)
+    loss = objective(working.model.train(), batch, most_carried(objective, working.model, batch))
     loss.total.backward()
     working.collect_gradients()
     float(loss.plain.detach())  # a GPU is waited for

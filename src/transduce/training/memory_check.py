@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from transduce.data.batch import Batch
 from transduce.errors import ConfigError
-from transduce.objectives.objective import Objective
+from transduce.objectives.objective import Objective, most_carried
 from transduce.training.batches import TrainingBatches
 from transduce.training.distributed import Processes
 from transduce.training.memory import is_shortage
@@ -108,7 +108,8 @@ class MemoryCheck:
         def take() -> None:
             if not has_several:  # there are no gradients yet when one is worked through
                 self._forget_gradients()
-            self.objective(self.working.model.train(), batch, None).total.backward()
+            model = self.working.model.train()
+            self.objective(model, batch, most_carried(self.objective, model, batch)).total.backward()
             self.working.collect_gradients()
 
         return MemoryTrial(*too_large, take)

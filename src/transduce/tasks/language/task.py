@@ -12,13 +12,18 @@ from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
+from transduce.data.streams import StreamData
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowData
 from transduce.errors import ConfigError, DataError
 from transduce.evaluation.metrics import SentenceCounts
 from transduce.evaluation.running_text import find_text_metric, scored
+from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
+from transduce.models.interface import SegmentRecurrence
+from transduce.objectives.next_segment import NextSegment
 from transduce.objectives.next_token import NextToken
+from transduce.objectives.objective import Objective
 from transduce.probe import PROBES
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.language.data import LanguageTexts, open_texts
@@ -28,6 +33,7 @@ from transduce.tasks.origin import find_origin
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers, train_tokenizers
 from transduce.training.distributed import Processes
+from transduce.training.teacher_forcing import TeacherForcing
 
 PROBE_CHARACTERS = 60
 
@@ -78,7 +84,13 @@ class LanguageExperiment:
         for kind, (store, text) in stores.items():
             tell(f"{kind} data: {len(store):,} tokens, {store.characters:,} characters from {text.name}")
         model = origin.model or build_model(config.model, len(tokenizer), len(tokenizer))
-        data = WindowData(train, config.batching, config.seed)
+        data: WindowData | StreamData
+        objective: Objective
+        if isinstance(model, SegmentRecurrence):
+            data, objective = StreamData(train, config.batching), NextSegment(config.training.label_smoothing)
+        else:
+            data = WindowData(train, config.batching, config.seed)
+            objective = NextToken(config.training.label_smoothing, teacher_forcing)
         bundle = BundleConfig(
             format=FORMAT,
             task=config.task,
@@ -90,7 +102,6 @@ class LanguageExperiment:
             begin="eos",
         )
         made = ModelBundle(bundle, model, origin.tokenizers)
-        objective = NextToken(config.training.label_smoothing, teacher_forcing)
         return Prepared(made, data, objective, self._validator(made, validation, processes))
 
     def validator(self, bundle: ModelBundle) -> LanguageValidator:
@@ -145,11 +156,15 @@ class LanguageTask:
             raise ConfigError(
                 "validation.metrics and best_by: a language model is validated by its loss alone; leave them out"
             )
-        if config.model.positions == "learned" and config.batching.window > config.model.max_positions:
-            raise ConfigError(
-                f"batching.window = {config.batching.window}, but model.max_positions = {config.model.max_positions}; "
-                "there must be a position for each token of a window"
-            )
+        model = config.model
+        if isinstance(model, CausalTransformerConfig):
+            if model.positions == "learned" and config.batching.window > model.max_positions:
+                raise ConfigError(
+                    f"batching.window = {config.batching.window}, but model.max_positions = {model.max_positions}; "
+                    "there must be a position for each token of a window"
+                )
+        elif config.training.teacher_forcing != TeacherForcing():
+            raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
         if not config.tokenizer.is_shared:
             raise ConfigError("tokenizer: a language model has one vocabulary; leave out shared, source and target")
 

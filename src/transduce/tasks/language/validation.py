@@ -10,9 +10,9 @@ from transduce.bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
-from transduce.data.windows import WindowsConfig, windows_in_order
-from transduce.evaluation.evaluate import measure_loss
-from transduce.evaluation.running_text import count_text
+from transduce.data.windows import WindowsConfig
+from transduce.evaluation.evaluate import mean_loss
+from transduce.evaluation.running_text import count_text, read_in_order
 from transduce.evaluation.significance import Counts
 from transduce.inference.generator import Generator
 from transduce.inference.writing import text_of
@@ -25,12 +25,12 @@ TOKENS_AT_ONCE = WindowsConfig().target_tokens  # where it is not known what tra
 
 
 def measure_text(model: nn.Module, store: TextStore, config: WindowsConfig) -> dict[str, float]:
-    """Scores of a model on a text, each token predicted from the part of its window that stands before it.
+    """Scores of a model on a text, read as `read_in_order` says.
 
     `loss` is in nats a token, `perplexity` its exponential; those a word (the ends of lines are words, too) and bits a
     character compare across tokenizers.
     """
-    scores = measure_loss(model, windows_in_order(store, config))
+    scores = mean_loss(read_in_order(model, store, config))
     nats = scores["loss"] * (len(store) - 1)
     of_a_word = math.exp(min(nats / max(store.words, 1), 700))
     return scores | {"word_perplexity": of_a_word, "bits_per_character": nats / math.log(2) / max(store.characters, 1)}

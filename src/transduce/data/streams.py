@@ -1,0 +1,70 @@
+"""Running text as parallel streams: each batch goes on where the one before it ended, in every row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.data.batch import Batch, Stream
+from transduce.data.batching import Largest, Plan
+from transduce.data.text_store import TextStore
+from transduce.data.windows import WindowsConfig, batch_of
+
+
+@dataclass(frozen=True)
+class StreamData:
+    """A text cut into streams of one length, read side by side, a segment of each at a time; see training/batches.py.
+
+    All epochs are alike. A segment is named by its number: those of a step are numbered stream by stream, and the steps
+    follow one another.
+    """
+
+    store: TextStore
+    config: WindowsConfig
+
+    @property
+    def streams(self) -> int:
+        """How many: fewer than the settings say where the text is too short for a token of each."""
+        return min(self.config.windows, len(self.store) - 1)
+
+    @property
+    def length(self) -> int:
+        """Tokens that each stream reads; fewer than there are streams are left out at the end of the text."""
+        return (len(self.store) - 1) // self.streams
+
+    @property
+    def window(self) -> int:
+        """Tokens of a segment; of a stream's last there may be fewer."""
+        return min(self.config.window, self.length)
+
+    def plan(self, epoch: int) -> Plan:
+        """The next segment of each stream, for each batch."""
+        steps = -(-self.length // self.window)
+        return list(np.arange(steps * self.streams).reshape(steps, self.streams))
+
+    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
+        """A batch in so many parts, as even as can be; the same streams each time."""
+        return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+
+    def largest(self, parts: int) -> Largest:
+        """The first parts of the first batch and of the next, which goes on from it: no other is larger."""
+        largest = [self.split(batch, parts)[0] for batch in self.plan(0)[:2]]
+        return Largest(largest, tuple(map(self.padded_tokens, largest)), has_several=parts > 1)
+
+    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
+        """Tokens of some segments."""
+        return len(pairs) * self.window
+
+    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
+        """What to say of some segments whose batch is beyond the memory, and what to do then."""
+        what = f"the largest part of a batch, {len(pairs):,} segments of {self.window:,} tokens and their memory,"
+        return what, "raise training.accumulate, or lower batching.target_tokens, batching.window or model.memory"
+
+    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+        """The ids of some streams' segments, and those that follow each."""
+        step = int(pairs[0]) // self.streams
+        streams, first = pairs % self.streams, step * self.window
+        time = min(self.window, self.length - first)
+        starts = streams * self.length + first
+        rows = [self.store.ids[start : start + time + 1] for start in starts]
+        return batch_of(rows, Stream(int(streams[0]), begins=step == 0))

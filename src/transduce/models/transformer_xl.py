@@ -1,0 +1,174 @@
+"""Transformer-XL: a language model that remembers the segments before, and sees distances (Dai et al. 2019)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import torch
+from torch import nn
+
+from transduce.models.interface import Memory
+from transduce.models.projecting import ProjectingDecoder
+from transduce.models.stack import Parts, StackConfig, TextEmbedding
+from transduce.nn.initialization import InitializationKind
+from transduce.nn.layers import Dropout, FeedForward, NormPlace, Residual, VariationalDropout, WordDropout
+from transduce.nn.masks import AttentionMask, memory_mask
+from transduce.nn.relative_attention import (
+    Past,
+    ProjectedDistances,
+    RelativeSelfAttention,
+    sinusoids_of_distances,
+)
+from transduce.nn.state import Carried, SegmentState
+from transduce.ranges import Layers, PositiveInt, ShareBelowOne, Width
+from transduce.shapes import Hidden, Mask, Tokens
+
+
+class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="transformer-xl"):
+    """Sizes and choices of a Transformer-XL; the defaults are those of the paper's WikiText-103 base model."""
+
+    layers: Layers = 16
+    """Layers of the decoder."""
+    dim: Width = 410
+    """Width of embeddings and layers."""
+    heads: Width = 10
+    """Attention heads."""
+    feed_forward_dim: Width = 2100
+    """Width between the two layers of a feed-forward network."""
+    memory: PositiveInt = 150
+    """Context of each token: how many tokens before it it may attend to, in its own segment or in those before."""
+    norm: NormPlace = "post"
+    """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
+    tie: bool = True
+    """Share one matrix between embeddings and the output layer."""
+    initialization: InitializationKind = "gpt2"
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
+    word_dropout: ShareBelowOne = 0.0
+    """Share of the vocabulary whose embeddings are zero in an update (Gal and Ghahramani 2016)."""
+    output_dropout: ShareBelowOne | None = None
+    """Dropout rate of what the output layer reads (default: dropout)."""
+    variational_dropout: bool = False
+    """Draw the dropout of embeddings and of what the output layer reads once a row, the same for all its positions (Gal
+    and Ghahramani 2016)."""
+
+
+def build_transformer_xl(config: TransformerXLConfig, vocabulary: int) -> "TransformerXL":
+    """A Transformer-XL with fresh weights from torch's global generator, for so many tokens."""
+    parts = Parts(config, config.layers)
+    table = parts.token_table(vocabulary)
+    output = nn.Linear(config.dim, vocabulary, bias=False)
+    if config.tie:
+        output.weight = table.weight
+    else:
+        parts.initialization.matrix(output.weight)
+    layers = [
+        RelativeLayer(_attention(parts), parts.feed_forward(), [parts.residual() for _ in range(2)])
+        for _ in range(config.layers)
+    ]
+    scale = config.dim**0.5 if config.scale_embeddings else 1.0
+    dropout = _dropout(config, parts.rate(config.embedding_dropout))
+    embedding = TextEmbedding(table, scale, WordDropout(config.word_dropout, vocabulary), dropout)
+    last = nn.Sequential(parts.final_norm(), _dropout(config, parts.rate(config.output_dropout)))
+    return TransformerXL(SegmentDecoder(embedding, layers, last, output, config.memory))
+
+
+def _attention(parts: Parts) -> RelativeSelfAttention:
+    config = parts.config
+    sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
+    return RelativeSelfAttention(*sizes, parts.rate(config.attention_dropout), parts.initialization)
+
+
+def _dropout(config: TransformerXLConfig, rate: float) -> Dropout | VariationalDropout:
+    return VariationalDropout(rate) if config.variational_dropout else Dropout(rate)
+
+
+class TransformerXL(nn.Module):
+    """A decoder without a source; see models/interface.py, SegmentRecurrence too, for what it promises."""
+
+    source_limit: int | None = None
+    target_limit: int | None = None
+
+    def __init__(self, decoder: "SegmentDecoder") -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    @property
+    def carried_shape(self) -> tuple[int, int, int]:
+        """See SegmentRecurrence."""
+        return len(self.decoder.layers), self.decoder.memory, self.decoder.embedding.table.embedding_dim
+
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """Nothing, once for each row."""
+        weight = self.decoder.embedding.table.weight
+        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
+
+    def start(self, memory: Memory) -> SegmentState:
+        """A state that has read nothing."""
+        past = tuple(layer.attention.empty_past(memory.hidden) for layer in self.decoder.layers)
+        return SegmentState(past, () if torch.is_grad_enabled() else self.decoder.distances(self.decoder.memory))
+
+    def resume(self, carried: Carried) -> SegmentState:
+        """See SegmentRecurrence."""
+        return SegmentState(carried.unbind(0))
+
+
+class SegmentDecoder(ProjectingDecoder[SegmentState]):
+    """Layers of relative attention to the last `memory` tokens, and the output layer.
+
+    A longer memory than in training may be set to evaluate (section 4.3).
+    """
+
+    def __init__(
+        self, embedding: TextEmbedding, layers: list["RelativeLayer"], last: nn.Module, output: nn.Linear, memory: int
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = cast(Sequence[RelativeLayer], nn.ModuleList(layers))
+        self.last = last
+        self.output = output
+        self.memory = memory
+
+    def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
+        """See ProjectingDecoder."""
+        keys = state.length + tokens.shape[1]
+        may_attend = memory_mask(tokens.shape[1], keys, self.memory, tokens.device)
+        distances = state.distances or self.distances(min(keys - 1, self.memory))
+        hidden, after = self.embedding(tokens), []
+        for layer, past, own_distances in zip(self.layers, state.past, distances, strict=True):
+            hidden, past = layer(hidden, past, own_distances, may_attend, self.memory)
+            after.append(past)
+        return self.last(hidden), replace(state, past=tuple(after))
+
+    def distances(self, furthest: int) -> tuple[ProjectedDistances, ...]:
+        """For each layer, those from the furthest to zero, projected."""
+        weight = self.embedding.table.weight
+        vectors = sinusoids_of_distances(furthest, 0, weight.shape[1]).to(weight.device)
+        return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
+
+
+class RelativeLayer(nn.Module):
+    """Relative attention, then a feed-forward network."""
+
+    def __init__(self, attention: RelativeSelfAttention, feed_forward: FeedForward, residuals: list[Residual]) -> None:
+        super().__init__()
+        self.attention = attention
+        self.feed_forward = feed_forward
+        self.around_attention, self.around_feed_forward = residuals
+
+    def forward(
+        self,
+        hidden: Hidden,
+        past: Past,
+        distances: ProjectedDistances,
+        may_attend: AttentionMask | None,
+        memory: int,
+    ) -> tuple[Hidden, Past]:
+        """[rows, time, dim] to the same shape, and what is kept of the last `memory` positions."""
+
+        def attend(x: Hidden) -> Hidden:
+            nonlocal past
+            keys_values, past = self.attention.remember(x, past, memory)
+            return self.attention(x, keys_values, distances, may_attend)
+
+        hidden = self.around_attention(hidden, attend)
+        return self.around_feed_forward(hidden, self.feed_forward), past

@@ -1,0 +1,150 @@
+"""Self-attention that sees how far back a key stands, not where (Dai et al. 2019, section 3.3), and its memory."""
+
+import math
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.nn.attention import Context, Heads, KeysValues, Values, normalize_scores, split_heads
+from transduce.nn.cache import Cache
+from transduce.nn.initialization import Initialization
+from transduce.nn.layers import Dropout
+from transduce.nn.masks import AttentionMask
+from transduce.shapes import Hidden
+
+Scores = Float[Tensor, "rows heads queries keys"]
+Distances = Float[Tensor, "distances dim"]
+ProjectedDistances = Float[Tensor, "heads distances key_dim"]
+
+Past = Float[Tensor, "rows _ dim"] | Cache
+"""What an attention keeps of earlier positions: while gradients are on, what it read there, [rows, memory, dim]; else
+the keys and values made of it, which then never change."""
+
+
+@runtime_checkable
+class ScoreKernel(Protocol):
+    """Turns scores into weights and weighs values by them; `dropout` is applied to the weights while training."""
+
+    def __call__(self, scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
+        """One value a head and query."""
+        ...
+
+
+def weigh(scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
+    """Softmax over the keys that may be attended to, and the values' sum by these weights."""
+    return dropout(normalize_scores(scores, may_attend)) @ values
+
+
+def sinusoids_of_distances(furthest: int, nearest: int, dim: int) -> Distances:
+    """A vector for each distance between a query and a key, furthest first: sines, then cosines, float32.
+
+    A negative distance is that of a key ahead of its query.
+    """
+    wavelengths = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
+    angles = torch.arange(furthest, nearest - 1, -1)[:, None] * wavelengths  # [distances, ceil(dim / 2)]
+    return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim]
+
+
+class RelativeSelfAttention(nn.Module):
+    """Attention of a sequence to itself and to a memory of what came before.
+
+    The score of a query q and a key k at distance d is (q + u) k + (q + v) W_R R_d, divided by sqrt(key_dim): the key's
+    content, and its distance, each with a learned bias of its own (eq. of section 3.3, terms a to d).
+
+    Args:
+        dim: width of what is read and of what comes out.
+        heads: number of heads.
+        key_dim: size of a query and of a key in each head.
+        value_dim: size of a value in each head.
+        dropout: share of the attention weights dropped in training, 0 to 1.
+        initialization: how the weights begin; u and v begin at zero.
+    """
+
+    def __init__(
+        self, dim: int, heads: int, key_dim: int, value_dim: int, dropout: float, initialization: Initialization
+    ) -> None:
+        super().__init__()
+        self.heads, self.key_dim, self.value_dim = heads, key_dim, value_dim
+        self.query = nn.Linear(dim, heads * key_dim, bias=False)
+        self.key_value = nn.Linear(dim, heads * (key_dim + value_dim), bias=False)
+        self.distance = nn.Linear(dim, heads * key_dim, bias=False)
+        self.output = nn.Linear(heads * value_dim, dim, bias=False)
+        self.content_bias = nn.Parameter(torch.zeros(heads, 1, key_dim))
+        """u."""
+        self.distance_bias = nn.Parameter(torch.zeros(heads, 1, key_dim))
+        """v."""
+        self.dropout = Dropout(dropout)
+        self.kernel: ScoreKernel = weigh
+        for matrix in (self.query.weight, *self.key_value.weight.split([heads * key_dim, heads * value_dim])):
+            initialization.matrix(matrix)
+        initialization.matrix(self.distance.weight)
+        initialization.residual(self.output.weight)
+
+    def empty_past(self, like: Hidden) -> Past:
+        """What is kept before the first position."""
+        if torch.is_grad_enabled():
+            return like[:, :0]
+        keys = like.new_empty(len(like), self.heads, 0, self.key_dim)
+        return Cache(KeysValues(keys, like.new_empty(len(like), self.heads, 0, self.value_dim)), 0)
+
+    def project_distances(self, distances: Distances) -> ProjectedDistances:
+        """W_R R, for each head."""
+        projected = self.distance(distances.to(self.distance.weight.dtype))  # [distances, heads * key_dim]
+        return projected.unflatten(-1, (self.heads, -1)).transpose(0, 1)
+
+    def remember(self, hidden: Hidden, past: Past, memory: int) -> tuple[KeysValues, Past]:
+        """Keys and values of the past and of what is read now, and what of it is kept: the last `memory` positions."""
+        if isinstance(past, Cache):
+            cache = past.append(self._project(hidden))
+            return cache.known, cache.last(memory)
+        both = torch.cat([past, hidden], 1)
+        return self._project(both), both[:, max(both.shape[1] - memory, 0) :].detach()
+
+    def forward(
+        self, hidden: Hidden, keys_values: KeysValues, distances: ProjectedDistances, may_attend: AttentionMask | None
+    ) -> Hidden:
+        """[rows, time, dim] to the same shape; the last query stands at the last key.
+
+        `distances` are those up to the furthest that is attended to, furthest first, zero last; beyond it, keys are
+        hidden by the mask.
+        """
+        query, scale = split_heads(self.query(hidden), self.heads), 1 / math.sqrt(self.key_dim)
+        by_content = ((query + self.content_bias) * scale) @ keys_values.keys.transpose(-2, -1)
+        by_distance = scores_by_distance((query + self.distance_bias) * scale, distances, by_content.shape[-1])
+        context = self.kernel(by_content + by_distance, keys_values.values, may_attend, self.dropout)
+        return self.output(context.transpose(1, 2).flatten(-2))  # [rows, time, dim]
+
+    def recording_kernel(self, write: Callable[[Tensor], None]) -> ScoreKernel:
+        """See Recordable."""
+
+        def attend(scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
+            weights = normalize_scores(scores, may_attend)
+            write(weights)
+            return dropout(weights) @ values
+
+        return attend
+
+    def _project(self, hidden: Hidden) -> KeysValues:
+        keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
+        return KeysValues(split_heads(keys, self.heads), split_heads(values, self.heads))
+
+
+def scores_by_distance(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:
+    """Each query's product with the distance of each key, the last query standing at the last key.
+
+    Every query is multiplied with every distance once, and the rows of that table are read each one place further: one
+    view, no copy (appendix B). The distances are furthest first, zero last; scores of keys beyond these mean nothing.
+    """
+    queries, missing = query.shape[2], keys - distances.shape[1]
+    if missing < 0:  # the furthest are not met yet
+        distances, missing = distances[:, -missing:], 0
+    if queries == 1 and not missing:
+        return query @ distances.transpose(-2, -1)
+    table = functional.pad(distances, (0, 0, missing, 1))  # [heads, keys + 1, key_dim], from keys - 1 to -1
+    scores = query @ table.transpose(-2, -1)  # [rows, heads, queries, keys + 1]
+    shifted = scores.flatten(-2)[..., queries - 1 : queries - 1 + queries * keys]
+    return shifted.unflatten(-1, (queries, keys))
