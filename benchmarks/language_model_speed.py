@@ -19,6 +19,7 @@ from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore
 from transduce.data.windows import WindowData
 from transduce.experiment import load_recipe
+from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.nn.positions import turns
 from transduce.objectives.next_token import NextToken
@@ -124,6 +125,7 @@ def ours(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]:
 def plain(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]:
     """The same written plainly, with autocast where the precision is bfloat16."""
     sizes = config.model
+    assert isinstance(sizes, CausalTransformerConfig)
     window = config.batching.window
     model = PlainModel(sizes.layers, sizes.dim, sizes.heads, sizes.feed_forward_dim, window)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)

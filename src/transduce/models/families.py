@@ -4,6 +4,7 @@ from torch import nn
 
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
 from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.language import RecurrentLanguageConfig, build_recurrent_language
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.models.transformer_xl import TransformerXLConfig, build_transformer_xl
@@ -11,10 +12,10 @@ from transduce.models.transformer_xl import TransformerXLConfig, build_transform
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig
 """Families that read a source and write a target, told apart by `kind`."""
 
-LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig
+LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig | RecurrentLanguageConfig
 """Families that go on with a text."""
 
-ModelConfig = TransformerConfig | RecurrentConfig | CausalTransformerConfig | TransformerXLConfig
+ModelConfig = EncoderDecoderConfig | LanguageModelConfig
 """The union of all families' settings."""
 
 
@@ -29,3 +30,5 @@ def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: 
             return build_causal_transformer(config, target_vocabulary)
         case TransformerXLConfig():
             return build_transformer_xl(config, target_vocabulary)
+        case RecurrentLanguageConfig():
+            return build_recurrent_language(config, target_vocabulary)

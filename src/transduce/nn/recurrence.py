@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from transduce.nn.initialization import RecurrentInitialization
-from transduce.nn.layers import Dropout
+from transduce.nn.layers import Dropout, VariationalDropout
 from transduce.shapes import Hidden, Mask
 
 CellKind = Literal["gru", "lstm"]
@@ -90,7 +90,7 @@ class UnidirectionalEncoder(nn.Module):
 class UnidirectionalStack(nn.Module):
     """Layers of a decoder, each reading the outputs of the one below, of which dropout takes a share."""
 
-    def __init__(self, layers: list[UnidirectionalEncoder], dropout: Dropout) -> None:
+    def __init__(self, layers: list[UnidirectionalEncoder], dropout: Dropout | VariationalDropout) -> None:
         super().__init__()
         self.layers = cast(Sequence[UnidirectionalEncoder], nn.ModuleList(layers))
         self.dropout = dropout

@@ -23,6 +23,7 @@ class Loss:
     """What this batch hands the next, without gradients; checkpoints keep it."""
 
 
+@runtime_checkable
 class Objective(Protocol):
     """What is learned from a batch."""
 

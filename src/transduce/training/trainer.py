@@ -344,7 +344,7 @@ class Trainer:
         }
         if self.device.type == "cuda":
             own["random_cuda"] = torch.cuda.get_rng_state(self.device)
-        return own | {f"carried.{name}": value.cpu() for name, value in (self._carried or {}).items()}
+        return own | {f"carried.{name}": value.cpu().contiguous() for name, value in (self._carried or {}).items()}
 
     def _load_process_state(self, tensors: dict[str, Tensor]) -> None:
         rank = self.processes.rank
