@@ -21,6 +21,7 @@ from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.errors import ConfigError, DataError, InputError
+from transduce.evaluation import running_text
 from transduce.evaluation.running_text import TEXT_METRICS, count_text, scored
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import sweep
@@ -32,7 +33,6 @@ from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.task_table import find_task
-from transduce.tasks.language import validation
 from transduce.tasks.language.validation import measure_text
 from transduce.training.distributed import Processes
 from transduce.training.run_summary import summarize_run
@@ -377,7 +377,7 @@ def test_neither_validation_nor_test_reads_more_windows_at_once_than_a_part_of_a
             read.append(len(batch.target_in))
             yield batch
 
-    monkeypatch.setattr(validation, "windows_in_order", remember)
+    monkeypatch.setattr(running_text, "windows_in_order", remember)
     several = Unconnected(count=processes)
     prepared = experiment.prepare(None, several, lambda: 1.0, lambda line: None)
     (part,) = prepared.data.largest(accumulate).parts

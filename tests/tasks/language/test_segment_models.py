@@ -167,5 +167,5 @@ def test_each_process_keeps_the_memory_of_its_streams(folder: Path, tmp_path: Pa
 
 def test_scheduled_sampling_is_refused(folder: Path, tmp_path: Path) -> None:
     overrides = {"training.teacher_forcing.last": 0.5}
-    with pytest.raises(ConfigError, match="training.teacher_forcing: a model that remembers reads the true text"):
+    with pytest.raises(ConfigError, match=r"training\.teacher_forcing: a model that remembers reads the true text"):
         transduce.train(folder / "transformer-xl.toml", tmp_path / "run", overrides=overrides)
