@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from transduce.nn.adaptive import AdaptiveOutput
 from transduce.nn.linear import outputs_of
 from transduce.nn.quantization import Int8Linear
 from transduce.nn.small_batches import SmallBatchLinear
@@ -19,7 +20,7 @@ State = TypeVar("State", bound=DecoderState)
 class ProjectingDecoder(nn.Module, ABC, Generic[State]):
     """A Decoder (see models/interface.py) in two steps: what it reads, and the projection of that to the vocabulary."""
 
-    output: nn.Linear
+    output: nn.Linear | AdaptiveOutput
 
     @abstractmethod
     def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:
@@ -35,4 +36,5 @@ class ProjectingDecoder(nn.Module, ABC, Generic[State]):
         output: nn.Module = self.output
         if isinstance(output, Int8Linear | SmallBatchLinear):  # which a model that is made ready to translate has
             return output.of_outputs(tokens)
-        return outputs_of(self.output, tokens)
+        assert isinstance(output, nn.Linear), "no model with an adaptive softmax has a smaller vocabulary"
+        return outputs_of(output, tokens)

@@ -7,6 +7,7 @@ from msgspec import Meta
 from torch import nn
 
 from transduce.config import Settings
+from transduce.nn.adaptive import AdaptiveEmbedding
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization, InitializationKind
@@ -136,7 +137,11 @@ class TextEmbedding(nn.Module):
     """Vectors of tokens, scaled, and dropped in part; of their positions other parts of the model know."""
 
     def __init__(
-        self, table: nn.Embedding, scale: float, word_dropout: WordDropout, dropout: Dropout | VariationalDropout
+        self,
+        table: nn.Embedding | AdaptiveEmbedding,
+        scale: float,
+        word_dropout: WordDropout,
+        dropout: Dropout | VariationalDropout,
     ) -> None:
         super().__init__()
         self.table = table

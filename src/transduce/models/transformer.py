@@ -123,6 +123,8 @@ class TransformerEncoder(nn.Module):
 class TransformerDecoder(ProjectingDecoder[AttentionState]):
     """Layers of attention to the target so far and to the source, and the output layer."""
 
+    output: nn.Linear
+
     def __init__(self, embedding: Embedding, layers: list["DecoderLayer"], norm: nn.Module, output: nn.Linear) -> None:
         super().__init__()
         self.embedding = embedding

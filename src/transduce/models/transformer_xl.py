@@ -7,9 +7,11 @@ from typing import cast
 import torch
 from torch import nn
 
+from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
 from transduce.models.stack import Parts, StackConfig, TextEmbedding
+from transduce.nn.adaptive import AdaptiveEmbedding, AdaptiveOutput, cluster_bounds
 from transduce.nn.initialization import InitializationKind
 from transduce.nn.layers import Dropout, FeedForward, NormPlace, Residual, VariationalDropout, WordDropout
 from transduce.nn.masks import AttentionMask, memory_mask
@@ -43,6 +45,11 @@ class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="trans
     """Share one matrix between embeddings and the output layer."""
     initialization: InitializationKind = "gpt2"
     """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
+    cutoffs: tuple[PositiveInt, ...] = ()
+    """Adaptive softmax and embeddings for large vocabularies, frequent tokens first (Grave et al. 2017; Baevski and
+    Auli 2019): the token at which each further cluster begins, as [20000, 40000, 200000]. All is tied."""
+    narrowing: PositiveInt = 1
+    """With cutoffs: by which factor the embeddings of each further cluster are narrower."""
     word_dropout: ShareBelowOne = 0.0
     """Share of the vocabulary whose embeddings are zero in an update (Gal and Ghahramani 2016)."""
     output_dropout: ShareBelowOne | None = None
@@ -51,16 +58,20 @@ class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="trans
     """Draw the dropout of embeddings and of what the output layer reads once a row, the same for all its positions (Gal
     and Ghahramani 2016)."""
 
+    def _check_together(self) -> None:
+        StackConfig._check_together(self)
+        if list(self.cutoffs) != sorted(set(self.cutoffs)):
+            raise ValueError(f"cutoffs must rise, but are {list(self.cutoffs)}")
+        if self.cutoffs and not self.tie:
+            raise ValueError("cutoffs share embeddings with the output layer: leave tie = true")
+        if self.narrowing > 1 and not self.cutoffs:
+            raise ValueError("narrowing is for cutoffs; give some, or leave it out")
+
 
 def build_transformer_xl(config: TransformerXLConfig, vocabulary: int) -> "TransformerXL":
     """A Transformer-XL with fresh weights from torch's global generator, for so many tokens."""
     parts = Parts(config, config.layers)
-    table = parts.token_table(vocabulary)
-    output = nn.Linear(config.dim, vocabulary, bias=False)
-    if config.tie:
-        output.weight = table.weight
-    else:
-        parts.initialization.matrix(output.weight)
+    table, output = _tables(config, parts, vocabulary)
     layers = [
         RelativeLayer(_attention(parts), parts.feed_forward(), [parts.residual() for _ in range(2)])
         for _ in range(config.layers)
@@ -70,6 +81,26 @@ def build_transformer_xl(config: TransformerXLConfig, vocabulary: int) -> "Trans
     embedding = TextEmbedding(table, scale, WordDropout(config.word_dropout, vocabulary), dropout)
     last = nn.Sequential(parts.final_norm(), _dropout(config, parts.rate(config.output_dropout)))
     return TransformerXL(SegmentDecoder(embedding, layers, last, output, config.memory))
+
+
+def _tables(
+    config: TransformerXLConfig, parts: Parts, vocabulary: int
+) -> tuple[nn.Embedding | AdaptiveEmbedding, nn.Linear | AdaptiveOutput]:
+    """Embeddings and the output layer."""
+    if config.cutoffs:
+        try:
+            bounds = cluster_bounds(vocabulary, config.cutoffs)
+        except ValueError as error:
+            raise ConfigError(f"model.cutoffs: {error}") from None
+        adaptive = AdaptiveEmbedding(bounds, config.dim, config.narrowing, parts.initialization)
+        return adaptive, AdaptiveOutput(adaptive, parts.initialization)
+    table = parts.token_table(vocabulary)
+    output = nn.Linear(config.dim, vocabulary, bias=False)
+    if config.tie:
+        output.weight = table.weight
+    else:
+        parts.initialization.matrix(output.weight)
+    return table, output
 
 
 def _attention(parts: Parts) -> RelativeSelfAttention:
@@ -99,8 +130,8 @@ class TransformerXL(nn.Module):
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
-        weight = self.decoder.embedding.table.weight
-        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
+        hidden = next(self.parameters()).new_empty(len(source), 0, self.decoder.embedding.table.embedding_dim)
+        return Memory(hidden, is_real.new_empty(len(source), 0))
 
     def start(self, memory: Memory) -> SegmentState:
         """A state that has read nothing."""
@@ -119,7 +150,12 @@ class SegmentDecoder(ProjectingDecoder[SegmentState]):
     """
 
     def __init__(
-        self, embedding: TextEmbedding, layers: list["RelativeLayer"], last: nn.Module, output: nn.Linear, memory: int
+        self,
+        embedding: TextEmbedding,
+        layers: list["RelativeLayer"],
+        last: nn.Module,
+        output: nn.Linear | AdaptiveOutput,
+        memory: int,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -141,8 +177,8 @@ class SegmentDecoder(ProjectingDecoder[SegmentState]):
 
     def distances(self, furthest: int) -> tuple[ProjectedDistances, ...]:
         """For each layer, those from the furthest to zero, projected."""
-        weight = self.embedding.table.weight
-        vectors = sinusoids_of_distances(furthest, 0, weight.shape[1]).to(weight.device)
+        device = next(self.parameters()).device
+        vectors = sinusoids_of_distances(furthest, 0, self.embedding.table.embedding_dim).to(device)
         return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
 
 

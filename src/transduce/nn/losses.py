@@ -9,6 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.nn.adaptive import AdaptiveOutput
+
 PROJECTED_AT_ONCE = 1024  # tokens whose logits exist at the same time, enough to keep the matrix products large
 NORMALIZED_AT_ONCE = 128  # tokens whose logits have float32 copies on a CPU, few enough to stay near the cache
 
@@ -30,19 +32,23 @@ class CrossEntropy:
 
 def cross_entropy(
     hidden: Float[Tensor, "*positions dim"],
-    output: nn.Linear,
+    output: nn.Linear | AdaptiveOutput,
     target: Int[Tensor, "*positions"],
     is_real: Bool[Tensor, "*positions"],
     smoothing: float = 0.0,
 ) -> CrossEntropy:
     """Sum of -log p(target) over real positions, where p is the softmax of `output(hidden)`.
 
-    Smoothing spreads that share of the target's probability over the whole vocabulary (Szegedy et al. 2016). Padding is
-    not projected.
+    Smoothing spreads that share of the target's probability over the whole vocabulary (Szegedy et al. 2016); an
+    adaptive softmax takes none. Padding is not projected.
     """
-    smoothed, of_real = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
-        hidden[is_real], output.weight, output.bias, target[is_real], smoothing, torch.is_grad_enabled()
-    )
+    if isinstance(output, AdaptiveOutput):
+        assert not smoothing, "an adaptive softmax is not smoothed: callers check it"
+        smoothed, of_real = _adaptive(hidden[is_real], output, target[is_real])
+    else:
+        smoothed, of_real = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
+            hidden[is_real], output.weight, output.bias, target[is_real], smoothing, torch.is_grad_enabled()
+        )
     log_probabilities = torch.zeros(target.shape, dtype=torch.float32, device=target.device)
     log_probabilities[is_real] = of_real
     return CrossEntropy(smoothed, log_probabilities)
@@ -57,6 +63,9 @@ def log_probabilities(
 ) -> Float[Tensor, "*positions"]:
     """log p(target) in float32, where p is the softmax of `output(hidden)`; 0 at padding, which is not projected."""
     found = torch.zeros(target.shape, dtype=torch.float32, device=target.device)
+    if isinstance(output, AdaptiveOutput):
+        found[is_real] = _adaptive(hidden[is_real], output, target[is_real])[1]
+        return found
     of_real = [found.new_zeros(0)]
     hidden, target = hidden[is_real], target[is_real]
     for rows, chosen in zip(hidden.split(PROJECTED_AT_ONCE), target.split(PROJECTED_AT_ONCE), strict=True):
@@ -65,6 +74,24 @@ def log_probabilities(
             of_real.append(_normalize(part, of_part, 0.0, False)[1])
     found[is_real] = torch.cat(of_real)
     return found
+
+
+def _adaptive(hidden: Tensor, output: AdaptiveOutput, target: Tensor) -> tuple[Tensor, Tensor]:
+    """The summed loss of an adaptive softmax, and each target's log-probability; logits of a cluster of rare tokens are
+    made for the targets within it alone."""
+    learns = torch.is_grad_enabled()
+    total, found = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
+        output.projected(hidden, 0), *output.head, output.head_target(target), 0.0, learns
+    )
+    for cluster, (start, stop) in enumerate(output.bounds[1:], 1):
+        (places,) = torch.where((target >= start) & (target < stop))
+        if len(places):
+            projected = output.projected(hidden[places], cluster)
+            loss, within = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
+                projected, *output.tail(cluster), target[places] - start, 0.0, learns
+            )
+            total, found = total + loss, found.index_add(0, places, within)
+    return total, found
 
 
 class _CrossEntropy(torch.autograd.Function):

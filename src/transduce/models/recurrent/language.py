@@ -88,8 +88,8 @@ class RecurrentLanguageModel(nn.Module):
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
-        weight = self.decoder.embedding.table.weight
-        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
+        hidden = next(self.parameters()).new_empty(len(source), 0, self.decoder.embedding.table.embedding_dim)
+        return Memory(hidden, is_real.new_empty(len(source), 0))
 
     def start(self, memory: Memory) -> RecurrentTextState:
         """A state of zeros."""

@@ -21,6 +21,7 @@ from transduce.evaluation.running_text import find_text_metric, scored
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.models.interface import SegmentRecurrence
+from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.objectives.next_segment import NextSegment
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
@@ -165,6 +166,8 @@ class LanguageTask:
                 )
         elif config.training.teacher_forcing != TeacherForcing():
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
+        if isinstance(model, TransformerXLConfig) and model.cutoffs and config.training.label_smoothing:
+            raise ConfigError("training.label_smoothing must be 0 with model.cutoffs: an adaptive softmax takes none")
         if not config.tokenizer.is_shared:
             raise ConfigError("tokenizer: a language model has one vocabulary; leave out shared, source and target")
 
