@@ -35,7 +35,8 @@ def main() -> None:
     print(LANGUAGE_MODELS)
     for field in msgspec.structs.fields(LanguageConfig):
         if field.name in OF_LANGUAGE_MODELS:
-            print("\n".join(_section(field.name, field.type)))
+            for table in members(field.type):
+                print("\n".join(_section(field.name, table)))
 
 
 def _section(path: str, table: type[Settings]) -> Iterator[str]:
