@@ -52,20 +52,22 @@ def find_text_metric(name: str) -> TextMetric:
     return TEXT_METRICS[name]
 
 
-def count_text(model: nn.Module, store: TextStore, end: int, text: TextCorpus, config: WindowsConfig) -> Counts:
+def count_text(
+    model: nn.Module, store: TextStore, line_ends: Sequence[int], text: TextCorpus, config: WindowsConfig
+) -> Counts:
     """[lines, 3] of a text: nats that a model spends on a line, words, and characters, the line's end one of both.
 
     Args:
         model: a language model.
         store: the text's tokens for this model.
-        end: the token that ends a line.
+        line_ends: how many lines each token of the vocabulary ends; what a token of several is, counts to the first.
         text: the same text.
         config: how much the model reads at once; each token is predicted from the part of its window before it.
     """
     nats = np.concatenate(
         [-found.flatten().numpy() for found in log_probabilities_of(model, windows_in_order(store, config))]
     )
-    lines = np.cumsum(store.ids[:-1] == end)  # of each token that is predicted, all but the first
+    lines = np.cumsum(np.array(line_ends)[store.ids[:-1]])  # of each token that is predicted, all but the first
     words_and_characters = np.array([(len(line.split()) + 1, len(line) + 1) for line in text], dtype=np.float64)
     spent = np.bincount(lines, weights=nats, minlength=len(words_and_characters))
     return np.column_stack([spent, words_and_characters])
