@@ -1,12 +1,10 @@
 """What training needs to know of a batch: sums and counts, never means."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-
-from transduce.data.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -18,7 +16,7 @@ class Loss:
     plain: Float[Tensor, ""]
     """What is reported, in nats: without smoothing."""
     tokens: Int[Tensor, ""]
-    """Real tokens that were predicted."""
+    """Real tokens that were predicted, or whatever else was."""
     carried: dict[str, Tensor] | None = None
     """What this batch hands the next, without gradients; checkpoints keep it."""
 
@@ -26,6 +24,6 @@ class Loss:
 class Objective(Protocol):
     """What is learned from a batch."""
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
-        """The loss of a model on a batch; `carried` came with the loss of the batch before."""
+    def __call__(self, model: nn.Module, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
+        """The loss of a model on a batch of its data; `carried` came with the loss of the batch before."""
         ...
