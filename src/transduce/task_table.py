@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from transduce.errors import ConfigError, InputError
 
-
 Tool = Literal["translator", "generator", "classifier", "tagger", "answerer", "encoder"]
 """What runs models: inference/translator.py and so on."""
 
@@ -40,6 +39,13 @@ TASKS = {
         "generator",
         "transduce generate MODEL 'To be'",
         "transduce.tasks.language.task:LANGUAGE",
+    ),
+    "encoder": TaskEntry(
+        "a text encoder",
+        "encoder",
+        "echo 'a sentence' | transduce embed MODEL",
+        "transduce.tasks.encoder.task:ENCODER",
+        "texts",
     ),
     "classification": TaskEntry(
         "a classifier",

@@ -93,8 +93,6 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
             feed_forward_dim=sizes.feed_forward_dim,
             activation=self.activation,
             norm="post",
-            positions="learned",
-            max_positions=self.max_positions,
             scale_embeddings=False,
             dropout=self.dropout,
             attention_dropout=self.attention_dropout,
@@ -166,7 +164,7 @@ class Bert(nn.Module):
 
 
 class BertEmbedding(nn.Module):
-    """Vectors of tokens, of the text that they belong to, and of their positions, summed, normalised, dropped in part."""
+    """Vectors of tokens, of the texts that they belong to and of their positions: their sum, normalised."""
 
     def __init__(
         self,
