@@ -6,6 +6,12 @@ from typing import Any, Literal
 
 from transduce.errors import ConfigError, InputError
 
+Tool = Literal["translator", "generator", "classifier", "tagger", "answerer", "encoder"]
+"""What runs models: inference/translator.py and so on."""
+
+ProbeKind = Literal["pairs", "texts"]
+"""What a bundle's probe holds: sources with targets that the model scores, or texts that it reads; see probe.py."""
+
 
 @dataclass(frozen=True)
 class TaskEntry:
@@ -13,12 +19,12 @@ class TaskEntry:
 
     title: str
     """What a model for it is called, with its article."""
-    tool: Literal["translator", "generator"]
-    """What runs the model: inference/translator.py or inference/generator.py."""
+    tool: Tool
     example: str
     """A command that uses the model MODEL."""
     place: str
     """Module and name of its Task: see tasks/task.py."""
+    probe: ProbeKind = "pairs"
 
 
 TASKS = {
@@ -33,6 +39,34 @@ TASKS = {
         "generator",
         "transduce generate MODEL 'To be'",
         "transduce.tasks.language.task:LANGUAGE",
+    ),
+    "encoder": TaskEntry(
+        "a text encoder",
+        "encoder",
+        "echo 'a sentence' | transduce embed MODEL",
+        "transduce.tasks.encoder.task:ENCODER",
+        "texts",
+    ),
+    "tagging": TaskEntry(
+        "a tagger",
+        "tagger",
+        "echo 'a sentence' | transduce tag MODEL",
+        "transduce.tasks.tagging.task:TAGGING",
+        "texts",
+    ),
+    "answering": TaskEntry(
+        "a model that answers questions",
+        "answerer",
+        "transduce answer MODEL 'a question?' --passage FILE",
+        "transduce.tasks.answering.task:ANSWERING",
+        "texts",
+    ),
+    "classification": TaskEntry(
+        "a classifier",
+        "classifier",
+        "echo 'a sentence' | transduce classify MODEL",
+        "transduce.tasks.classification.task:CLASSIFICATION",
+        "texts",
     ),
 }
 
@@ -54,6 +88,12 @@ def check_task(model: object, found: str, wanted: str) -> None:
 def check_tool(model: object, task: str, wanted: str) -> None:
     """Raise InputError, with a command that fits, for a model of a task whose models another tool runs."""
     if TASKS[task].tool != wanted:
+        raise _not_for(model, task)
+
+
+def check_reads_texts(model: object, task: str) -> None:
+    """Raise InputError, with a command that fits, for a model without a text encoder."""
+    if TASKS[task].probe != "texts":
         raise _not_for(model, task)
 
 

@@ -12,12 +12,16 @@ from typer.core import TyperGroup
 from transduce import __version__
 from transduce.cli.align import align
 from transduce.cli.average import average
+from transduce.cli.classify import classify
 from transduce.cli.compare import compare
 from transduce.cli.data import data
+from transduce.cli.embed import embed
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
 from transduce.cli.failures import run
+from transduce.cli.fill import fill
 from transduce.cli.generate import generate
+from transduce.cli.import_ import import_
 from transduce.cli.info import info
 from transduce.cli.look import look
 from transduce.cli.panels import in_panels
@@ -66,6 +70,9 @@ for verb in (
     average,
     in_panels(translate),
     in_panels(generate),
+    classify,
+    fill,
+    embed,
     score,
     evaluate,
     compare,
@@ -76,6 +83,7 @@ for verb in (
     export,
 ):
     app.command()(verb)
+app.command("import")(import_)
 app.add_typer(data, name="data")
 
 

@@ -10,7 +10,7 @@ from torch.nn import functional
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden, Tokens
 
-Activation = Literal["relu", "gelu", "geglu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "geglu"]
 NormPlace = Literal["pre", "post"]
 
 
@@ -117,6 +117,8 @@ class FeedForward(nn.Module):
             inner = functional.gelu(gate) * inner
         elif self.activation == "gelu":
             inner = functional.gelu(inner)
+        elif self.activation == "gelu_tanh":
+            inner = functional.gelu(inner, approximate="tanh")
         else:
             inner = functional.relu(inner)
         return self.output(self.dropout(inner))
@@ -128,10 +130,10 @@ class Residual(nn.Module):
     Normalising before (Wang et al. 2019) leaves a clear path from top to bottom; after is the original form.
     """
 
-    def __init__(self, dim: int, place: NormPlace, dropout: float) -> None:
+    def __init__(self, dim: int, place: NormPlace, dropout: float, norm_epsilon: float = 1e-5) -> None:
         super().__init__()
         self.place = place
-        self.norm = nn.LayerNorm(dim)
+        self.norm = nn.LayerNorm(dim, norm_epsilon)
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:
