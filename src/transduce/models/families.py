@@ -10,11 +10,12 @@ from transduce.models.recurrent.language import RecurrentLanguageConfig, build_r
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.models.transformer_xl import TransformerXLConfig, build_transformer_xl
+from transduce.models.xlnet import XLNetConfig, build_xlnet
 
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig
 """Families that read a source and write a target, told apart by `kind`."""
 
-LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig | RecurrentLanguageConfig
+LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig | XLNetConfig | RecurrentLanguageConfig
 """Families that go on with a text."""
 
 EncoderConfig = BertConfig
@@ -38,6 +39,8 @@ def build_model(
             return build_causal_transformer(config, target_vocabulary)
         case TransformerXLConfig():
             return build_transformer_xl(config, target_vocabulary)
+        case XLNetConfig():
+            return build_xlnet(config, target_vocabulary)
         case RecurrentLanguageConfig():
             return build_recurrent_language(config, target_vocabulary)
         case BertConfig():

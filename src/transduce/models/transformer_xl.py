@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import torch
@@ -19,6 +20,7 @@ from transduce.nn.relative_attention import (
     Past,
     ProjectedDistances,
     RelativeSelfAttention,
+    scores_by_distance,
     sinusoids_of_distances,
 )
 from transduce.nn.state import Carried, SegmentState
@@ -204,7 +206,8 @@ class RelativeLayer(nn.Module):
         def attend(x: Hidden) -> Hidden:
             nonlocal past
             keys_values, past = self.attention.remember(x, past, memory)
-            return self.attention(x, keys_values, distances, may_attend)
+            by_distance = partial(scores_by_distance, distances=distances, keys=keys_values.keys.shape[2])
+            return self.attention(x, keys_values, by_distance, may_attend)
 
         hidden = self.around_attention(hidden, attend)
         return self.around_feed_forward(hidden, self.feed_forward), past

@@ -105,17 +105,30 @@ class RelativeSelfAttention(nn.Module):
         return self._project(both), both[:, max(both.shape[1] - memory, 0) :].detach()
 
     def forward(
-        self, hidden: Hidden, keys_values: KeysValues, distances: ProjectedDistances, may_attend: AttentionMask | None
+        self,
+        hidden: Hidden,
+        keys_values: KeysValues,
+        by_distance: Callable[[Heads], Scores],
+        may_attend: AttentionMask | None,
+        by_segment: Callable[[Heads], Scores] | None = None,
     ) -> Hidden:
-        """[rows, time, dim] to the same shape; the last query stands at the last key.
+        """[rows, time, dim] to the same shape.
 
-        `distances` are those up to the furthest that is attended to, furthest first, zero last; beyond it, keys are
-        hidden by the mask.
+        Args:
+            hidden: what asks.
+            keys_values: what is attended to.
+            by_distance: products of queries with the distances of the keys, as `scores_by_distance` makes them.
+            may_attend: which keys each query may attend to.
+            by_segment: what further is added to the scores of scaled queries.
         """
-        query, scale = split_heads(self.query(hidden), self.heads), 1 / math.sqrt(self.key_dim)
-        by_content = ((query + self.content_bias) * scale) @ keys_values.keys.transpose(-2, -1)
-        by_distance = scores_by_distance((query + self.distance_bias) * scale, distances, by_content.shape[-1])
-        context = self.kernel(by_content + by_distance, keys_values.values, may_attend, self.dropout)
+        query = split_heads(self.query(hidden), self.heads) / math.sqrt(self.key_dim)
+        content_bias, distance_bias = (
+            bias / math.sqrt(self.key_dim) for bias in (self.content_bias, self.distance_bias)
+        )
+        scores = (query + content_bias) @ keys_values.keys.transpose(-2, -1) + by_distance(query + distance_bias)
+        if by_segment is not None:
+            scores = scores + by_segment(query)
+        context = self.kernel(scores, keys_values.values, may_attend, self.dropout)
         return self.output(context.transpose(1, 2).flatten(-2))  # [rows, time, dim]
 
     def recording_kernel(self, write: Callable[[Tensor], None]) -> ScoreKernel:
@@ -136,15 +149,27 @@ class RelativeSelfAttention(nn.Module):
 def scores_by_distance(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:
     """Each query's product with the distance of each key, the last query standing at the last key.
 
-    Every query is multiplied with every distance once, and the rows of that table are read each one place further: one
-    view, no copy (appendix B). The distances are furthest first, zero last; scores of keys beyond these mean nothing.
+    The distances are furthest first, and the last one is that of the last query and the last key. Scores of keys that
+    are further, or ahead of a query, mean nothing.
     """
     queries, missing = query.shape[2], keys - distances.shape[1]
     if missing < 0:  # the furthest are not met yet
         distances, missing = distances[:, -missing:], 0
     if queries == 1 and not missing:
         return query @ distances.transpose(-2, -1)
-    table = functional.pad(distances, (0, 0, missing, 1))  # [heads, keys + 1, key_dim], from keys - 1 to -1
-    scores = query @ table.transpose(-2, -1)  # [rows, heads, queries, keys + 1]
-    shifted = scores.flatten(-2)[..., queries - 1 : queries - 1 + queries * keys]
-    return shifted.unflatten(-1, (queries, keys))
+    table = functional.pad(distances, (0, 0, missing, 1))  # [heads, keys + 1, key_dim], one of a key ahead too
+    return relative_shift(query @ table.transpose(-2, -1), keys)
+
+
+def relative_shift(scores: Float[Tensor, "rows heads queries distances"], keys: int) -> Scores:
+    """Scores of queries that follow one another, by distance, as scores of keys: one view, no copy (appendix B).
+
+    The first distance is that of the last query and the first key, each next one is less by one; there is at least one
+    more than there are keys. Each query's row is read one place further on than that of the query after it.
+    """
+    queries, distances = scores.shape[2:]
+    if queries == 1:
+        return scores[..., :keys]
+    row = distances - 1
+    shifted = scores.flatten(-2)[..., queries - 1 : queries - 1 + queries * row]
+    return shifted.unflatten(-1, (queries, row))[..., :keys]

@@ -22,9 +22,11 @@ from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.models.interface import SegmentRecurrence
 from transduce.models.transformer_xl import TransformerXLConfig
+from transduce.models.xlnet import XLNetConfig
 from transduce.objectives.next_segment import NextSegment
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
+from transduce.objectives.permutation import Permutation
 from transduce.probe import PROBES
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.language.data import LanguageTexts, open_texts
@@ -88,7 +90,7 @@ class LanguageExperiment:
         data: WindowData | StreamData
         objective: Objective
         if isinstance(model, SegmentRecurrence):
-            data, objective = StreamData(train, config.batching), NextSegment(config.training.label_smoothing)
+            data, objective = StreamData(train, config.batching), _of_segments(config)
         else:
             data = WindowData(train, config.batching, config.seed)
             objective = NextToken(config.training.label_smoothing, teacher_forcing)
@@ -144,6 +146,14 @@ class LanguageExperiment:
 def _beginnings(text: TextCorpus) -> list[str]:
     """Those of its first few lines that are not blank."""
     return [line[:PROBE_CHARACTERS] for line in islice(filter(str.strip, text), PROBES)]
+
+
+def _of_segments(config: LanguageConfig) -> Objective:
+    """What a model that remembers learns of segments."""
+    smoothing = config.training.label_smoothing
+    if isinstance(config.model, XLNetConfig):
+        return Permutation(config.model.predicted, config.model.max_span, smoothing)
+    return NextSegment(smoothing)
 
 
 class LanguageTask:

@@ -1,0 +1,362 @@
+"""XLNet: a Transformer-XL that learns to predict tokens in any order, from both sides (Yang et al. 2019)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.models.interface import EncodedText, Memory
+from transduce.models.projecting import ProjectingDecoder
+from transduce.models.stack import Parts, StackConfig
+from transduce.nn.attention import Heads, KeysValues
+from transduce.nn.initialization import Initialization, InitializationKind
+from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
+from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
+from transduce.nn.permutation import FactorizationOrder
+from transduce.nn.relative_attention import (
+    Past,
+    ProjectedDistances,
+    RelativeSelfAttention,
+    Scores,
+    relative_shift,
+    scores_by_distance,
+    sinusoids_of_distances,
+)
+from transduce.nn.state import Carried, SegmentState
+from transduce.ranges import Layers, PositiveInt, PositiveShare, Width
+from transduce.shapes import Hidden, Mask, Tokens
+
+Different = Bool[Tensor, "rows 1 queries keys"]
+"""Whether a query and a key are of different segments."""
+
+
+class XLNetConfig(StackConfig, frozen=True, tag_field="kind", tag="xlnet"):
+    """Sizes and choices of an XLNet; the defaults are those of the paper's base model."""
+
+    layers: Layers = 12
+    """Layers."""
+    dim: Width = 768
+    """Width of embeddings and layers."""
+    heads: Width = 12
+    """Attention heads."""
+    feed_forward_dim: Width = 3072
+    """Width between the two layers of a feed-forward network."""
+    activation: Activation = "gelu"
+    """In feed-forward networks: relu, gelu, gelu_tanh, or geglu (gated, with a third matrix)."""
+    norm: NormPlace = "post"
+    """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
+    scale_embeddings: bool = False
+    """Multiply embeddings by sqrt(dim)."""
+    initialization: InitializationKind = "gpt2"
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), BERT's, or GPT-2's."""
+    memory: PositiveInt = 256
+    """How many tokens of earlier segments are remembered."""
+    norm_epsilon: PositiveShare = 1e-12
+    """Added to the variance in layer normalisation."""
+    predicted: PositiveShare = 1 / 6
+    """Share of a segment's tokens that training predicts, the last ones of the order drawn for it (1/K of the paper);
+    1 for all, which suits models that go on with a text."""
+    max_span: PositiveInt = 1
+    """Tokens that are predicted stand in spans of up to so many side by side; 1 draws each by itself."""
+
+
+def build_xlnet(config: XLNetConfig, vocabulary: int) -> "XLNetLanguageModel":
+    """An XLNet that predicts tokens, with fresh weights from torch's global generator."""
+    stack = _stack(config, vocabulary)
+    output = nn.Linear(config.dim, vocabulary)
+    nn.init.zeros_(output.bias)
+    output.weight = stack.table.weight
+    return XLNetLanguageModel(XLNetDecoder(stack, output, config.memory))
+
+
+def build_xlnet_encoder(config: XLNetConfig, vocabulary: int) -> "XLNetEncoder":
+    """An XLNet that reads texts, with fresh weights from torch's global generator."""
+    stack = _stack(config, vocabulary)
+    pooler = nn.Linear(config.dim, config.dim)
+    Initialization(config.initialization, config.layers).matrix(pooler.weight)
+    nn.init.zeros_(pooler.bias)
+    return XLNetEncoder(stack, pooler)
+
+
+def _stack(config: XLNetConfig, vocabulary: int) -> "XLNetStack":
+    parts = Parts(config, config.layers)
+    sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
+
+    def residual() -> Residual:
+        return Residual(config.dim, config.norm, parts.rate(config.residual_dropout), config.norm_epsilon)
+
+    layers = [
+        XLNetLayer(
+            RelativeSelfAttention(*sizes, parts.rate(config.attention_dropout), parts.initialization),
+            SegmentBias(config.heads, config.size_of_key, parts.initialization),
+            parts.feed_forward(),
+            [residual() for _ in range(2)],
+        )
+        for _ in range(config.layers)
+    ]
+    scale = config.dim**0.5 if config.scale_embeddings else 1.0
+    dropout = Dropout(parts.rate(config.embedding_dropout))
+    norm = nn.LayerNorm(config.dim, config.norm_epsilon) if config.norm == "pre" else nn.Identity()
+    return XLNetStack(parts.token_table(vocabulary), scale, dropout, layers, norm, parts.initialization)
+
+
+class SegmentBias(nn.Module):
+    """What the score of a query and a key gains by whether they are of one segment (section 2.5)."""
+
+    def __init__(self, heads: int, key_dim: int, initialization: Initialization) -> None:
+        super().__init__()
+        self.vectors = nn.Parameter(torch.empty(2, heads, key_dim))
+        """Of the same segment, and of different ones."""
+        self.bias = nn.Parameter(torch.zeros(heads, 1, key_dim))
+        self.key_dim = key_dim
+        initialization.matrix(self.vectors.view(2 * heads, key_dim))
+
+    def forward(self, query: Heads, different: Different) -> Scores:
+        """For queries that were divided by sqrt(key_dim)."""
+        biased = query + self.bias / self.key_dim**0.5
+        same, other = (biased @ vector[..., None] for vector in self.vectors)  # each [rows, heads, queries, 1]
+        return torch.where(different, other, same)
+
+
+class XLNetLayer(nn.Module):
+    """Relative attention of one or two streams to the content stream, then a feed-forward network."""
+
+    def __init__(
+        self,
+        attention: RelativeSelfAttention,
+        segments: SegmentBias,
+        feed_forward: FeedForward,
+        residuals: list[Residual],
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.segments = segments
+        self.feed_forward = feed_forward
+        self.around_attention, self.around_feed_forward = residuals
+
+    def remember(self, content: Hidden, past: Past, memory: int) -> tuple[KeysValues, Past]:
+        """Keys and values of the memory and of the content stream, and what is kept of both."""
+        read = self.around_attention.norm(content) if self.around_attention.place == "pre" else content
+        return self.attention.remember(read, past, memory)
+
+    def forward(
+        self,
+        stream: Hidden,
+        keys_values: KeysValues,
+        by_distance: Callable[[Heads], Scores],
+        may_attend: AttentionMask | None,
+        different: Different | None = None,
+    ) -> Hidden:
+        """[rows, queries, dim] of either stream to the same shape."""
+        by_segment = None if different is None else partial(self.segments, different=different)
+
+        def attend(x: Hidden) -> Hidden:
+            return self.attention(x, keys_values, by_distance, may_attend, by_segment)
+
+        return self.around_feed_forward(self.around_attention(stream, attend), self.feed_forward)
+
+
+class XLNetStack(nn.Module):
+    """Embeddings and layers, whichever way they are used."""
+
+    def __init__(
+        self,
+        table: nn.Embedding,
+        scale: float,
+        dropout: Dropout,
+        layers: list[XLNetLayer],
+        norm: nn.Module,
+        initialization: Initialization,
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.scale = scale
+        self.dropout = dropout
+        self.query = nn.Parameter(torch.empty(1, table.embedding_dim))
+        """What the query stream begins with, at every position."""
+        self.layers = cast(Sequence[XLNetLayer], nn.ModuleList(layers))
+        self.norm = norm
+        initialization.matrix(self.query)
+
+    def embed(self, tokens: Tokens) -> Hidden:
+        """The content stream's beginning."""
+        return self.dropout(self.table(tokens) * self.scale)
+
+    def queries(self, rows: int, time: int) -> Hidden:
+        """The query stream's beginning."""
+        return self.dropout(self.query.expand(rows, time, -1))
+
+    def distances(self, furthest: int, nearest: int) -> tuple[ProjectedDistances, ...]:
+        """For each layer, those from the furthest to the nearest, projected."""
+        vectors = sinusoids_of_distances(furthest, nearest, self.table.embedding_dim).to(self.table.weight.device)
+        return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
+
+    def empty_past(self, rows: int) -> tuple[Past, ...]:
+        """What layers keep before the first token."""
+        nothing = self.table.weight.new_empty(rows, 0, self.table.embedding_dim)
+        return tuple(layer.attention.empty_past(nothing) for layer in self.layers)
+
+
+class XLNetDecoder(ProjectingDecoder[SegmentState]):
+    """Goes on with a text: the order of factorisation is from left to right.
+
+    The content stream reads each token; the query stream stands at the next one's place and sees what has been read.
+    """
+
+    def __init__(self, stack: XLNetStack, output: nn.Linear, memory: int) -> None:
+        super().__init__()
+        self.stack = stack
+        self.output = output
+        self.memory = memory
+
+    def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
+        """See ProjectingDecoder."""
+        rows, time = tokens.shape
+        keys = state.length + time
+        may_attend = memory_mask(time, keys, self.memory, tokens.device)
+        distances = state.distances or self.stack.distances(min(keys, self.memory + 1), 0)
+        content, query = self.stack.embed(tokens), self.stack.queries(rows, time)
+        after = []
+        for layer, past, own in zip(self.stack.layers, state.past, distances, strict=True):
+            keys_values, kept = layer.remember(content, past, self.memory)
+            after.append(kept)
+            from_next = partial(scores_by_distance, distances=own[:, :-1], keys=keys)  # its place is one further
+            query = layer(query, keys_values, from_next, may_attend)
+            if layer is not self.stack.layers[-1]:  # whose content nothing reads
+                from_here = partial(scores_by_distance, distances=own[:, 1:], keys=keys)
+                content = layer(content, keys_values, from_here, may_attend)
+        return self.stack.dropout(self.stack.norm(query)), replace(state, past=tuple(after))
+
+
+class XLNetLanguageModel(nn.Module):
+    """Predicts tokens in any order (`predict`), or goes on with a text; see models/interface.py, SegmentRecurrence too,
+    for what it promises."""
+
+    source_limit: int | None = None
+    target_limit: int | None = None
+
+    def __init__(self, decoder: XLNetDecoder) -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    @property
+    def carried_shape(self) -> tuple[int, int, int]:
+        """See SegmentRecurrence."""
+        stack = self.decoder.stack
+        return len(stack.layers), self.decoder.memory, stack.table.embedding_dim
+
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """Nothing, once for each row."""
+        weight = self.decoder.stack.table.weight
+        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
+
+    def start(self, memory: Memory) -> SegmentState:
+        """A state that has read nothing."""
+        stack = self.decoder.stack
+        distances = () if torch.is_grad_enabled() else stack.distances(self.decoder.memory + 1, 0)
+        return SegmentState(stack.empty_past(len(memory.hidden)), distances)
+
+    def resume(self, carried: Carried) -> SegmentState:
+        """See SegmentRecurrence."""
+        return SegmentState(carried.unbind(0))
+
+    def predict(
+        self, tokens: Tokens, order: FactorizationOrder, state: SegmentState, segments: Tokens | None = None
+    ) -> tuple[Float[Tensor, "rows targets dim"], SegmentState]:
+        """What the output layer predicts the targets of an order from, and the state after the segment.
+
+        Every token may attend to the memory. `segments` tells which of two texts each token belongs to; the memory is
+        of the first. In an expanded state nothing may be predicted.
+        """
+        stack, (rows, time) = self.decoder.stack, tokens.shape
+        memory = state.length
+        content_mask, query_mask = (
+            functional.pad(mask, (memory, 0), value=True) for mask in (order.content_may_attend, order.query_may_attend)
+        )
+        keys = memory + time
+        places = _places(order.targets, memory, keys)
+        different = None if segments is None else _different(segments, memory)
+        of_targets = None if different is None else _rows_at(different, order.targets)
+        content, query = stack.embed(tokens), stack.queries(rows, order.targets.shape[1])
+        after = []
+        for layer, past, own in zip(stack.layers, state.past, stack.distances(keys - 1, -time), strict=True):
+            keys_values, kept = layer.remember(content, past, self.decoder.memory)
+            after.append(kept)
+            query = layer(query, keys_values, partial(_at_places, distances=own, places=places), query_mask, of_targets)
+            if layer is not stack.layers[-1]:
+                content = layer(
+                    content, keys_values, partial(_shifted, distances=own, keys=keys), content_mask, different
+                )
+        return stack.dropout(stack.norm(query)), replace(state, past=tuple(after))
+
+
+class XLNetEncoder(nn.Module):
+    """Reads whole texts, each token from both sides; see TextEncoder. A text's vector is that of its last token."""
+
+    limit: int | None = None
+
+    def __init__(self, stack: XLNetStack, pooler: nn.Linear) -> None:
+        super().__init__()
+        self.stack = stack
+        self.pooler = pooler
+
+    @property
+    def dim(self) -> int:
+        """See TextEncoder."""
+        return self.table.embedding_dim
+
+    @property
+    def table(self) -> nn.Embedding:
+        """See TextEncoder."""
+        return self.stack.table
+
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See TextEncoder."""
+        return [self.table, *self.stack.layers]
+
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+        """See TextEncoder."""
+        rows, time = tokens.shape
+        content, may_attend, different = self.stack.embed(tokens), padding_mask(is_real), _different(segments, 0)
+        distances, past = self.stack.distances(time - 1, -time), self.stack.empty_past(rows)
+        for layer, own, nothing in zip(self.stack.layers, distances, past, strict=True):
+            keys_values, _ = layer.remember(content, nothing, 1)
+            content = layer(content, keys_values, partial(_shifted, distances=own, keys=time), may_attend, different)
+        hidden = self.stack.dropout(self.stack.norm(content))
+        last = is_real.sum(1) - 1
+        return EncodedText(hidden, torch.tanh(self.pooler(hidden[torch.arange(rows, device=tokens.device), last])))
+
+
+def _different(segments: Tokens, memory: int) -> Different:
+    """Which queries and keys are of different segments; a memory is of the first one."""
+    of_keys = functional.pad(segments, (memory, 0))
+    return (segments[:, :, None] != of_keys[:, None, :])[:, None]
+
+
+def _rows_at(masks: Different, targets: Int[Tensor, "rows targets"]) -> Different:
+    """The rows of some queries."""
+    return masks.gather(2, targets[:, None, :, None].expand(-1, 1, -1, masks.shape[3]))
+
+
+def _shifted(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:
+    """Scores of queries that follow one another, the last standing at the last key, of keys on both sides."""
+    return relative_shift(query @ distances.transpose(-2, -1), keys)
+
+
+def _places(targets: Int[Tensor, "rows targets"], memory: int, keys: int) -> Int[Tensor, "rows 1 targets keys"]:
+    """Which of the distances, keys - 1 first, each target and key have."""
+    positions = memory + targets  # among the keys
+    of_keys = torch.arange(keys, device=targets.device)
+    return (keys - 1 - (positions[..., None] - of_keys))[:, None]
+
+
+def _at_places(query: Heads, distances: ProjectedDistances, places: Int[Tensor, "rows 1 targets keys"]) -> Scores:
+    """Scores of queries wherever they stand."""
+    scores = query @ distances.transpose(-2, -1)  # [rows, heads, targets, distances]
+    return scores.gather(3, places.expand(-1, scores.shape[1], -1, -1))
