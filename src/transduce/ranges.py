@@ -35,6 +35,7 @@ NBest = Annotated[int, Meta(ge=1, le=10_000)]
 LengthRatio = Annotated[float, Meta(ge=0, le=1000)]
 ExtraLength = Annotated[int, Meta(ge=0, le=1_000_000)]
 LengthPenalty = Annotated[float, Meta(ge=-10, le=10)]
+RepetitionPenalty = Annotated[float, Meta(ge=1, le=1000)]
 Temperature = Annotated[float, Meta(ge=0.001, le=1000, description="for the likeliest output use a beam of size 1")]
 
 

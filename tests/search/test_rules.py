@@ -14,6 +14,7 @@ from transduce.search.rules import (
     ForcedPrefixes,
     LengthConstraint,
     NoRepeatNgram,
+    PenalizeRepetition,
     Prefixes,
     SuppressTokens,
 )
@@ -160,3 +161,15 @@ def test_an_output_ends_at_no_cost_where_its_condition_holds() -> None:
     assert torch.equal(log_probabilities[1, 0], ended)
     log_probabilities[1, 0] = -2.0
     assert (log_probabilities == -2.0).all()
+
+
+@given(texts)
+def test_tokens_that_have_come_are_less_likely_and_no_others(tokens: list[list[list[int]]]) -> None:
+    before = torch.randn(SENTENCES, ROWS, VOCABULARY).log_softmax(-1)
+    after = before.clone()
+    PenalizeRepetition(1.5)(after, prefixes(tokens))
+    for sentence in range(SENTENCES):
+        for row in range(ROWS):
+            for token in range(VOCABULARY):
+                factor = 1.5 if token in tokens[sentence][row] else 1.0
+                assert torch.isclose(after[sentence, row, token], before[sentence, row, token] * factor)

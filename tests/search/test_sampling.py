@@ -48,6 +48,14 @@ def test_top_p_draws_among_the_fewest_that_have_the_probability(top_p: float, te
     assert drawn == set(order[:needed].tolist())
 
 
+@settings(max_examples=20, deadline=None)
+@given(min_p=st.floats(0.02, 1.0), temperature=st.sampled_from([0.7, 1.0, 1.5]))
+def test_min_p_draws_among_those_that_have_a_share_of_the_likeliest(min_p: float, temperature: float) -> None:
+    probabilities = (LOGITS.double() / temperature).softmax(-1)
+    kept = (probabilities >= min_p * probabilities.max()).nonzero()[:, 0].tolist()
+    assert set(draws(Sampling(min_p=min_p, temperature=temperature), 20_000).tolist()) == set(kept)
+
+
 def run(
     family: Family,
     seed: int,
@@ -115,6 +123,8 @@ def test_a_draw_without_any_next_token_is_dropped() -> None:
         ({"top_k": -1}, "top_k must be at least 0"),
         ({"top_p": 0.0}, "top_p must be above 0"),
         ({"top_p": 1.1}, "at most 1"),
+        ({"min_p": 1.1}, "min_p must be from 0 to 1"),
+        ({"repetition_penalty": 0.5}, "repetition_penalty must be"),
         ({"seed": -1}, "seed must be"),
         ({"n_best": 0}, "n_best must be from 1"),
         ({"no_repeat_ngram": -1}, "no_repeat_ngram must be"),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transduce import ranges
 from transduce.cli.options import (
     OUTPUT,
     BeamSize,
@@ -25,11 +26,16 @@ from transduce.cli.options import (
     Threads,
     Tokenize,
     UseShortlist,
+    given_options,
+    ranged,
 )
 
 if TYPE_CHECKING:
     from transduce.evaluation.evaluate import Evaluation
     from transduce.evaluation.metrics import Score
+
+
+DYNAMIC_RATE = 1e-4
 
 
 def evaluate(
@@ -59,6 +65,17 @@ def evaluate(
         str | None,
         typer.Option(help="For a classifier: also draw its confusion matrix into this file (.png, .svg or .pdf)."),
     ] = None,
+    memory: Annotated[
+        int | None,
+        ranged(ranges.PositiveInt, "For a Transformer-XL or XLNet: tokens remembered (default: as in training)"),
+    ] = None,
+    dynamic: Annotated[
+        bool,
+        typer.Option(
+            "--dynamic", help="For a language model: let it learn from the text that it has been measured on."
+        ),
+    ] = False,
+    dynamic_rate: Annotated[float, ranged(ranges.PositiveFloat, "With --dynamic: learning rate")] = DYNAMIC_RATE,
     json: Json = False,
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
@@ -73,15 +90,23 @@ def evaluate(
 
     from transduce.cli.labelled import check_readers, draw_confusion, open_data, reads_texts, to_json
     from transduce.cli.labelled import describe as describe_measured
-    from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
+    from transduce.cli.language import (
+        APPLICABLE,
+        TextOptions,
+        check_language_models,
+        evaluate_text,
+        is_language_model,
+    )
     from transduce.cli.model import make_beam, open_bundle, set_threads, which_shortlist
     from transduce.cli.output import text_output
     from transduce.cli.streams import check_read_once
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.errors import InputError
+    from transduce.evaluation.dynamic import DynamicEvaluation
     from transduce.evaluation.evaluate import evaluate as run_evaluation
     from transduce.evaluation.evaluate import evaluate_outputs
     from transduce.evaluation.metrics import check_aligned, find_metric
+    from transduce.tasks.language.validation import Reading
 
     if reads_texts(model):
         task = check_readers([model], context)
@@ -97,12 +122,16 @@ def evaluate(
     if is_language_model(model):
         check_language_models([model], context)
         set_threads(threads)
-        text, scores = evaluate_text(
-            model, TextOptions(source, reference, dataset, split, direction), device, precision
-        )
+        if not dynamic and given_options(context, APPLICABLE - {"dynamic_rate"}):
+            raise InputError("--dynamic-rate goes with --dynamic; leave it out")
+        reading = Reading(memory, DynamicEvaluation(learning_rate=dynamic_rate) if dynamic else None)
+        options_of_text = TextOptions(source, reference, dataset, split, direction)
+        text, scores = evaluate_text(model, options_of_text, device, precision, reading)
         lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
         print(msgspec.json.encode({"text": text, **scores}).decode() if json else "\n".join([text, *lines]))
         return
+    if refused := [name for name in given_options(context, ()) if name in ("--memory", "--dynamic", "--dynamic-rate")]:
+        raise InputError(f"{refused[0]} is for language models; leave it out")
     if output == "-":
         raise InputError(
             "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"

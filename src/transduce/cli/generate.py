@@ -32,6 +32,7 @@ def generate(
         float,
         ranged(ranges.PositiveShare, "Sample from the smallest set of tokens with this total probability (nucleus)"),
     ] = 1.0,
+    min_p: Annotated[float, ranged(ranges.Share, "Least share of the likeliest token's probability")] = 0.0,
     seed: Annotated[int, ranged(ranges.Seed, "Random seed of sampling")] = 1,
     beam_size: Annotated[int, ranged(ranges.BeamSize, "Hypotheses followed at once; 1 is greedy search")] = 1,
     length_penalty: Annotated[float, ranged(ranges.LengthPenalty, "Exponent of length normalisation (0: off)")] = 0.6,
@@ -42,6 +43,9 @@ def generate(
     ] = 0.5,
     n_best: Annotated[int, ranged(ranges.NBest, "Print the N best texts, or N samples, for each prompt")] = 1,
     no_repeat_ngram: Annotated[int, ranged(ranges.NonNegativeInt, "Do not repeat n-grams of this size (0: off)")] = 0,
+    repetition_penalty: Annotated[
+        float, ranged(ranges.RepetitionPenalty, "Factor of the log-probability of tokens that were written (1: off)")
+    ] = 1.0,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Let the model write `<unk>` where it has no word.")
     ] = False,

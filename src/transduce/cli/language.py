@@ -17,9 +17,10 @@ from transduce.evaluation.running_text import TextComparison, compare_texts
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.tasks.language.data import open_texts
-from transduce.tasks.language.validation import count_lines, score_text
+from transduce.tasks.language.validation import PLAIN, Reading, count_lines, score_text
 
 APPLICABLE = {"reference", "dataset", "split", "source", "direction", "device", "threads", "precision", "json", "quiet"}
+APPLICABLE |= {"memory", "dynamic", "dynamic_rate"}
 """Options of `evaluate` and `compare` that language models have too, or that TextOptions refuses in its own words."""
 
 
@@ -77,14 +78,15 @@ def evaluate_text(
     options: TextOptions,
     device: str,
     precision: InferencePrecision,
+    reading: Reading = PLAIN,
 ) -> tuple[str, dict[str, float]]:
     """The name of a text and a language model's scores on it: a file, a built-in text, or the run's own test set.
 
-    Raises InputError where there is none.
+    Raises InputError where there is none, or for what the model cannot do.
     """
     bundle = open_bundle(model, device, precision)
     text = options.open(model)
-    return text.name, score_text(bundle, text)
+    return text.name, score_text(bundle, text, reading=reading)
 
 
 def compare_language_models(

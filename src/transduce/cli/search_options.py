@@ -17,10 +17,10 @@ from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.text.glossary import Glossary
 
-SHARED = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "no_repeat_ngram")
+SHARED = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "no_repeat_ngram", "repetition_penalty")
 OF_BEAM = ("beam_size", "length_penalty", "normalization", "coverage_penalty")
 OF_GROUPS = ("groups", "diversity")
-OF_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "seed")
 LINES_NAMED = 5
 
 

@@ -66,6 +66,9 @@ def translate(
             "With --sample: sample from the smallest set of tokens with this total probability (nucleus)",
         ),
     ] = 1.0,
+    min_p: Annotated[
+        float, ranged(ranges.Share, "With --sample: least share of the likeliest token's probability")
+    ] = 0.0,
     seed: Annotated[int, ranged(ranges.Seed, "With --sample: random seed")] = 1,
     n_best: Annotated[
         int,
@@ -80,6 +83,9 @@ def translate(
         float, ranged(ranges.LengthRatio, "Minimum output length: this times the source length in tokens")
     ] = 0.0,
     no_repeat_ngram: Annotated[int, ranged(ranges.NonNegativeInt, "Do not repeat n-grams of this size (0: off)")] = 0,
+    repetition_penalty: Annotated[
+        float, ranged(ranges.RepetitionPenalty, "Factor of the log-probability of tokens that were written (1: off)")
+    ] = 1.0,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Allow the unknown token, printed as `<unk>`.")
     ] = False,

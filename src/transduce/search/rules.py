@@ -32,10 +32,10 @@ class Prefixes:
 
 @runtime_checkable
 class Rule(Protocol):
-    """Makes tokens impossible; it may add nothing and raise no token."""
+    """Makes tokens impossible or less likely; it may add nothing and raise no token."""
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
-        """Set tokens that may not come next to -inf."""
+        """Set tokens that may not come next to -inf, or lower them."""
         ...
 
 
@@ -49,6 +49,18 @@ class SuppressTokens:
         """See Rule."""
         for token in self.tokens:
             log_probabilities[..., token] = -torch.inf
+
+
+@dataclass(frozen=True)
+class PenalizeRepetition:
+    """Tokens that have come before are less likely, by a factor of their log-probability (after Keskar et al. 2019)."""
+
+    factor: float
+
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
+        """See Rule."""
+        lowered = log_probabilities.gather(2, prefixes.tokens) * self.factor
+        log_probabilities.scatter_(2, prefixes.tokens, lowered)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
-from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Temperature
+from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Share, Temperature
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits, begin_each
 from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
@@ -28,6 +28,8 @@ class Sampling(SearchSettings, frozen=True):
     """Draw among the so many likeliest tokens; 0 for all."""
     top_p: PositiveShare = 1.0
     """Draw among the fewest likeliest tokens that together have this probability, 0 to 1 (Holtzman et al. 2020)."""
+    min_p: Share = 0.0
+    """Draw among tokens that have at least this share of the likeliest one's probability (Nguyen et al. 2024)."""
     seed: Seed = 1
     """Decides the draws; those of one sentence depend on nothing else but the sentence."""
 
@@ -106,6 +108,9 @@ def draw(
         ordered = probabilities.sort(-1, descending=True).values
         is_needed = ordered.cumsum(-1) - ordered < sampling.top_p
         least = ordered.masked_fill(~is_needed, torch.inf).amin(-1, keepdim=True)
+        probabilities = probabilities.masked_fill(probabilities < least, 0.0)
+    if sampling.min_p:
+        least = sampling.min_p * probabilities.amax(-1, keepdim=True)
         probabilities = probabilities.masked_fill(probabilities < least, 0.0)
     cumulated = probabilities.cumsum(-1)
     passed = torch.searchsorted(cumulated, uniform[..., None].double() * cumulated[..., -1:], right=True)[..., 0]

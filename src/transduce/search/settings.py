@@ -1,7 +1,7 @@
 """What every search can be asked for."""
 
 from transduce.config import Settings
-from transduce.ranges import ExtraLength, LengthRatio, NBest, NonNegativeInt
+from transduce.ranges import ExtraLength, LengthRatio, NBest, NonNegativeInt, RepetitionPenalty
 
 
 class SearchSettings(Settings, frozen=True):
@@ -19,6 +19,8 @@ class SearchSettings(Settings, frozen=True):
     """Allow the unknown token, printed as <unk>."""
     no_repeat_ngram: NonNegativeInt = 0
     """Do not repeat n-grams of this size (0: off)."""
+    repetition_penalty: RepetitionPenalty = 1.0
+    """Multiplies the log-probability of tokens that have been written, a prompt's too (Keskar et al. 2019; 1: off)."""
 
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:

@@ -11,15 +11,18 @@ import tomli_w
 import torch
 
 import transduce
+from transduce.cli.language import TextOptions, evaluate_text
 from transduce.corpora.formats import text_file
 from transduce.data.text_store import open_text_store
 from transduce.data.windows import WindowsConfig
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, InputError
+from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
 from transduce.evaluation.running_text import read_in_order
 from transduce.inference.generator import Generator
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
+from transduce.tasks.language.validation import Reading
 
 LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
 TEXT = "".join(LINES) * 20
@@ -180,3 +183,39 @@ def test_scheduled_sampling_is_refused(folder: Path, tmp_path: Path) -> None:
     overrides = {"training.teacher_forcing.last": 0.5}
     with pytest.raises(ConfigError, match=r"training\.teacher_forcing: a model that remembers reads the true text"):
         transduce.train(folder / "transformer-xl.toml", tmp_path / "run", overrides=overrides)
+
+
+@pytest.mark.parametrize("kind", ["transformer-xl", "xlnet"])
+def test_a_text_is_measured_with_another_memory_than_in_training(kind: str, runs: dict[str, Path]) -> None:
+    options = TextOptions(None, None, None, None, None)
+    _, as_trained = evaluate_text(str(runs[kind]), options, "cpu", "float32")
+    _, same = evaluate_text(str(runs[kind]), options, "cpu", "float32", Reading(memory=17))
+    _, other = evaluate_text(str(runs[kind]), options, "cpu", "float32", Reading(memory=40))
+    assert same == as_trained
+    assert other["loss"] != as_trained["loss"]
+
+
+def test_a_recurrent_network_has_no_memory_to_be_lengthened(runs: dict[str, Path]) -> None:
+    options = TextOptions(None, None, None, None, None)
+    with pytest.raises(InputError, match="memory is for models that attend to a memory"):
+        evaluate_text(str(runs["recurrent-language"]), options, "cpu", "float32", Reading(memory=17))
+
+
+@KINDS
+def test_dynamic_evaluation_learns_from_what_it_has_predicted_and_changes_no_model(
+    kind: str, folder: Path, runs: dict[str, Path]
+) -> None:
+    generator = load(runs[kind])
+    model, tokenizer = generator.bundle.model, generator.bundle.tokenizers.target
+    store = open_text_store(text_file(folder / "text"), tokenizer, folder / "cache")
+    window = WindowsConfig(window=30)
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    plain = torch.cat(list(read_in_order(model, store, window)))
+    found = torch.cat(list(read_dynamically(model, store, window, DynamicEvaluation(learning_rate=1e-3))))
+    still = torch.cat(list(read_dynamically(model, store, window, DynamicEvaluation(learning_rate=1e-30))))
+    torch.testing.assert_close(
+        found[:30], plain[:30], atol=1e-4, rtol=1e-4
+    )  # nothing is learned before it is predicted
+    torch.testing.assert_close(still, plain, atol=1e-4, rtol=1e-4)
+    assert found.mean() > plain.mean()
+    assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())

@@ -195,6 +195,7 @@ def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:
     asked = {
         "sampling": isinstance(search, Sampling),
         "diverse beams": isinstance(search, DiverseBeam),
+        "a repetition penalty": search.repetition_penalty > 1,
         "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
         "prefixes": any(piece.prefix for piece in pieces),
         "required phrases": any(piece.required for piece in pieces),

@@ -22,7 +22,14 @@ from transduce.search.constrained import constrained_search
 from transduce.search.diverse import DiverseBeam, diverse_search
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits, limits_for
-from transduce.search.rules import BannedPhrases, ForcedPrefixes, NoRepeatNgram, Rule, SuppressTokens
+from transduce.search.rules import (
+    BannedPhrases,
+    ForcedPrefixes,
+    NoRepeatNgram,
+    PenalizeRepetition,
+    Rule,
+    SuppressTokens,
+)
 from transduce.search.sampling import Sampling, sample
 from transduce.shapes import Mask, Tokens
 
@@ -124,6 +131,8 @@ def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -
     rules: list[Rule] = [SuppressTokens([*vocabulary.never, *unknown])]
     if search.no_repeat_ngram:
         rules.append(NoRepeatNgram(search.no_repeat_ngram))
+    if search.repetition_penalty > 1:
+        rules.append(PenalizeRepetition(search.repetition_penalty))
     if any(piece.banned for piece in pieces):
         rules.append(BannedPhrases([piece.banned for piece in pieces], vocabulary.edges(), vocabulary.decode))
     if any(piece.prefix for piece in pieces):

@@ -1,8 +1,10 @@
 """How well a language model predicts text, and how it goes on with some of it."""
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from torch import nn
 
@@ -11,11 +13,15 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig
+from transduce.errors import InputError
+from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
 from transduce.evaluation.evaluate import mean_loss
 from transduce.evaluation.running_text import count_text, read_in_order
 from transduce.evaluation.significance import Counts
 from transduce.inference.generator import Generator
 from transduce.inference.writing import text_of
+from transduce.models.transformer_xl import SegmentDecoder
+from transduce.models.xlnet import XLNetDecoder
 from transduce.search.beam import Beam
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
@@ -24,22 +30,58 @@ SAMPLE_TOKENS = 32  # of a prompt, and of what is written after it
 TOKENS_AT_ONCE = WindowsConfig().target_tokens  # where it is not known what training needs
 
 
-def measure_text(model: nn.Module, store: TextStore, config: WindowsConfig) -> dict[str, float]:
-    """Scores of a model on a text, read as `read_in_order` says.
+@dataclass(frozen=True)
+class Reading:
+    """How a text is read that a model is measured on."""
+
+    memory: int | None = None
+    """How many tokens before each one a model remembers; None for as many as in training."""
+    dynamic: DynamicEvaluation | None = None
+    """How the model learns from the text as it goes on; None if it does not."""
+
+
+PLAIN = Reading()
+
+
+def measure_text(
+    model: nn.Module, store: TextStore, config: WindowsConfig, dynamic: DynamicEvaluation | None = None
+) -> dict[str, float]:
+    """Scores of a model on a text, read as `read_in_order` says, or as `read_dynamically`.
 
     `loss` is in nats a token, `perplexity` its exponential; those a word (the ends of lines are words, too) and bits a
     character compare across tokenizers.
     """
-    scores = mean_loss(read_in_order(model, store, config))
+    found = read_dynamically(model, store, config, dynamic) if dynamic else read_in_order(model, store, config)
+    scores = mean_loss(found)
     nats = scores["loss"] * (len(store) - 1)
     of_a_word = math.exp(min(nats / max(store.words, 1), 700))
     return scores | {"word_perplexity": of_a_word, "bits_per_character": nats / math.log(2) / max(store.characters, 1)}
 
 
-def score_text(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> dict[str, float]:
-    """What `measure_text` finds of a bundle's model, which reads windows as long as those that it was trained on."""
+def score_text(
+    bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE, reading: Reading = PLAIN
+) -> dict[str, float]:
+    """What `measure_text` finds of a bundle's model, which reads windows as long as those that it was trained on.
+
+    Raises InputError for a memory that the model has not.
+    """
     store = open_text_store(text, bundle.tokenizers.target, cache_folder())
-    return measure_text(bundle.model, store, windows_of(bundle, tokens_at_once))
+    model = bundle.model if reading.memory is None else with_memory(bundle.model, reading.memory)
+    return measure_text(model, store, windows_of(bundle, tokens_at_once), reading.dynamic)
+
+
+def with_memory(model: nn.Module, tokens: int) -> nn.Module:
+    """A copy of a model, which shares its weights, that remembers so many tokens (Dai et al. 2019, section 4.3).
+
+    Raises InputError for a model without such a memory.
+    """
+    decoder: Any = getattr(model, "decoder", None)
+    if not isinstance(decoder, SegmentDecoder | XLNetDecoder):
+        raise InputError("memory is for models that attend to a memory of earlier segments: Transformer-XL and XLNet")
+    longer: Any = copy.copy(model)
+    longer._modules = {**model._modules, "decoder": copy.copy(decoder)}
+    longer.decoder.memory = tokens
+    return cast(nn.Module, longer)
 
 
 def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> Counts:
