@@ -439,3 +439,13 @@ def test_tokens_spelled_in_bytes_are_of_the_words_that_they_spell_after_leading_
         ids, words = tokenizer.encode("  a 日本"), tokenizer.words_of("  a 日本")
         assert len(ids) == len(words)
         assert words[-6:] == [1] * 6
+
+
+def test_whitespace_takes_the_words_of_tokenised_text_as_they_are() -> None:
+    lines = ["the <unk> did n't sell N shares of u.s. rabbit-fur", "the N '80s"]
+    tokenizer = train_tokenizer(SideConfig(kind="whitespace", min_frequency=1), lines)
+    for line in lines:
+        assert len(tokenizer.encode(line)) == len(line.split())
+        assert tokenizer.decode(tokenizer.encode(line)) == line
+    assert tokenizer.encode("the <unk> zzz")[1:] == [tokenizer.unknown, tokenizer.unknown]
+    assert len(tokenizer) == 4 + len({word for line in lines for word in line.split()}) - 1

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,9 +22,10 @@ from transduce.ranges import PositiveInt
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import WORD_PATTERN, detokenize
 
-TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "characters", "bytes", "file"]
+TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "whitespace", "characters", "bytes", "file"]
 
 PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
+SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!\S)")
 OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"), EOS: ("</s>", "[EOS]", "[SEP]")}
 MASKS = ("<mask>", "[MASK]")
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -58,7 +60,9 @@ class SideConfig(Settings, frozen=True):
     """How text of one language becomes tokens."""
 
     kind: TokenizerKind = "bpe"
-    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes), words, characters, bytes, or a file."""
+    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes), words and punctuation (words), what white
+    space divides (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters,
+    bytes, or a file."""
     size: VocabularySize | None = None
     """Tokens in the vocabulary, the four special ones and 256 bytes included. Unless given, 8,000 for subwords, or all
     that a short training text yields; all for words and characters."""
@@ -143,6 +147,7 @@ class Tokenizer:
         self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
         self.joins_words = isinstance(backend.model, models.WordLevel)
         """Whether how tokens are spaced depends on those beside them."""
+        self._spaces_all = isinstance(backend.pre_tokenizer, pre_tokenizers.WhitespaceSplit)
         self.newline_is_text = special is not None and isinstance(backend.decoder, decoders.ByteLevel)
         """Whether a line of running text ends with a newline, a character like any other, and the end token ends all of
         a text; else the end token ends each line."""
@@ -190,7 +195,7 @@ class Tokenizer:
         line ends, tabs and control characters, which bytes may spell, are spaces."""
         kept = self._with_whole_characters([i for i in ids if i not in self._specials])
         if self.joins_words:
-            text = detokenize(self.pieces(kept))
+            text = (" ".join if self._spaces_all else detokenize)(self.pieces(kept))
         else:
             text = str(self.backend.decode(kept, skip_special_tokens=False))
         if self.unknown in kept:
@@ -302,7 +307,7 @@ def train_tokenizer(
             raise ConfigError(f"tokenizer.size: {config.file} has a size of its own; leave it out")
         return _bring(folder / config.file, config.special)
     size = config.size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
-    least = {"words": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
+    least = {"words": 5, "whitespace": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
     if size is not None and size < least:
         raise ConfigError(
             f"tokenizer.size = {size} is too small for {config.kind}: beside {len(SPECIALS)} special tokens and "
@@ -311,9 +316,10 @@ def train_tokenizer(
     match config.kind:
         case "bpe" | "wordpiece" | "unigram":
             backend = _train_subwords(config, texts, size or 0, keep_spaces)
-        case "words":
+        case "words" | "whitespace":
             backend = Backend(models.WordLevel(unk_token=UNK))
-            backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)
+            of_words = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)
+            backend.pre_tokenizer = of_words if config.kind == "words" else pre_tokenizers.WhitespaceSplit()
             backend.normalizer = _normalizer(config, keep_spaces)
             trainer = trainers.WordLevelTrainer(
                 vocab_size=size or 2**31,
@@ -321,12 +327,13 @@ def train_tokenizer(
                 show_progress=False,
                 special_tokens=list(SPECIALS),
             )
-            backend.train_from_iterator(texts, trainer)
+            # A text may spell special tokens; as words of their own, these would be numbered twice.
+            backend.train_from_iterator((SPECIAL_WORDS.sub(" ", text) for text in texts), trainer)
             backend = _without_added_tokens(backend)
         case _:
             backend = _characters(config, texts, size, keep_spaces)
     found = backend.get_vocab_size()
-    if found <= (len(SPECIALS) if config.kind == "words" else FIRST) and config.kind != "bytes":
+    if found <= (len(SPECIALS) if config.kind in ("words", "whitespace") else FIRST) and config.kind != "bytes":
         raise DataError(
             "the training text is empty, or nothing in it is as frequent as tokenizer.min_frequency = "
             f"{config.min_frequency}: there is nothing to make a vocabulary of"
