@@ -134,6 +134,10 @@ def best_bundle(run: Path) -> Path:
     """The bundle of the checkpoint that a run's best.json names."""
     path = run / "best.json"
     if not path.exists():
+        if (run / "config.json").exists():
+            raise CheckpointError(
+                f"{run} is not a model of Transduce, but of another library; first: transduce import {run} -o FOLDER"
+            )
         raise CheckpointError(f"{run} is not a model: it has neither config.toml nor a run's model or best.json")
     advice = "remove it; it is written again when the run is resumed"
     best = read_json(path, dict[str, Any], advice)
@@ -151,10 +155,12 @@ def special_ids(tokenizers: Tokenizers, begin: Literal["bos", "eos"] = "bos") ->
 
 def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
     """The tokenizers of a bundle's folder."""
-    source = Tokenizer.load(folder / _tokenizer_file(config, "source"))
-    return Tokenizers(
-        source, source if config.is_shared else Tokenizer.load(folder / _tokenizer_file(config, "target"))
-    )
+
+    def read(side: Literal["source", "target"]) -> Tokenizer:
+        return Tokenizer.load(folder / _tokenizer_file(config, side), (getattr(config, side) or config).special)
+
+    source = read("source")
+    return Tokenizers(source, source if config.is_shared else read("target"))
 
 
 def read_history(folder: Path) -> dict[str, Any]:

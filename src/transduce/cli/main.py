@@ -18,6 +18,7 @@ from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
 from transduce.cli.failures import run
 from transduce.cli.generate import generate
+from transduce.cli.import_ import import_
 from transduce.cli.info import info
 from transduce.cli.look import look
 from transduce.cli.panels import in_panels
@@ -76,6 +77,7 @@ for verb in (
     export,
 ):
     app.command()(verb)
+app.command("import")(import_)
 app.add_typer(data, name="data")
 
 

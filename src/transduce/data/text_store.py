@@ -1,8 +1,8 @@
 """Running text as one row of token ids on disk, mapped into memory: built once and found again by its contents."""
 
 import hashlib
-import itertools
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +13,15 @@ from transduce.corpora.corpus import TextCorpus
 from transduce.data.store import MAX_UNKNOWN
 from transduce.errors import DataError
 from transduce.files import new_folder, sha256
+from transduce.text.running_text import encode_lines
 from transduce.text.tokenizer import Tokenizer
 
 FORMAT = 1
-LINES_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
 class TextStore:
-    """The ids of all lines, each ended by the end token."""
+    """The ids of all lines, each with its end."""
 
     ids: NDArray[np.integer]
     words: int
@@ -58,17 +58,20 @@ def _read(folder: Path) -> TextStore | None:
 def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
     dtype = np.dtype(np.uint16 if len(tokenizer) <= 2**16 else np.uint32)
     tokens = unknown = words = characters = 0
+
+    def counted(lines: Iterable[str]) -> Iterator[str]:
+        nonlocal words, characters
+        for line in lines:
+            words += len(line.split()) + 1
+            characters += len(line) + 1
+            yield line
+
     with new_folder(folder) as new:
         with (new / "text.ids").open("wb") as file:
-            lines = iter(corpus)
-            while chunk := list(itertools.islice(lines, LINES_AT_ONCE)):
-                encoded = tokenizer.encode_batch(chunk)
-                ids = [token for line in encoded for token in (*line, tokenizer.eos)]
+            for ids in encode_lines(tokenizer, counted(corpus)):
                 file.write(np.array(ids, dtype).tobytes())
                 tokens += len(ids)
-                unknown += ids.count(tokenizer.unknown)
-                words += sum(len(line.split()) + 1 for line in chunk)
-                characters += sum(len(line) + 1 for line in chunk)
+                unknown += ids.count(tokenizer.unknown) if tokenizer.unknown != tokenizer.eos else 0
         if tokens < 2:
             raise DataError(f"{corpus.name}: there is no text")
         if unknown > MAX_UNKNOWN * tokens:

@@ -77,18 +77,20 @@ def _read_segments(model: Any, store: TextStore, config: WindowsConfig) -> Itera
         yield log_probabilities(hidden, model.decoder.output, batch.target_out, batch.target_is_real)[0].cpu()
 
 
-def count_text(model: nn.Module, store: TextStore, end: int, text: TextCorpus, config: WindowsConfig) -> Counts:
+def count_text(
+    model: nn.Module, store: TextStore, line_ends: Sequence[int], text: TextCorpus, config: WindowsConfig
+) -> Counts:
     """[lines, 3] of a text: nats that a model spends on a line, words, and characters, the line's end one of both.
 
     Args:
         model: a language model.
         store: the text's tokens for this model.
-        end: the token that ends a line.
+        line_ends: how many lines each token of the vocabulary ends; what a token of several is, counts to the first.
         text: the same text.
         config: how much the model reads at once.
     """
     nats = np.concatenate([-found.numpy() for found in read_in_order(model, store, config)])
-    lines = np.cumsum(store.ids[:-1] == end)  # of each token that is predicted, all but the first
+    lines = np.cumsum(np.array(line_ends)[store.ids[:-1]])  # of each token that is predicted, all but the first
     words_and_characters = np.array([(len(line.split()) + 1, len(line) + 1) for line in text], dtype=np.float64)
     spent = np.bincount(lines, weights=nats, minlength=len(words_and_characters))
     return np.column_stack([spent, words_and_characters])

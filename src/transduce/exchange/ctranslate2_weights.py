@@ -26,11 +26,12 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
         model: whose weights are copied.
         longest: rows of the tables of positions; None where there is no table.
     """
-    activation = specs.common_spec.Activation
+    kinds = specs.common_spec.Activation
+    activations = {"relu": kinds.RELU, "gelu": kinds.GELU, "gelu_tanh": kinds.GELUTanh, "geglu": kinds.GELU}
     common = {
         "num_heads": config.heads,
         "pre_norm": config.norm == "pre",
-        "activation": activation.RELU if config.activation == "relu" else activation.GELU,
+        "activation": activations[config.activation],
         "ffn_glu": config.activation == "geglu",
         "head_dim": _head_dim(config),
         "rotary_dim": config.size_of_key if config.positions == "rotary" else None,

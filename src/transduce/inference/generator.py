@@ -31,6 +31,7 @@ from transduce.search.one_by_one import tokens_one_by_one
 from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling
 from transduce.task_table import check_tool
+from transduce.text.running_text import encode_running
 
 MAX_TOKENS = 200
 LOOK_TOKENS = 24
@@ -190,8 +191,7 @@ class Generator:
                 "shorten the text, or ask for fewer tokens"
             )
         (piece,) = self._constraints.pieces(Request(prompt), [ids])
-        tokenizer = self.bundle.tokenizers.target
-        vocabulary = replace(self._vocabulary(), end=tokenizer.pad)
+        vocabulary = self._vocabulary(ends_with_line=False)
         return look_at_generation(self.bundle, vocabulary, piece, length, search or Beam(), given, self.text_of)
 
     def _stream(self, request: Request, search: Search, ends: Ends) -> Iterator[str]:
@@ -217,17 +217,16 @@ class Generator:
             yield text.written[shown:]
 
     def encode(self, prompt: str) -> list[int]:
-        """The ids of a text whose last line goes on; of an empty one, the end of the line before."""
-        end = self.bundle.tokenizers.target.eos
-        first, *others = self.bundle.tokenizers.target.encode_batch(prompt.split("\n"))
-        return [*first, *(token for line in others for token in (end, *line))] or [end]
+        """The ids of a text whose last line goes on; of an empty one, the end token."""
+        tokenizer = self.bundle.tokenizers.target
+        return encode_running(tokenizer, prompt) or [tokenizer.eos]
 
     def prompt_text(self, prompt: str) -> str:
-        """A prompt as the model reads it; nothing for an empty one, for which it reads the end of a line."""
+        """A prompt as the model reads it; nothing for an empty one, for which it reads the end token."""
         return self.text_of(self.encode(prompt)) if prompt else ""
 
     def text_of(self, ids: Iterable[int]) -> str:
-        """The text of tokens, in which the end token ends a line."""
+        """The text of tokens; see inference/writing.py."""
         return text_of(self.bundle.tokenizers.target, ids)
 
     def _generate(self, prompts: Sequence[str | Request], search: Search, ends: Ends) -> list[Generation]:
@@ -306,21 +305,21 @@ class Generator:
         self, pieces: Sequence[Piece], length: int, ends: Ends
     ) -> tuple[DecoderState, Tensor, Limits, Vocabulary]:
         """The state after contexts of one length but for their last tokens, these, and how the search is bounded."""
-        tokenizer = self.bundle.tokenizers.target
         context = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
         state = self.model.start(self.model.encode(context[:, :0], context[:, :0].bool()))
         for read in context[:, :-1].split(READ_AT_ONCE, 1) if context.shape[1] > 1 else ():
             _, state = self.model.decoder(read, state)
-        vocabulary = self._vocabulary()
-        if not ends.with_line:
-            vocabulary = replace(vocabulary, end=tokenizer.pad)  # which is never written, and so ends nothing
+        vocabulary = self._vocabulary(ends.with_line)
         longest = context.new_full((len(pieces),), length + 1)
         return state, context[:, -1], Limits(torch.ones_like(longest), longest, end_is_free=True), vocabulary
 
-    def _vocabulary(self) -> Vocabulary:
-        """All tokens; the end token is text like any other."""
-        vocabulary = Vocabulary.of(self.bundle.tokenizers.target, lambda: self._constraints.edges)
-        return replace(vocabulary, decode=self.text_of)
+    def _vocabulary(self, ends_with_line: bool) -> Vocabulary:
+        """All tokens; an end token that only ends a line is text like any other, unless writing ends there."""
+        tokenizer = self.bundle.tokenizers.target
+        vocabulary = replace(Vocabulary.of(tokenizer, lambda: self._constraints.edges), decode=self.text_of)
+        if ends_with_line or tokenizer.newline_is_text:
+            return vocabulary
+        return replace(vocabulary, end=tokenizer.pad)  # which is never written, and so ends nothing
 
     def _rules(
         self,

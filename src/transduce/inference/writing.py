@@ -69,7 +69,7 @@ class GrowingText:
 
     def __init__(self, tokenizer: Tokenizer, ids: Sequence[int]) -> None:
         self._tokenizer = tokenizer
-        self._line = list(ids[_after_last(ids, tokenizer.eos) :])
+        self._line = list(ids[_after_last_line(tokenizer, ids) :])
         self._given = len(text_of(tokenizer, self._line))
         self._lines = ""
         self.written = ""
@@ -80,7 +80,7 @@ class GrowingText:
         self._line.append(token)
         text = text_of(self._tokenizer, self._line)[self._given :]
         self.written = self._lines + text
-        if token == self._tokenizer.eos:
+        if _ends_line(self._tokenizer, token):
             self._line, self._given, self._lines = [], 0, self.written
         return self.written
 
@@ -94,17 +94,22 @@ class GrowingText:
         return max(broken, last + (self.written[-last - 1 : -last] == " "))
 
 
-def _after_last(ids: Sequence[int], token: int) -> int:
-    """The place after the last of these tokens."""
-    return next((place + 1 for place in range(len(ids) - 1, -1, -1) if ids[place] == token), 0)
+def _after_last_line(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
+    """The place after the last token that ends a line."""
+    return next((place + 1 for place in range(len(ids) - 1, -1, -1) if _ends_line(tokenizer, ids[place])), 0)
+
+
+def _ends_line(tokenizer: Tokenizer, token: int) -> bool:
+    """Whether what follows a token reads the same without what stands before it."""
+    return token == tokenizer.eos or (tokenizer.newline_is_text and text_of(tokenizer, [token]).endswith("\n"))
 
 
 def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
-    """The text of tokens, in which the end token ends a line."""
+    """The text of tokens, in which the end token ends a line or, where newlines are text, reads as it is spelled."""
     lines: list[list[int]] = [[]]
     for token in ids:
         if token == tokenizer.eos:
             lines.append([])
         else:
             lines[-1].append(token)
-    return "\n".join(tokenizer.decode(line, on_one_line=False) for line in lines)
+    return tokenizer.end_text.join(tokenizer.decode(line, on_one_line=False) for line in lines)

@@ -31,7 +31,8 @@ class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kin
     layers: Layers = 6
     """Layers of the decoder."""
     activation: Activation = "gelu"
-    """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
+    """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), or geglu (gated, with
+    a third matrix)."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "rotary"
     """How the order of tokens is told."""
     scale_embeddings: bool = False

@@ -41,7 +41,8 @@ class StackConfig(Settings, frozen=True):
     feed_forward_dim: Width = 2048
     """Width between the two layers of a feed-forward network."""
     activation: Activation = "relu"
-    """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
+    """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), or geglu (gated, with
+    a third matrix)."""
     norm: NormPlace = "pre"
     """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     scale_embeddings: bool = True

@@ -10,7 +10,7 @@ from torch.nn import functional
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden, Tokens
 
-Activation = Literal["relu", "gelu", "geglu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "geglu"]
 NormPlace = Literal["pre", "post"]
 
 
@@ -117,6 +117,8 @@ class FeedForward(nn.Module):
             inner = functional.gelu(gate) * inner
         elif self.activation == "gelu":
             inner = functional.gelu(inner)
+        elif self.activation == "gelu_tanh":
+            inner = functional.gelu(inner, approximate="tanh")
         else:
             inner = functional.relu(inner)
         return self.output(self.dropout(inner))

@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +15,7 @@ from msgspec import Meta
 from tokenizers import Encoding, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
-from transduce.config import Settings
+from transduce.config import Settings, to_tree
 from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer_file import check_backend, read_backend
@@ -37,6 +38,19 @@ SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a charact
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
 
 
+class SpecialTokens(Settings, frozen=True):
+    """Tokens of a file by what they serve as; one may serve as several. No other is added to the file's."""
+
+    pad: str
+    """Padding of shorter sequences."""
+    unknown: str
+    """What the vocabulary cannot spell."""
+    bos: str
+    """The beginning of a text."""
+    eos: str
+    """The end of a text."""
+
+
 class SideConfig(Settings, frozen=True):
     """How text of one language becomes tokens."""
 
@@ -54,10 +68,15 @@ class SideConfig(Settings, frozen=True):
     """Unicode normalisation of the text; letters: lower case, no accents, and all but letters and .!? become spaces."""
     file: str | None = None
     """A Hugging Face tokenizer JSON of your own, for kind = "file"."""
+    special: SpecialTokens | None = None
+    """Which tokens of the file serve as padding, beginning and so on; a text that spells one of its special tokens then
+    means it. Unless given, tokens with the usual names do, missing ones are added, and no text means them."""
 
     def _check_together(self) -> None:
         if (self.kind == "file") != (self.file is not None):
             raise ValueError('kind = "file" requires file = "...", and the reverse')
+        if self.special is not None and self.file is None:
+            raise ValueError('special is for kind = "file"; leave it out')
 
     @property
     def folds_case(self) -> bool:
@@ -101,19 +120,25 @@ class Tokenizers:
 class Tokenizer:
     """Encodes text to ids without special tokens, and decodes ids to normally spaced text."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, special: SpecialTokens | None = None) -> None:
         self.backend = backend
+        self._named = special
         backend.no_truncation()  # a file that is brought may cut and pad in silence,
         backend.no_padding()
-        backend.encode_special_tokens = True  # and take a text that spells "[CLS]" for the token
-        self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in SPECIALS)
+        backend.encode_special_tokens = special is None  # and take a text that spells "[CLS]" for the token
+        names = SPECIALS if special is None else (special.pad, special.unknown, special.bos, special.eos)
+        self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in names)
         self._specials = {self.pad, self.bos, self.eos}
+        self._not_in_texts = self._specials if special is None else set()
         self._size = 1 + max(backend.get_vocab().values())  # a file that is brought may leave out some ids
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
         self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
         self.joins_words = isinstance(backend.model, models.WordLevel)
         """Whether how tokens are spaced depends on those beside them."""
+        self.newline_is_text = special is not None and isinstance(backend.decoder, decoders.ByteLevel)
+        """Whether a line of running text ends with a newline, a character like any other, and the end token ends all of
+        a text; else the end token ends each line."""
 
     def __len__(self) -> int:
         return self._size
@@ -144,7 +169,7 @@ class Tokenizer:
             word_of.append((word_of[-1] if word_of else -1) + begins)
         words: list[int] = []
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
-            is_spelled = self._bytes is not None and (token == self.unknown or token in self._specials)
+            is_spelled = self._bytes is not None and (token == self.unknown or token in self._not_in_texts)
             count = len(text[start:stop].encode()) if is_spelled else 1
             words += [max(word_of[max(stop - 1, 0)], 0)] * count
         return words
@@ -165,24 +190,42 @@ class Tokenizer:
             text = text.replace(self.pieces([self.unknown])[0], UNK)
         return text.translate(ON_ONE_LINE) if on_one_line and not text.isprintable() else text
 
+    @property
+    def end_text(self) -> str:
+        """How the end token reads in running text."""
+        return self.pieces([self.eos])[0] if self.newline_is_text else "\n"
+
+    @cached_property
+    def line_ends(self) -> list[int]:
+        """How many lines of running text each token of the vocabulary ends."""
+        if not self.newline_is_text:
+            return [int(token == self.eos) for token in range(len(self))]
+        return [self.decode([token], on_one_line=False).count("\n") for token in range(len(self))]
+
     def save(self, path: Path) -> None:
         """Write the tokenizer's JSON."""
         path.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
 
     @staticmethod
-    def load(path: Path) -> "Tokenizer":
-        """Read a tokenizer's JSON; special tokens that it lacks are added.
+    def load(path: Path, special: SpecialTokens | None = None) -> "Tokenizer":
+        """Read a tokenizer's JSON; special tokens that it lacks are added, unless it is told which serve as these.
 
-        Raises CheckpointError for a file that is none, has ids far apart, or cannot encode any text.
+        Raises CheckpointError for a file that is none, has ids far apart, cannot encode any text, or lacks a token that
+        is to serve as a special one.
         """
-        tokenizer = Tokenizer(read_backend(path))
+        backend = read_backend(path)
+        for role, name in ({} if special is None else to_tree(special)).items():
+            if backend.token_to_id(name) is None:
+                raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
+        tokenizer = Tokenizer(backend, special)
         check_backend(tokenizer.backend, path)
         return tokenizer
 
     @property
     def content(self) -> str:
         """A hash that changes when the tokenizer does."""
-        return hashlib.sha256(self.backend.to_str().encode()).hexdigest()
+        named = "" if self._named is None else repr(self._named)
+        return hashlib.sha256((self.backend.to_str() + named).encode()).hexdigest()
 
     def _with_whole_characters(self, ids: list[int]) -> list[int]:
         """The same ids, but bytes that are no UTF-8 replaced: the library would replace their valid neighbours too."""
@@ -199,14 +242,16 @@ class Tokenizer:
 
     def _ids(self, encoding: Encoding, text: str) -> list[int]:
         ids: list[int] = encoding.ids
-        if self._bytes is None or not (self.unknown in ids or self._specials.intersection(ids)):
+        if self._bytes is None or not (self.unknown in ids or self._not_in_texts.intersection(ids)):
             return ids
         if self.backend.normalizer is not None:  # offsets are those of the text as it was, but normal text is wanted
             text = self._normal(text)
             encoding = self.backend.encode(text, add_special_tokens=False)
         result = []
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
-            if token == self.unknown or token in self._specials:  # the latter where a text spells "<pad>" and the like
+            if (
+                token == self.unknown or token in self._not_in_texts
+            ):  # the latter where a text spells "<pad>" and the like
                 result += [self._bytes[byte] for byte in text[start:stop].encode()]
             else:
                 result.append(token)
@@ -248,7 +293,7 @@ def train_tokenizer(
     if config.file is not None:
         if config.size is not None:
             raise ConfigError(f"tokenizer.size: {config.file} has a size of its own; leave it out")
-        return _bring(folder / config.file)
+        return _bring(folder / config.file, config.special)
     size = config.size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
     least = {"words": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
     if size is not None and size < least:
@@ -381,15 +426,15 @@ def _normalizer(config: SideConfig, keep_spaces: bool) -> normalizers.Normalizer
     return normalizers.Sequence(steps)
 
 
-def _bring(path: Path) -> Tokenizer:
+def _bring(path: Path, special: SpecialTokens | None) -> Tokenizer:
     try:
-        return Tokenizer.load(path)
+        return Tokenizer.load(path, special)
     except CheckpointError as error:
         raise ConfigError(f"tokenizer.file: {error}") from None
 
 
 def _special_id(backend: Backend, name: str) -> int:
-    for candidate in (name, *OTHER_NAMES[name]):
+    for candidate in (name, *OTHER_NAMES.get(name, ())):
         token = backend.token_to_id(candidate)
         if token is not None:
             return token

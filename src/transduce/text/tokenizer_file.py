@@ -22,7 +22,7 @@ def read_backend(path: Path) -> Backend:
         raise CheckpointError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    with _one_line_errors(path, "not a tokenizer of the Hugging Face tokenizers library"):
+    with one_line_errors(path, "not a tokenizer of the Hugging Face tokenizers library"):
         backend = Backend.from_str(text)
         ids = backend.get_vocab().values()
     if not ids:
@@ -45,14 +45,14 @@ def check_backend(backend: Backend, path: Path) -> None:
             )
         ids[number] = token
     advice = "it has no token for characters that its vocabulary lacks; give its model an unk_token that it has"
-    with _one_line_errors(path, advice):
+    with one_line_errors(path, advice):
         found = backend.encode(RARE, add_special_tokens=False).ids
     if not found:
         raise CheckpointError(f"{path}: {advice}")
 
 
 @contextmanager
-def _one_line_errors(path: Path, what: str) -> Iterator[None]:
+def one_line_errors(path: Path, what: str) -> Iterator[None]:
     """The library raises bare Exception, or panics: then it prints a stack of its own, which is kept off the screen."""
     try:
         with _no_standard_error():

@@ -120,8 +120,8 @@ def search_from(
 
 def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:
     """What may not come next, by what the search and the pieces ask for."""
-    unknown = [] if search.allow_unknown else [vocabulary.unknown]
-    rules: list[Rule] = [SuppressTokens([vocabulary.pad, vocabulary.begin, *unknown])]
+    unknown = [] if search.allow_unknown else vocabulary.unknown
+    rules: list[Rule] = [SuppressTokens([*vocabulary.never, *unknown])]
     if search.no_repeat_ngram:
         rules.append(NoRepeatNgram(search.no_repeat_ngram))
     if any(piece.banned for piece in pieces):

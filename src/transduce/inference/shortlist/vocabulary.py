@@ -11,10 +11,12 @@ from transduce.text.tokenizer import Tokenizer
 class Vocabulary:
     """The numbers of target tokens, and what rules ask of them."""
 
-    pad: int
     begin: int
     end: int
-    unknown: int
+    never: Sequence[int]
+    """Those that are not written: of padding and of the beginning, unless one of them is the end token too."""
+    unknown: Sequence[int]
+    """Those that are written only where it is allowed: the unknown token, unless it is the end token too."""
     decode: Callable[[Sequence[int]], str]
     """The text of tokens."""
     edges: Callable[[], WordEdges]
@@ -23,4 +25,5 @@ class Vocabulary:
     @staticmethod
     def of(tokenizer: Tokenizer, edges: Callable[[], WordEdges]) -> "Vocabulary":
         """All tokens of a tokenizer."""
-        return Vocabulary(tokenizer.pad, tokenizer.bos, tokenizer.eos, tokenizer.unknown, tokenizer.decode, edges)
+        never, unknown = {tokenizer.pad, tokenizer.bos} - {tokenizer.eos}, {tokenizer.unknown} - {tokenizer.eos}
+        return Vocabulary(tokenizer.bos, tokenizer.eos, sorted(never), sorted(unknown), tokenizer.decode, edges)

@@ -56,8 +56,9 @@ class VocabularyReduction:
                 [all_edges.leaves_open[token] for token in self._tokens],
             )
 
-        pad, begin, end, unknown = self._renumber((whole.pad, whole.begin, whole.end, whole.unknown))
-        return Vocabulary(pad, begin, end, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
+        begin, end = self._renumber((whole.begin, whole.end))
+        never, unknown = self._renumber(whole.never), self._renumber(whole.unknown)
+        return Vocabulary(begin, end, never, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
 
     def pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
         """What is asked of each sentence, in these numbers; tokens that cannot come need no ban."""

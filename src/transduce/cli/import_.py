@@ -1,0 +1,32 @@
+"""`transduce import`: a model of another library as one of ours."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transduce.cli.options import OUTPUT, Json, Threads
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(help="A folder of Hugging Face transformers.", show_default=False)],
+    output: Annotated[Path, typer.Option(*OUTPUT, help="The model's folder to write.", show_default=False)],
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Import a model of Hugging Face transformers (GPT-2) with its tokenizer, and compare both where it is installed.
+
+    Example: `transduce import gpt2 -o models/gpt2`
+    """
+    import msgspec
+
+    from transduce.cli.model import set_threads
+    from transduce.exchange.huggingface.importing import import_huggingface
+
+    set_threads(threads)
+    certificate = import_huggingface(folder, output)
+    if json:
+        print(msgspec.json.encode({"model": str(output), "import": certificate}).decode())
+        return
+    print(certificate.describe())
+    print(f"the model is in {output}")

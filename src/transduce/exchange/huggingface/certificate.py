@@ -1,0 +1,139 @@
+"""Whether a model is the same here and in Hugging Face transformers, where that is installed, by what both compute."""
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from transduce.bundle import ModelBundle
+from transduce.config import Settings
+from transduce.errors import CheckpointError
+from transduce.exchange.huggingface.family import Family
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+
+LIBRARY = "transformers"
+TOLERANCE = 1e-3  # of logits; another order of sums in float32 stays far below in all but the deepest models
+MOST_TOKENS = 256  # of a row that is compared
+SAMPLES = (
+    "To be, or not to be, that is the question:",
+    "  Spaces before,\tand a line's end\n\n  and more\r\n",
+    "Der Äquator, 北京, здравствуйте, 12,345.67 and 🙂👍🏽",
+    "def same(ours, theirs):\n    return abs(ours - theirs) < 1e-3",
+)
+"""What begins, ends and goes on in several ways, in several scripts."""
+
+
+class Certificate(Settings, frozen=True):
+    """What was compared when a model was imported or exported."""
+
+    compared_with: str | None
+    """A library and its version; None where it is not installed."""
+    rows: int
+    """Texts, and one row of random tokens, that both models read."""
+    tokens: int
+    """Of all of them."""
+    largest_difference: float
+    """Between logits."""
+
+    def describe(self) -> str:
+        """One line for people."""
+        if self.compared_with is None:
+            return f"not compared with {LIBRARY}, which is not installed"
+        return (
+            f"compared with {self.compared_with}: the same token ids, and logits at most {self.largest_difference:.2g} "
+            f"apart, on {self.rows} rows of {self.tokens:,} tokens"
+        )
+
+
+def certify(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
+    """Compare a bundle with what transformers makes of a folder.
+
+    Raises CheckpointError where token ids differ, or logits by more than rounding.
+    """
+    if find_spec(LIBRARY) is None:
+        return Certificate(compared_with=None, rows=0, tokens=0, largest_difference=0.0)
+    with _quiet(), torch.inference_mode():
+        return _compare(folder, family, bundle)
+
+
+def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
+    library, theirs, their_tokenizer = _load(folder, family)
+    tokenizer = bundle.tokenizers.target
+    texts = [(text, tokenizer.encode(text)) for text in SAMPLES]
+    for text, ids in texts:
+        found = their_tokenizer(text, add_special_tokens=False)["input_ids"]
+        if found != ids:
+            raise CheckpointError(
+                f"{folder}: {library} makes other tokens of {text!r} than its files say: {_first(found, ids)}"
+            )
+    most = min(longest_of(bundle), MOST_TOKENS)
+    random = torch.randint(len(tokenizer), (most,), generator=torch.Generator().manual_seed(1)).tolist()
+    rows = [ids[:most] for _, ids in texts] + [random]
+    difference = max(
+        float((logits_of(bundle, ids) - theirs(torch.tensor([ids])).logits[0]).abs().max()) for ids in rows
+    )
+    if not difference <= TOLERANCE:
+        raise CheckpointError(
+            f"{folder}: the logits of {library} are up to {difference:.2g} apart from those of the same weights here; "
+            f"expected at most {TOLERANCE}"
+        )
+    return Certificate(compared_with=library, rows=len(rows), tokens=sum(map(len, rows)), largest_difference=difference)
+
+
+@torch.inference_mode()
+def logits_of(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
+    """A language model's logits after each token of a row, [tokens, vocabulary]."""
+    model = cast(EncoderDecoder[DecoderState], bundle.model)
+    tokens = torch.tensor([ids])
+    nothing = tokens[:, :0]
+    return model.decoder(tokens, model.start(model.encode(nothing, nothing.bool())))[0][0]
+
+
+def longest_of(bundle: ModelBundle) -> int:
+    """The most tokens that a model reads at once."""
+    return cast(EncoderDecoder[DecoderState], bundle.model).target_limit or bundle.config.longest_source
+
+
+def _load(folder: Path, family: Family) -> tuple[str, Any, Any]:
+    """The library's name and version, and the model and the tokenizer that it reads."""
+    import transformers
+
+    try:
+        model = getattr(transformers, family.architecture).from_pretrained(
+            folder, use_safetensors=True, local_files_only=True
+        )
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # whatever it is, this folder is not what that library reads
+        line = " ".join(str(error).split())[:200]
+        raise CheckpointError(f"{folder}: {LIBRARY} {transformers.__version__} cannot read it ({line})") from None
+    return f"{LIBRARY} {transformers.__version__}", model.float().eval(), tokenizer
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The library says nothing: what matters of it is told as an error."""
+    import transformers
+
+    before = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity(logging.CRITICAL)
+    transformers.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        transformers.logging.set_verbosity(before)
+        transformers.logging.enable_progress_bar()
+
+
+def _first(theirs: Sequence[int], ours: Sequence[int]) -> str:
+    """The first place where they differ."""
+    place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
+    return f"{list(theirs[place : place + 3])} and {list(ours[place : place + 3])} from token {place + 1} on"

@@ -1,0 +1,82 @@
+"""A bundle as a folder of Hugging Face transformers, which is there only if it is the same when it is read again."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer as Backend
+
+from transduce.bundle import ModelBundle, unshared_weights
+from transduce.errors import CheckpointError, InputError
+from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify, logits_of, longest_of
+from transduce.exchange.huggingface.families import family_of_bundle
+from transduce.exchange.huggingface.folder import write_config, write_tensors, write_tokenizer
+from transduce.exchange.huggingface.importing import read_bundle
+from transduce.exchange.huggingface.weights import to_theirs
+from transduce.files import new_folder
+from transduce.text.tokenizer import Tokenizer
+
+
+def export_huggingface(model: Path, folder: Path) -> Certificate:
+    """Write the folder, read it again, and compare both, and with transformers where that is installed.
+
+    Args:
+        model: the folder of a model or a run.
+        folder: where to write; must not exist.
+
+    Raises InputError for a model with settings that Hugging Face's does not have (all reasons are told), or where the
+    folder exists; CheckpointError where the model is not whole, or where what is read again is another one.
+    """
+    if folder.exists():
+        raise InputError(f"{folder} exists; remove it or choose another folder")
+    bundle = ModelBundle.load(model)
+    family = family_of_bundle(model, bundle.config)
+    tokenizer = bundle.tokenizers.target
+    _check_tokenizer(model, tokenizer)
+    config: dict[str, Any] = {
+        "architectures": [family.architecture],
+        "model_type": family.model_type,
+        "dtype": "float32",
+    }
+    config |= family.write(bundle)
+    generation: dict[str, Any] = {
+        name: config[name] for name in ("bos_token_id", "eos_token_id", "pad_token_id") if name in config
+    }
+    with new_folder(folder) as new:
+        write_config(new, config, generation)
+        write_tensors(new, to_theirs(unshared_weights(bundle.model), family.same(bundle.config)))
+        write_tokenizer(new, tokenizer, longest_of(bundle))
+        again, _ = read_bundle(new)
+        _check_same(bundle, again, folder)
+        return certify(new, family, again)
+
+
+def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
+    """Raise InputError for a tokenizer that does more than its file tells."""
+    alone = Backend.from_str(tokenizer.backend.to_str())
+    if gaps := tokenizer.pieces(range(len(tokenizer))).count(""):
+        raise InputError(
+            f"{model} cannot be exported to Hugging Face: its tokenizer leaves {gaps:,} of its {len(tokenizer):,} ids "
+            "without a token"
+        )
+    for text in SAMPLES:
+        for line in [text] if tokenizer.newline_is_text else text.splitlines():
+            if alone.encode(line, add_special_tokens=False).ids != tokenizer.encode(line):
+                raise InputError(
+                    f"{model} cannot be exported to Hugging Face: its tokenizer spells unknown words in bytes, which "
+                    "that library does for bpe, unigram, characters and bytes alone"
+                )
+
+
+def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path) -> None:
+    """Raise CheckpointError unless weights, token ids and logits are equal bit for bit."""
+    weights, found = unshared_weights(bundle.model), unshared_weights(again.model)
+    if changed := [name for name, tensor in weights.items() if not torch.equal(tensor, found[name])]:
+        raise CheckpointError(f"{folder} is not written: {changed[0]} was another one when it was read again")
+    for text in SAMPLES:
+        ids = bundle.tokenizers.target.encode(text)
+        if again.tokenizers.target.encode(text) != ids:
+            raise CheckpointError(f"{folder} is not written: the tokens of {text!r} were others when it was read again")
+        row = ids[: bundle.config.longest_source]
+        if row and not torch.equal(logits_of(bundle, row), logits_of(again, row)):
+            raise CheckpointError(f"{folder} is not written: the logits of {text!r} were others when it was read again")

@@ -1,0 +1,34 @@
+"""The one table of Hugging Face families that are read and written."""
+
+from transduce.bundle import BundleConfig
+from transduce.errors import InputError
+from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.fields import Fields
+from transduce.exchange.huggingface.gpt2 import GPT2
+from transduce.ranges import short
+
+FAMILIES = (GPT2,)
+
+
+def family_of_folder(fields: Fields) -> Family:
+    """Whose model a config.json describes; raises InputError where it is of none, or of a class that cannot be read."""
+    family = fields.one_of("model_type", {family.model_type: family for family in FAMILIES})
+    named = fields.values.get("architectures") or list(family.architectures)
+    if not isinstance(named, list) or not any(name in family.architectures for name in named):
+        raise InputError(
+            f"{fields.path}: architectures is {short(named)}, which is not supported; supported for "
+            f"{family.title}: {', '.join(family.architectures)}"
+        )
+    return family
+
+
+def family_of_bundle(model: object, config: BundleConfig) -> Family:
+    """Which family a bundle can be written as; raises InputError, with all reasons, where it cannot."""
+    family = next((family for family in FAMILIES if family.is_of(config)), None)
+    if family is None:
+        problems = [f'no family there is like model.kind = "{config.model.__struct_config__.tag}"']
+    else:
+        problems = family.problems(config)
+    if family is None or problems:
+        raise InputError(f"{model} cannot be exported to Hugging Face: {'; '.join(problems)}")
+    return family

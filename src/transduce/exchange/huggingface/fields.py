@@ -1,0 +1,70 @@
+"""The settings of a Hugging Face config.json, asked for one by one; every error names file and setting."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from transduce.errors import InputError
+from transduce.ranges import number_of, short
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a JSON file says."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    def number(self, name: str, range_: Any, default: float | None = None) -> Any:
+        """A number of a range (see ranges.py); the default, which must be given, where it is missing or null."""
+        value = self._value(name, default)
+        number = number_of(range_)
+        assert number is not None
+        if problem := number.problem(value):
+            raise InputError(f"{self.path}: {name} {problem}, but is {short(value)}")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false."""
+        value = self._value(name, default)
+        if not isinstance(value, bool):
+            raise InputError(f"{self.path}: {name} must be true or false, but is {short(value)}")
+        return value
+
+    def one_of(self, name: str, known: Mapping[str, T], default: str | None = None) -> T:
+        """What one of several words stands for."""
+        value = self._value(name, default)
+        if not isinstance(value, str) or value not in known:
+            raise InputError(
+                f"{self.path}: {name} is {short(value)}, which is not supported; supported: {', '.join(known)}"
+            )
+        return known[value]
+
+    def must_be(self, name: str, supported: object, default: object) -> None:
+        """Raise InputError for a setting of another value than the one that is supported."""
+        value = self.values.get(name)
+        value = default if value is None else value
+        if value != supported:
+            raise InputError(
+                f"{self.path}: {name} is {_json(value)}, which cannot be carried over; only {_json(supported)} can"
+            )
+
+    def must_lack(self, name: str, what: str) -> None:
+        """Raise InputError where there is such a setting, which says what the model is."""
+        if self.values.get(name) is not None:
+            raise InputError(f"{self.path}: {name}: {what}")
+
+    def _value(self, name: str, default: object) -> Any:
+        value = self.values.get(name)
+        if value is None:
+            value = default
+        if value is None:
+            raise InputError(f"{self.path}: {name} is missing")
+        return value
+
+
+def _json(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else short(cast(Any, value))

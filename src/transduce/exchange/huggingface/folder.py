@@ -1,0 +1,217 @@
+"""A Hugging Face folder: config.json, weights in safetensors, and a tokenizer's files; read and written, never run."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from tokenizers import AddedToken, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer as Backend
+from torch import Tensor
+
+from transduce.config import to_tree
+from transduce.errors import CheckpointError, InputError
+from transduce.exchange.huggingface.fields import Fields
+from transduce.files import save_tensors
+from transduce.text.tokenizer import SpecialTokens, Tokenizer
+from transduce.text.tokenizer_file import check_backend, one_line_errors, read_backend
+from transduce.verification import read_json
+
+CONFIG = "config.json"
+GENERATION = "generation_config.json"
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+TOKENIZER = "tokenizer.json"
+SLOW_TOKENIZER = ("vocab.json", "merges.txt")
+TOKENIZER_CONFIG = "tokenizer_config.json"
+SPECIAL_TOKENS = "special_tokens_map.json"
+
+ADVICE = "download or save the folder again"
+FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+ROLES = {"pad": "pad_token", "unknown": "unk_token", "bos": "bos_token", "eos": "eos_token"}
+"""What we call a special token, and what Hugging Face does."""
+
+Rename = Callable[[str], str | None]
+"""The name by which a family knows a tensor of a file; None for one that is of no use."""
+
+
+def read_fields(folder: Path) -> Fields:
+    """What config.json says; raises InputError for a path that is no Hugging Face folder."""
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder}: no such folder; a model is imported from a folder on this machine: download it first "
+            "(hf download NAME --local-dir FOLDER)"
+        )
+    if (folder / "config.toml").exists():
+        raise InputError(f"{folder} is a model of Transduce already; there is nothing to import")
+    path = folder / CONFIG
+    if not path.exists() and not path.is_symlink():
+        raise InputError(f"{folder} has no {CONFIG}; expected the folder of a model of Hugging Face transformers")
+    return Fields(path, read_json(path, dict[str, Any], ADVICE))
+
+
+def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
+    """All weights of use, float32, by their family's names.
+
+    Raises InputError for weights of another format, CheckpointError for damaged files.
+    """
+    tensors: dict[str, Tensor] = {}
+    for file, expected in _weight_files(folder).items():
+        with _safetensors_errors(file), safe_open(file, framework="pt") as opened:
+            found = list(opened.keys())
+            if missing := sorted(expected - set(found)):
+                raise CheckpointError(f"{file}: no tensor {missing[0]}, which {INDEX} names; {ADVICE}")
+            for name in found:
+                renamed = rename(name)
+                if renamed is None:
+                    continue
+                if renamed in tensors:
+                    raise CheckpointError(f"{file}: there are two tensors {renamed}; {ADVICE}")
+                tensors[renamed] = _as_float32(opened.get_tensor(name), f"{file}: tensor {name}")
+    return tensors
+
+
+def read_tokenizer(folder: Path, defaults: Mapping[str, str], is_byte_level: bool) -> tuple[Tokenizer, SpecialTokens]:
+    """The tokenizer, and which of its tokens serve as padding and so on; none is added.
+
+    Args:
+        folder: with tokenizer.json, or vocab.json and merges.txt.
+        defaults: what the family's special tokens are called, where no file says it, by our roles; padding is the end
+            token unless a name is given.
+        is_byte_level: whether transformers makes the family's tokenizer byte-level, unless tokenizer_config.json names
+            a general class, and so decides itself whether a text gets a space in front.
+
+    Raises InputError where there is none, CheckpointError for a damaged one or one that lacks a special token.
+    """
+    settings = _optional(folder / TOKENIZER_CONFIG)
+    named = _optional(folder / SPECIAL_TOKENS) | settings
+    if settings.get("add_bos_token"):
+        raise InputError(f"{folder / TOKENIZER_CONFIG}: add_bos_token is true, which cannot be carried over")
+    names = dict(defaults) | {ours: name for ours, theirs in ROLES.items() if (name := _token_name(named.get(theirs)))}
+    names.setdefault("pad", names["eos"])
+    special = SpecialTokens(**names)
+    path = folder / TOKENIZER
+    adds_space = bool(settings.get("add_prefix_space", False))
+    if path.exists() or path.is_symlink():
+        backend = read_backend(path)
+        is_general = settings.get("tokenizer_class") in ("PreTrainedTokenizerFast", "TokenizersBackend")
+        if is_byte_level and not is_general and isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel):
+            backend.pre_tokenizer.add_prefix_space = adds_space
+    else:
+        backend = _from_merges(folder, adds_space)
+    for role, name in to_tree(special).items():
+        if backend.token_to_id(name) is None:
+            raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {ROLES[role]}")
+    # Found in texts, as transformers finds them; a special token that is marked already stays as it is.
+    marked = {token.content for token in backend.get_added_tokens_decoder().values()}
+    backend.add_special_tokens([AddedToken(name, normalized=False) for name in {*names.values()} - marked])
+    check_backend(backend, path)
+    return Tokenizer(backend, special), special
+
+
+def write_config(folder: Path, config: Mapping[str, Any], generation: Mapping[str, Any]) -> None:
+    """Write config.json and generation_config.json."""
+    _write_json(folder / CONFIG, config)
+    _write_json(folder / GENERATION, generation)
+
+
+def write_tensors(folder: Path, tensors: dict[str, Tensor]) -> None:
+    """Write model.safetensors."""
+    save_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS, {"format": "pt"})
+
+
+def write_tokenizer(folder: Path, tokenizer: Tokenizer, longest: int) -> None:
+    """Write tokenizer.json, and the names of its special tokens, for a model that reads so many tokens at most."""
+    ids = {"pad": tokenizer.pad, "unknown": tokenizer.unknown, "bos": tokenizer.bos, "eos": tokenizer.eos}
+    names = {ROLES[role]: tokenizer.pieces([token])[0] for role, token in ids.items()}
+    if tokenizer.pad == tokenizer.eos:
+        del names[ROLES["pad"]]  # as where it came from: the end token pads unless something else is named
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": longest,
+        "clean_up_tokenization_spaces": False,
+    }
+    tokenizer.save(folder / TOKENIZER)
+    _write_json(folder / TOKENIZER_CONFIG, settings | names)
+    _write_json(folder / SPECIAL_TOKENS, names)
+
+
+def _weight_files(folder: Path) -> dict[Path, set[str]]:
+    """The files with weights, and the tensors that an index says each has."""
+    if (folder / WEIGHTS).exists() or (folder / WEIGHTS).is_symlink():
+        return {folder / WEIGHTS: set()}
+    index = folder / INDEX
+    if index.exists():
+        places = read_json(index, dict[str, Any], ADVICE).get("weight_map")
+        if not isinstance(places, dict) or not places or not all(isinstance(place, str) for place in places.values()):
+            raise CheckpointError(f"{index} is damaged (it has no weight_map); {ADVICE}")
+        files: dict[Path, set[str]] = {}
+        for tensor, place in places.items():
+            if Path(place).name != place:
+                raise CheckpointError(f"{index} is damaged (it names the file {place!r}, outside its folder); {ADVICE}")
+            files.setdefault(folder / place, set()).add(tensor)
+        if missing := [file for file in files if not file.exists()]:
+            raise CheckpointError(f"{missing[0]} is missing, which {INDEX} names; {ADVICE}")
+        return files
+    if pickled := sorted(file.name for pattern in ("*.bin", "*.pt", "*.pth") for file in folder.glob(pattern)):
+        raise InputError(
+            f"{folder} has its weights in {pickled[0]} alone, a pickle, which can run code when it is read; convert it "
+            "on a machine where you trust it: AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW) writes "
+            f"{WEIGHTS}"
+        )
+    raise InputError(f"{folder} has no weights; expected {WEIGHTS}, or {INDEX} and its files")
+
+
+@contextmanager
+def _safetensors_errors(file: Path) -> Iterator[None]:
+    try:
+        if not file.is_file():
+            raise CheckpointError(f"{file} is not a file; {ADVICE}")
+        yield
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(f"{file} is damaged ({' '.join(str(error).split())}); {ADVICE}") from None
+
+
+def _as_float32(tensor: Tensor, what: str) -> Tensor:
+    if tensor.dtype not in FLOATS:
+        raise InputError(
+            f"{what} is of type {str(tensor.dtype).removeprefix('torch.')}; only float32, float16 and bfloat16 can be "
+            "carried over, no quantized weights"
+        )
+    tensor = tensor.float()
+    if not tensor.isfinite().all():
+        raise CheckpointError(f"{what} has numbers that are not finite; {ADVICE}")
+    return tensor
+
+
+def _from_merges(folder: Path, adds_space: bool) -> Backend:
+    """A byte-level tokenizer from the two files that older versions wrote."""
+    vocabulary, merges = (folder / name for name in SLOW_TOKENIZER)
+    if not (vocabulary.exists() and merges.exists()):
+        raise InputError(
+            f"{folder} has no {TOKENIZER}, nor {' and '.join(SLOW_TOKENIZER)}: a model is imported with its tokenizer; "
+            f"AutoTokenizer.from_pretrained(...).save_pretrained({str(folder)!r}) writes it"
+        )
+    with one_line_errors(vocabulary, f"it and {merges.name} are no byte-level BPE"):
+        backend = Backend(models.BPE.from_file(str(vocabulary), str(merges)))
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=adds_space)
+        backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+def _token_name(token: object) -> str | None:
+    """The text of a special token, which is written in two ways."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    return read_json(path, dict[str, Any], ADVICE) if path.exists() else {}
+
+
+def _write_json(path: Path, values: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,172 @@
+"""GPT-2 (Radford et al. 2019) as Hugging Face transformers has it: a causal Transformer with learned positions."""
+
+from typing import Any, cast
+
+from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.errors import InputError
+from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.fields import Fields
+from transduce.exchange.huggingface.weights import Same, linear
+from transduce.models.causal import CausalTransformerConfig
+from transduce.nn.layers import Activation
+from transduce.ranges import Layers, ShareBelowOne, Width
+from transduce.text.tokenizer import TokenizerConfig
+
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+}
+NORM_EPSILON = 1e-5
+PREFIX = "transformer."
+BUFFERS = (".attn.bias", ".attn.masked_bias")
+"""Masks, not weights, that older versions saved."""
+END = "<|endoftext|>"
+
+
+def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
+    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    fields.must_be("layer_norm_epsilon", NORM_EPSILON, NORM_EPSILON)
+    fields.must_be("scale_attn_weights", True, True)
+    fields.must_be("scale_attn_by_inverse_layer_idx", False, False)
+    fields.must_be("reorder_and_upcast_attn", False, False)
+    fields.must_be("add_cross_attention", False, False)
+    fields.must_lack("quantization_config", "quantized weights cannot be carried over")
+    dim = fields.number("n_embd", Width, 768)
+    positions = fields.number("n_positions", Width, 1024)
+    try:
+        model = CausalTransformerConfig(
+            layers=fields.number("n_layer", Layers, 12),
+            dim=dim,
+            heads=fields.number("n_head", Width, 12),
+            feed_forward_dim=fields.number("n_inner", Width, 4 * dim),
+            activation=fields.one_of("activation_function", ACTIVATIONS, "gelu_new"),
+            norm="pre",
+            positions="learned",
+            max_positions=positions,
+            dropout=fields.number("resid_pdrop", ShareBelowOne, 0.1),
+            embedding_dropout=fields.number("embd_pdrop", ShareBelowOne, 0.1),
+            attention_dropout=fields.number("attn_pdrop", ShareBelowOne, 0.1),
+            activation_dropout=0.0,
+            tie=fields.flag("tie_word_embeddings", True),
+        )
+    except ValueError as error:
+        raise InputError(f"{fields.path}: {error} (n_embd and n_head)") from None
+    return BundleConfig(
+        format=FORMAT,
+        task="language",
+        source="text",
+        target="text",
+        model=model,
+        tokenizer=tokenizer,
+        longest_source=positions,
+        begin="eos",
+    )
+
+
+def is_of(config: BundleConfig) -> bool:
+    """Whether a bundle has a causal Transformer."""
+    return isinstance(config.model, CausalTransformerConfig)
+
+
+def problems(config: BundleConfig) -> list[str]:
+    """The settings that GPT-2 does not have, in words."""
+    model = cast(CausalTransformerConfig, config.model)
+    expected: dict[str, Any] = {
+        "positions": "learned",
+        "norm": "pre",
+        "scale_embeddings": False,
+        "size_of_key": model.dim / model.heads,
+        "size_of_value": model.dim / model.heads,
+    }
+    shown = {"size_of_key": "key_dim", "size_of_value": "value_dim"}
+    found = [
+        f"model.{shown.get(name, name)} is {_toml(getattr(model, name))}, where GPT-2 has {_toml(value)}"
+        for name, value in expected.items()
+        if getattr(model, name) != value
+    ]
+    if model.activation not in ACTIVATIONS.values():
+        known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
+        found.append(f"model.activation is {model.activation!r}, where GPT-2 has one of {known}")
+    return found
+
+
+def write(bundle: ModelBundle) -> dict[str, Any]:
+    """The config.json of a bundle without problems."""
+    model, tokenizer = cast(CausalTransformerConfig, bundle.config.model), bundle.tokenizers.target
+    activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation)
+
+    def rate(special: float | None) -> float:
+        return model.dropout if special is None else special
+
+    return {
+        "activation_function": activation,
+        "attn_pdrop": rate(model.attention_dropout),
+        "bos_token_id": bundle.special.target_bos,
+        "embd_pdrop": rate(model.embedding_dropout),
+        "eos_token_id": tokenizer.eos,
+        "layer_norm_epsilon": NORM_EPSILON,
+        "n_embd": model.dim,
+        "n_head": model.heads,
+        "n_inner": None if model.feed_forward_dim == 4 * model.dim else model.feed_forward_dim,
+        "n_layer": model.layers,
+        "n_positions": model.max_positions,
+        "resid_pdrop": rate(model.residual_dropout),
+        "tie_word_embeddings": model.tie,
+        "vocab_size": len(tokenizer),
+    }
+
+
+def same(config: BundleConfig) -> list[Same]:
+    """Which tensors are the same; their linear layers are [in, out], where ours are [out, in]."""
+    model = cast(CausalTransformerConfig, config.model)
+    found = [
+        Same(("decoder.embedding.table.weight",), (f"{PREFIX}wte.weight",)),
+        Same(("decoder.embedding.positions.weight",), (f"{PREFIX}wpe.weight",)),
+    ]
+    for number in range(model.layers):
+        here, there = f"decoder.layers.{number}", f"{PREFIX}h.{number}"
+        attention = f"{here}.attention.attention"
+        found += linear(f"{here}.around_attention.norm", f"{there}.ln_1")
+        found += linear((f"{attention}.query", f"{attention}.key_value"), f"{there}.attn.c_attn", True)
+        found += linear(f"{attention}.output", f"{there}.attn.c_proj", True)
+        found += linear(f"{here}.around_feed_forward.norm", f"{there}.ln_2")
+        found += linear(f"{here}.feed_forward.inner", f"{there}.mlp.c_fc", True)
+        found += linear(f"{here}.feed_forward.output", f"{there}.mlp.c_proj", True)
+    found += linear("decoder.norm", f"{PREFIX}ln_f")
+    return found if model.tie else [*found, Same(("decoder.output.weight",), ("lm_head.weight",))]
+
+
+def rename(name: str) -> str | None:
+    """With the prefix that older versions left out; None for a mask."""
+    if name.endswith(BUFFERS):
+        return None
+    return name if name.startswith((PREFIX, "lm_head.")) else PREFIX + name
+
+
+def copies(config: BundleConfig) -> dict[str, str]:
+    """The output layer, where it is the table of embeddings."""
+    return {"lm_head.weight": f"{PREFIX}wte.weight"} if cast(CausalTransformerConfig, config.model).tie else {}
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+GPT2 = Family(
+    model_type="gpt2",
+    title="GPT-2",
+    architecture="GPT2LMHeadModel",
+    architectures=("GPT2LMHeadModel", "GPT2Model"),
+    special={"unknown": END, "bos": END, "eos": END},
+    is_byte_level=True,
+    read=read,
+    is_of=is_of,
+    problems=problems,
+    write=write,
+    same=same,
+    rename=rename,
+    copies=copies,
+)

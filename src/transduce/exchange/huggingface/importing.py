@@ -1,0 +1,57 @@
+"""A folder of Hugging Face transformers as a bundle, which is there only if both compute the same."""
+
+from pathlib import Path
+
+import msgspec
+
+from transduce.bundle import ModelBundle, load_weights, unshared_weights
+from transduce.errors import CheckpointError, InputError
+from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
+from transduce.exchange.huggingface.families import family_of_folder
+from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.folder import read_fields, read_tensors, read_tokenizer
+from transduce.exchange.huggingface.weights import from_theirs, without_copies
+from transduce.models.families import build_model
+from transduce.ranges import PositiveInt
+from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+
+
+def import_huggingface(folder: Path, output: Path) -> Certificate:
+    """Read the folder, compare it with transformers where that is installed, and write the bundle.
+
+    Args:
+        folder: what `save_pretrained` wrote, or was downloaded.
+        output: the bundle's folder; must not exist.
+
+    Raises InputError for a model that cannot be had here, with the setting that is in the way, or where the bundle's
+    folder exists; CheckpointError for a folder that is damaged, or that both libraries understand differently.
+    """
+    if output.exists():
+        raise InputError(f"{output} exists; remove it or choose another folder")
+    bundle, family = read_bundle(folder)
+    certificate = certify(folder, family, bundle)
+    origin = {"folder": folder.resolve().name, "architecture": family.architecture}
+    bundle = bundle.with_history(imported=origin | msgspec.to_builtins(certificate))
+    try:
+        bundle.save(output, [(text, text) for text in SAMPLES])
+    except FloatingPointError:
+        raise CheckpointError(f"{folder}: the scores that its model gives texts are not finite") from None
+    return certificate
+
+
+def read_bundle(folder: Path) -> tuple[ModelBundle, Family]:
+    """The model of a folder and its family; raises as `import_huggingface` does."""
+    fields = read_fields(folder)
+    family = family_of_folder(fields)
+    tokenizer, special = read_tokenizer(folder, family.special, family.is_byte_level)
+    config = family.read(fields, TokenizerConfig(kind="file", file="tokenizer.json", special=special))
+    rows = fields.number("vocab_size", PositiveInt, len(tokenizer))
+    if rows != len(tokenizer):
+        raise InputError(
+            f"{folder}: its tokenizer has {len(tokenizer):,} tokens, but vocab_size is {rows:,}; they must be equal: "
+            "model.resize_token_embeddings(len(tokenizer)), then save both again"
+        )
+    tensors = without_copies(read_tensors(folder, family.rename), family.copies(config), folder)
+    model = build_model(config.model, len(tokenizer), len(tokenizer))
+    load_weights(model, from_theirs(tensors, family.same(config), unshared_weights(model), folder))
+    return ModelBundle(config, model.eval(), Tokenizers(tokenizer, tokenizer)), family

@@ -1,0 +1,87 @@
+"""Tensors under our names and under those of Hugging Face transformers."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from transduce.errors import CheckpointError
+
+
+class Same(NamedTuple):
+    """The same numbers here and there: several tensors stand for their join along the first axis."""
+
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+    """Of one size each where there are several."""
+    is_transposed: bool = False
+    """Whether theirs have their two axes the other way round."""
+
+
+def linear(ours: str | tuple[str, ...], theirs: str | tuple[str, ...], is_transposed: bool = False) -> list[Same]:
+    """Weights and biases of a linear layer."""
+    here, there = (ours if isinstance(ours, tuple) else (ours,), theirs if isinstance(theirs, tuple) else (theirs,))
+    return [
+        Same(tuple(f"{name}.{kind}" for name in here), tuple(f"{name}.{kind}" for name in there), turned)
+        for kind, turned in (("weight", is_transposed), ("bias", False))
+    ]
+
+
+def from_theirs(
+    tensors: Mapping[str, Tensor], same: Iterable[Same], ours: Mapping[str, Tensor], where: object
+) -> dict[str, Tensor]:
+    """Tensors by our names.
+
+    Args:
+        tensors: by their names.
+        same: which are the same.
+        ours: a model's own tensors, for their shapes.
+        where: named by errors.
+
+    Raises CheckpointError unless they are all that the model has, in its shapes, and no more.
+    """
+    found: dict[str, Tensor] = {}
+    unused = set(tensors)
+    for entry in same:
+        if missing := [name for name in entry.theirs if name not in tensors]:
+            raise CheckpointError(f"{where}: no tensor {missing[0]}, which the model that config.json describes has")
+        unused.difference_update(entry.theirs)
+        rows = [ours[name].shape[0] for name in entry.ours]
+        joined = (sum(rows), *ours[entry.ours[0]].shape[1:])
+        each = (joined[0] // len(entry.theirs), *joined[1:])
+        expected = tuple(reversed(each)) if entry.is_transposed else each
+        for name in entry.theirs:
+            if tensors[name].shape != expected:
+                raise CheckpointError(
+                    f"{where}: tensor {name} is of shape {list(tensors[name].shape)}, but config.json asks for "
+                    f"{list(expected)}"
+                )
+        whole = torch.cat([tensors[name].T if entry.is_transposed else tensors[name] for name in entry.theirs])
+        found |= {name: part.contiguous() for name, part in zip(entry.ours, whole.split(rows), strict=True)}
+    if unused:
+        raise CheckpointError(
+            f"{where}: tensor {min(unused)}, which the model that config.json describes does not have"
+            + (f", and {len(unused) - 1} more" if len(unused) > 1 else "")
+        )
+    return found
+
+
+def without_copies(tensors: Mapping[str, Tensor], copies: Mapping[str, str], where: object) -> dict[str, Tensor]:
+    """The tensors but for those that repeat others; raises CheckpointError where one does not."""
+    for name, original in copies.items():
+        if name in tensors and original in tensors and not torch.equal(tensors[name], tensors[original]):
+            raise CheckpointError(
+                f"{where}: tensor {name} differs from {original}, but config.json says that they are tied"
+            )
+    return {name: tensor for name, tensor in tensors.items() if name not in copies}
+
+
+def to_theirs(tensors: Mapping[str, Tensor], same: Iterable[Same]) -> dict[str, Tensor]:
+    """Tensors by their names, from those by ours."""
+    found: dict[str, Tensor] = {}
+    for entry in same:
+        whole = torch.cat([tensors[name] for name in entry.ours])
+        for name, part in zip(entry.theirs, whole.chunk(len(entry.theirs)), strict=True):
+            found[name] = (part.T if entry.is_transposed else part).contiguous()
+    return found
