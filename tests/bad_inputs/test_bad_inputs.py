@@ -23,7 +23,10 @@ UNREAD = {"README.md", ".lock"}
 
 def _can_run(row: Row) -> bool:
     """Whether CTranslate2 is here, where a row needs it."""
-    needs = "export" in " ".join(row.command) or any(damage.path.startswith("exported") for damage in row.damages)
+    command = " ".join(row.command)
+    needs = ("export" in command and "huggingface" not in command) or any(
+        damage.path.startswith("exported") for damage in row.damages
+    )
     return not needs or find_spec("ctranslate2") is not None
 
 

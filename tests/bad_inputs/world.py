@@ -4,6 +4,8 @@ import gzip
 import shutil
 from pathlib import Path
 
+from gpt2_folder import write_gpt2
+
 TINY = """
 [data]
 train = ["train.en", "train.de"]
@@ -180,6 +182,7 @@ def prepare(folder: Path) -> None:
     texts = [Path(f"train.{language}").read_text(encoding="utf-8").splitlines() for language in ("en", "de")]
     train_tokenizers(TokenizerConfig(kind="words", min_frequency=1), *texts).source.save(Path("own.json"))
     learn_shortlist(Path("run"), out=Path("short.safetensors"))
+    write_gpt2(Path("gpt2"))
     if _has_ctranslate2():
         from transduce.exchange.ctranslate2 import export_ctranslate2
 

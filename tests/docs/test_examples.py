@@ -1,6 +1,7 @@
 """Every command and every block of code in README and docs runs, or is at least read."""
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,8 +36,7 @@ def test_every_example_of_a_page_works(
     page: Path, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = torch.get_num_threads()
-    for file in (prepared / "files").iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(prepared / "files", tmp_path, dirs_exist_ok=True)
     (tmp_path / "runs").mkdir()
     monkeypatch.chdir(tmp_path)
     place = Workplace(tmp_path, prepared / "stand-in")

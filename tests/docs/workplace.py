@@ -20,6 +20,7 @@ import tomli_w
 import typer
 from pages import ROOT, Example
 
+from gpt2_folder import write_gpt2
 from transduce.cli.main import app, run
 from transduce.corpora import splits as datasets
 from transduce.corpora.catalogue import files as dataset_files
@@ -297,6 +298,7 @@ def write_files(folder: Path) -> None:
     for stem in ("first", "second", "third", "other", "lines", "prompts"):
         shutil.copy(folder / "train.en", folder / f"{stem}.txt")
     (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")
+    write_gpt2(folder / "gpt2")
     (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")
 
 

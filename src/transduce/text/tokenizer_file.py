@@ -16,6 +16,8 @@ MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 def read_backend(path: Path) -> Backend:
     """The tokenizer of a Hugging Face tokenizers file; CheckpointError where it is none, or has ids far apart."""
+    if path.is_fifo():  # which would be waited for
+        raise CheckpointError(f"{path}: a pipe; expected a file")
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

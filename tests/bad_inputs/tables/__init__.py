@@ -10,6 +10,7 @@ from bad_inputs.tables import (
     datasets,
     exports,
     from_files,
+    huggingface,
     language,
     looking,
     recipes,
@@ -37,6 +38,7 @@ TABLES: dict[str, list[Row]] = {
     "language": language.ROWS,
     "looking": looking.ROWS,
     "exports": exports.ROWS,
+    "huggingface": huggingface.ROWS,
     "datasets": datasets.ROWS,
     "streams": streams.ROWS,
 }

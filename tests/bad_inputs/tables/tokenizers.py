@@ -6,6 +6,7 @@ from bad_inputs.damages import change, copy, cut, edit_json, empty, folder, garb
 from bad_inputs.row import Damage, Row, row
 
 OWN = "own.json"
+OWN_TRAIN = ("train", "own.toml", "--out", "new", "-q")
 
 
 def _bring(name: str, words: str | tuple[str, ...], *damages: Damage, **options: Any) -> Row:
@@ -182,6 +183,27 @@ ROWS = [
         ],
         2,
         "no.json",
+    ),
+    row(
+        "own tokenizer: special tokens that it does not have",
+        [*OWN_TRAIN, "tokenizer.special={pad='<pad>',unknown='<unk>',bos='<s>',eos='<eos>'}"],
+        2,
+        "no token '<s>' to serve as bos",
+    ),
+    row(
+        "own tokenizer: special tokens not all named",
+        [*OWN_TRAIN, "tokenizer.special={pad='<pad>'}"],
+        2,
+        "tokenizer.special",
+    ),
+    row(
+        "own tokenizer: special tokens without a file",
+        [
+            *("train", "tiny.toml", "--out", "new", "-q"),
+            "tokenizer.special={pad='<pad>',unknown='<unk>',bos='<bos>',eos='<eos>'}",
+        ],
+        2,
+        "special is for kind",
     ),
     row("own tokenizer: a size for what is there", "train own.toml --out new -q tokenizer.size=9", 2, "size"),
     row(

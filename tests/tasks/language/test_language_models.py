@@ -268,10 +268,10 @@ def test_what_each_line_costs_adds_up_to_the_whole_text(run: Path, tmp_path: Pat
     (tmp_path / "text").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     bundle, text = ModelBundle.load(run), text_file(tmp_path / "text")
     store = open_text_store(text, bundle.tokenizers.target, tmp_path / "cache")
-    end = bundle.tokenizers.target.eos
+    ends = bundle.tokenizers.target.line_ends
     for window in (5, 100):
         config = WindowsConfig(window=window, target_tokens=10)
-        counts = count_text(bundle.model, store, end, text, config)
+        counts = count_text(bundle.model, store, ends, text, config)
         assert counts[:, 1].tolist() == [6, 1, 3]
         assert counts[:, 2].tolist() == [len(line) + 1 for line in lines]
         whole = measure_text(bundle.model, store, config)
@@ -279,7 +279,7 @@ def test_what_each_line_costs_adds_up_to_the_whole_text(run: Path, tmp_path: Pat
             assert scored(counts, metric).score == pytest.approx(whole[metric])
     (score,) = Scorer(bundle).score([("", lines[0])])
     after_its_first = -sum(token.log_probability for token in score.tokens)  # of a line that begins the text
-    counts = count_text(bundle.model, store, end, text, WindowsConfig(window=100))
+    counts = count_text(bundle.model, store, ends, text, WindowsConfig(window=100))
     assert counts[0, 0] < after_its_first
     assert counts[:, 0].min() > 0
 

@@ -68,17 +68,19 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
     tokenizer = bundle.tokenizers.target
     texts = [(text, tokenizer.encode(text)) for text in SAMPLES]
     for text, ids in texts:
-        found = their_tokenizer(text, add_special_tokens=False)["input_ids"]
-        if found != ids:
+        their_ids = their_tokenizer(text, add_special_tokens=False)["input_ids"]
+        if their_ids != ids:
             raise CheckpointError(
-                f"{folder}: {library} makes other tokens of {text!r} than its files say: {_first(found, ids)}"
+                f"{folder}: {library} makes other tokens of {text!r} than its files say: {_first(their_ids, ids)}"
             )
     most = min(longest_of(bundle), MOST_TOKENS)
     random = torch.randint(len(tokenizer), (most,), generator=torch.Generator().manual_seed(1)).tolist()
     rows = [ids[:most] for _, ids in texts] + [random]
-    difference = max(
-        float((logits_of(bundle, ids) - theirs(torch.tensor([ids])).logits[0]).abs().max()) for ids in rows
-    )
+    ours = [logits_of(bundle, ids) for ids in rows]
+    if not all(logits.isfinite().all() for logits in ours):
+        raise CheckpointError(f"{folder}: the scores that its model gives texts are not finite")
+    found = [theirs(torch.tensor([ids])).logits[0] for ids in rows]
+    difference = max(float((one - other).abs().max()) for one, other in zip(ours, found, strict=True))
     if not difference <= TOLERANCE:
         raise CheckpointError(
             f"{folder}: the logits of {library} are up to {difference:.2g} apart from those of the same weights here; "

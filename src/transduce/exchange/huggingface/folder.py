@@ -48,7 +48,7 @@ def read_fields(folder: Path) -> Fields:
     if (folder / "config.toml").exists():
         raise InputError(f"{folder} is a model of Transduce already; there is nothing to import")
     path = folder / CONFIG
-    if not path.exists() and not path.is_symlink():
+    if not _is_named(path):
         raise InputError(f"{folder} has no {CONFIG}; expected the folder of a model of Hugging Face transformers")
     return Fields(path, read_json(path, dict[str, Any], ADVICE))
 
@@ -95,14 +95,14 @@ def read_tokenizer(folder: Path, defaults: Mapping[str, str], is_byte_level: boo
     special = SpecialTokens(**names)
     path = folder / TOKENIZER
     adds_space = bool(settings.get("add_prefix_space", False))
-    if path.exists() or path.is_symlink():
+    if _is_named(path):
         backend = read_backend(path)
         is_general = settings.get("tokenizer_class") in ("PreTrainedTokenizerFast", "TokenizersBackend")
         if is_byte_level and not is_general and isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel):
             backend.pre_tokenizer.add_prefix_space = adds_space
     else:
         backend = _from_merges(folder, adds_space)
-    for role, name in to_tree(special).items():
+    for role, name in reversed(to_tree(special).items()):  # the end token first, which may serve as the others
         if backend.token_to_id(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {ROLES[role]}")
     # Found in texts, as transformers finds them; a special token that is marked already stays as it is.
@@ -141,10 +141,10 @@ def write_tokenizer(folder: Path, tokenizer: Tokenizer, longest: int) -> None:
 
 def _weight_files(folder: Path) -> dict[Path, set[str]]:
     """The files with weights, and the tensors that an index says each has."""
-    if (folder / WEIGHTS).exists() or (folder / WEIGHTS).is_symlink():
+    if _is_named(folder / WEIGHTS):
         return {folder / WEIGHTS: set()}
     index = folder / INDEX
-    if index.exists():
+    if _is_named(index):
         places = read_json(index, dict[str, Any], ADVICE).get("weight_map")
         if not isinstance(places, dict) or not places or not all(isinstance(place, str) for place in places.values()):
             raise CheckpointError(f"{index} is damaged (it has no weight_map); {ADVICE}")
@@ -210,7 +210,12 @@ def _token_name(token: object) -> str | None:
 
 
 def _optional(path: Path) -> dict[str, Any]:
-    return read_json(path, dict[str, Any], ADVICE) if path.exists() else {}
+    return read_json(path, dict[str, Any], ADVICE) if _is_named(path) else {}
+
+
+def _is_named(path: Path) -> bool:
+    """Whether a folder names a file, be it a link that leads nowhere."""
+    return path.exists() or path.is_symlink()
 
 
 def _write_json(path: Path, values: Mapping[str, Any]) -> None:
