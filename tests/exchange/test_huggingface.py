@@ -378,7 +378,7 @@ SMALL: dict[str, Any] = {"layers": 1, "dim": 12, "heads": 3, "feed_forward_dim":
 
 
 def save_ours(folder: Path, kind: str = "bpe", **choices: Any) -> Path:
-    tokenizer_config = TokenizerConfig(kind=kind, size=330 if kind in ("bpe", "unigram", "wordpiece") else None)  # type: ignore[arg-type]
+    tokenizer_config = TokenizerConfig(kind=kind, size=330 if kind in ("bpe", "wordpiece") else None)  # type: ignore[arg-type]
     tokenizer = train_tokenizer(tokenizer_config, TEXT * 20, keep_spaces=True)
     config: ModelConfig = CausalTransformerConfig(**{**SMALL, "positions": "learned", **choices})
     return save_bundle(folder, config, tokenizer_config, tokenizer, "language")
@@ -402,7 +402,16 @@ def save_bundle(folder: Path, config: ModelConfig, tokenizer_config: Any, tokeni
 
 
 @pytest.mark.parametrize(
-    "choices", [{}, {"activation": "gelu_tanh", "tie": False}, {"activation": "relu", "kind": "characters"}], ids=str
+    "choices",
+    [
+        {},
+        {"activation": "gelu_tanh", "tie": False},
+        {"activation": "relu", "kind": "characters"},
+        {"kind": "unigram"},
+        {"kind": "bytes"},
+        {"kind": "words"},
+    ],
+    ids=str,
 )
 def test_models_trained_here_go_out_with_their_tokenizers(choices: dict[str, Any], tmp_path: Path) -> None:
     model = save_ours(tmp_path / "model", **choices)

@@ -64,7 +64,7 @@ def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
             if alone.encode(line, add_special_tokens=False).ids != tokenizer.encode(line):
                 raise InputError(
                     f"{model} cannot be exported to Hugging Face: its tokenizer spells unknown words in bytes, which "
-                    "that library does for bpe, unigram, characters and bytes alone"
+                    "wordpiece does not do there; bpe, unigram, characters, bytes and words can be exported"
                 )
 
 

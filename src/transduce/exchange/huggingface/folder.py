@@ -101,7 +101,7 @@ def read_tokenizer(folder: Path, defaults: Mapping[str, str], is_byte_level: boo
         if is_byte_level and not is_general and isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel):
             backend.pre_tokenizer.add_prefix_space = adds_space
     else:
-        backend = _from_merges(folder, adds_space)
+        path, backend = folder / SLOW_TOKENIZER[0], _from_merges(folder, adds_space)
     for role, name in reversed(to_tree(special).items()):  # the end token first, which may serve as the others
         if backend.token_to_id(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {ROLES[role]}")
