@@ -16,6 +16,7 @@ from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError, ConfigError
 from transduce.files import new_folder, save_tensors
 from transduce.models.families import ModelConfig, build_model
+from transduce.models.heads import HeadConfig
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.ranges import PositiveInt
 from transduce.task_table import TASKS
@@ -46,6 +47,8 @@ class BundleConfig(Settings, frozen=True):
     """What the model was trained for: see task_table.py."""
     begin: Literal["bos", "eos"] = "bos"
     """The token after which an output begins; in running text, where lines follow one another, the end of a line."""
+    head: HeadConfig | None = None
+    """What stands on an encoder of texts."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class ModelBundle:
         with new_folder(folder) as new:
             self.describe(new)
             save_tensors(unshared_weights(self.model), new / "weights.safetensors")
-            probe = make_probe(self.model, self.tokenizers, self.special, probe_texts, checksums(new))
+            kind = TASKS[self.config.task].probe
+            probe = make_probe(kind, self.model, self.tokenizers, self.special, probe_texts, checksums(new))
             (new / "probe.json").write_bytes(msgspec.json.encode(probe))
 
     def describe(self, folder: Path) -> None:
@@ -104,7 +108,7 @@ class ModelBundle:
         probe = read_probe(folder)
         check_unchanged(folder, probe.sha256)
         tokenizers = read_tokenizers(folder, config.tokenizer)
-        model = build_model(config.model, len(tokenizers.source), len(tokenizers.target))
+        model = build_model(config.model, len(tokenizers.source), len(tokenizers.target), config.head)
         try:
             load_weights(model, load_file(folder / "weights.safetensors"))
         except (safetensors.SafetensorError, RuntimeError, OSError) as error:
@@ -112,7 +116,8 @@ class ModelBundle:
                 f"{folder}/weights.safetensors does not fit its config.toml: {' '.join(str(error).split())}"
             ) from None
         history = read_history(folder)
-        check_probe(probe, model.eval(), tokenizers, special_ids(tokenizers, config.begin), folder)
+        special = special_ids(tokenizers, config.begin)
+        check_probe(TASKS[config.task].probe, probe, model.eval(), tokenizers, special, folder)
         return ModelBundle(config, model.to(device), tokenizers, history, folder)
 
 

@@ -2,7 +2,8 @@
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -11,11 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from transduce.config import Settings
-from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.data.batch import SpecialIds, make_batch
+from transduce.data.text_batch import make_text_batch
 from transduce.errors import CheckpointError
+from transduce.models.heads import EncoderModel, fixed_projection
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
+from transduce.task_table import ProbeKind
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.verification import COPY_AGAIN, read_json
 
@@ -28,13 +32,13 @@ class Probe(Settings, frozen=True):
     """Inputs, and what the model made of them when it was saved."""
 
     source: list[list[int]]
-    """Token ids."""
+    """Token ids; of a model that reads texts, of the first."""
     target: list[list[int]]
-    """Token ids."""
+    """Token ids; of a model that reads texts, of the second, if there is one."""
     text: list[str]
     """The source texts, which the tokenizer must turn into `source`."""
     scores: list[float]
-    """Log-probability of each target, in nats, float32."""
+    """Log-probability of each target, in nats, float32; of a model that reads texts, see `fixed_projection`."""
     sha256: dict[str, str]
     """Of the bundle's other files."""
 
@@ -55,7 +59,21 @@ def read_probe(folder: Path) -> Probe:
     return probe
 
 
+Ids = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Probing:
+    """How the models of some tasks are probed."""
+
+    limits: Callable[[nn.Module], tuple[int | None, int | None]]
+    """The most tokens of the two texts, with the one that ends each."""
+    score: Callable[[nn.Module, Ids, Ids, SpecialIds], Tensor]
+    """A number for each pair of texts: [rows], by a model on the CPU in evaluation mode."""
+
+
 def make_probe(
+    kind: ProbeKind,
     model: nn.Module,
     tokenizers: Tokenizers,
     special: SpecialIds,
@@ -63,11 +81,11 @@ def make_probe(
     sha256: dict[str, str],
 ) -> Probe:
     """Score a few sentence pairs; raises FloatingPointError where the model's scores are not finite."""
-    limits = cast(EncoderDecoder[DecoderState], model)
-    sources = [_shortened(text, tokenizers.source, limits.source_limit) for text, _ in texts[:PROBES]]
-    targets = [_shortened(text, tokenizers.target, limits.target_limit) for _, text in texts[:PROBES]]
+    source_limit, target_limit = PROBINGS[kind].limits(model)
+    sources = [_shortened(text, tokenizers.source, source_limit) for text, _ in texts[:PROBES]]
+    targets = [_shortened(text, tokenizers.target, target_limit) for _, text in texts[:PROBES]]
     source, target = tokenizers.source.encode_batch(sources), tokenizers.target.encode_batch(targets)
-    scores = _score(model, make_batch(source, target, special))
+    scores = _score(kind, model, source, target, special)
     if not all(map(math.isfinite, scores)):
         raise FloatingPointError(
             "the model is not saved, because the scores that it gives sentences are not finite; its weights have "
@@ -83,17 +101,19 @@ def _shortened(text: str, tokenizer: Tokenizer, limit: int | None) -> str:
     return text
 
 
-def check_probe(probe: Probe, model: nn.Module, tokenizers: Tokenizers, special: SpecialIds, folder: Path) -> None:
+def check_probe(
+    kind: ProbeKind, probe: Probe, model: nn.Module, tokenizers: Tokenizers, special: SpecialIds, folder: Path
+) -> None:
     """Raise CheckpointError unless tokenizers and model make of the probe what they did when they were saved."""
-    limits = cast(EncoderDecoder[DecoderState], model)
+    source_limit, target_limit = PROBINGS[kind].limits(model)
     for rows, tokenizer, limit in (
-        (probe.source, tokenizers.source, limits.source_limit),
-        (probe.target, tokenizers.target, limits.target_limit),
+        (probe.source, tokenizers.source, source_limit),
+        (probe.target, tokenizers.target, target_limit),
     ):
         _check_ids(rows, len(tokenizer), MAX_TOKENS if limit is None else limit - 1, folder)
     if tokenizers.source.encode_batch(probe.text) != probe.source:
         raise CheckpointError(f"{folder}: its tokenizer tokenizes text differently than when it was saved")
-    (score,) = _score(model, make_batch(probe.source[:1], probe.target[:1], special))
+    (score,) = _score(kind, model, probe.source[:1], probe.target[:1], special)
     saved = probe.scores[0]
     if not abs(score - saved) <= TOLERANCE * max(1.0, abs(saved)):  # nothing is at most anything for a NaN
         raise CheckpointError(
@@ -117,23 +137,48 @@ def _check_ids(rows: list[list[int]], vocabulary: int, most: int, folder: Path) 
 
 
 @torch.no_grad()
-def _score(model: nn.Module, batch: Batch) -> list[float]:
+def _score(kind: ProbeKind, model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> list[float]:
     """On the CPU, in float32: another device may compute in TF32, whose scores differ from these by more than a probe
     allows."""
     if next(model.parameters()).device.type != "cpu":
         model = _on_cpu(model)
     training = model.training
     model.eval()
-    scores = score_tokens(
-        cast(EncoderDecoder[DecoderState], model),
-        batch.source,
-        batch.source_is_real,
-        batch.target_in,
-        batch.target_out,
-        batch.target_is_real,
-    )
+    scores = PROBINGS[kind].score(model, source, target, special)
     model.train(training)
-    return [float(score) for score in scores.sum(1)]
+    return [float(score) for score in scores]
+
+
+def _pair_limits(model: nn.Module) -> tuple[int | None, int | None]:
+    limits = cast(EncoderDecoder[DecoderState], model)
+    return limits.source_limit, limits.target_limit
+
+
+def _score_pairs(model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> Tensor:
+    """Log-probabilities of targets, given sources."""
+    batch = make_batch(source, target, special)
+    translator = cast(EncoderDecoder[DecoderState], model)
+    read, predicted = (batch.source, batch.source_is_real), (batch.target_in, batch.target_out, batch.target_is_real)
+    return score_tokens(translator, *read, *predicted).sum(1)
+
+
+def _text_limits(model: nn.Module) -> tuple[int | None, int | None]:
+    limit = cast(EncoderModel, model).encoder.limit
+    each = None if limit is None else (limit - 1) // 2  # with one token that begins a row
+    return each, each
+
+
+def _score_texts(model: nn.Module, first: Ids, second: Ids, special: SpecialIds) -> Tensor:
+    """Projections of what a model makes of texts, or of pairs where the second is not empty."""
+    batch = make_text_batch([(one, other or None) for one, other in zip(first, second, strict=True)], special)
+    outputs = model(batch.tokens, batch.segments, batch.is_real)
+    return fixed_projection(outputs, batch.is_real)
+
+
+PROBINGS: Mapping[ProbeKind, Probing] = {
+    "pairs": Probing(_pair_limits, _score_pairs),
+    "texts": Probing(_text_limits, _score_texts),
+}
 
 
 def _on_cpu(model: nn.Module) -> nn.Module:

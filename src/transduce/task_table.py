@@ -6,6 +6,12 @@ from typing import Any, Literal
 
 from transduce.errors import ConfigError, InputError
 
+Tool = Literal["translator", "generator", "classifier", "tagger", "answerer", "encoder"]
+"""What runs models: inference/translator.py and so on."""
+
+ProbeKind = Literal["pairs", "texts"]
+"""What a bundle's probe holds: sources with targets that the model scores, or texts that it reads; see probe.py."""
+
 
 @dataclass(frozen=True)
 class TaskEntry:
@@ -13,12 +19,12 @@ class TaskEntry:
 
     title: str
     """What a model for it is called, with its article."""
-    tool: Literal["translator", "generator"]
-    """What runs the model: inference/translator.py or inference/generator.py."""
+    tool: Tool
     example: str
     """A command that uses the model MODEL."""
     place: str
     """Module and name of its Task: see tasks/task.py."""
+    probe: ProbeKind = "pairs"
 
 
 TASKS = {
@@ -33,6 +39,13 @@ TASKS = {
         "generator",
         "transduce generate MODEL 'To be'",
         "transduce.tasks.language.task:LANGUAGE",
+    ),
+    "classification": TaskEntry(
+        "a classifier",
+        "classifier",
+        "echo 'a sentence' | transduce classify MODEL",
+        "transduce.tasks.classification.task:CLASSIFICATION",
+        "texts",
     ),
 }
 

@@ -40,7 +40,7 @@ class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kin
     tie: bool = True
     """Share one matrix between embeddings and the output layer."""
     initialization: InitializationKind = "gpt2"
-    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), BERT's, or GPT-2's."""
 
 
 def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -> "CausalTransformer":

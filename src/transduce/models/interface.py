@@ -1,7 +1,11 @@
 """What search, objectives and tools may expect of a model; nothing else about a family is known outside its file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
+
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from transduce.nn.state import Carried, DecoderState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
@@ -72,4 +76,43 @@ class SegmentRecurrence(Protocol[CarriedTo]):
 
     def resume(self, carried: Carried) -> CarriedTo:
         """The state in which a segment begins that follows one which handed this on."""
+        ...
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """What an encoder makes of texts, one row a text."""
+
+    hidden: Hidden
+    """A vector of each token; what stands at padding means nothing."""
+    pooled: Float[Tensor, "rows dim"]
+    """A vector of each text."""
+
+
+@runtime_checkable
+class TextEncoder(Protocol):
+    """Reads whole texts, or pairs of them; all that heads, objectives and tools know of an encoder."""
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors that it makes."""
+        ...
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens of a row, special ones included; None where any length will do."""
+        ...
+
+    @property
+    def table(self) -> nn.Embedding:
+        """The vectors of tokens, which a head that predicts tokens shares."""
+        ...
+
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """From the bottom: what embeds tokens, then the layers. Rates of learning may differ between them."""
+        ...
+
+    def __call__(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+        """Read token ids; `segments` says which of two texts each belongs to, 0 or 1."""
         ...

@@ -58,7 +58,7 @@ class StackConfig(Settings, frozen=True):
     residual_dropout: ShareBelowOne | None = None
     """Share of each sublayer's output dropped."""
     initialization: InitializationKind = "scaled"
-    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), or GPT-2's."""
+    """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), BERT's, or GPT-2's."""
 
     def _check_together(self) -> None:
         if self.dim % self.heads and (self.key_dim is None or self.value_dim is None):

@@ -131,15 +131,25 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, hidden: Hidden) -> KeysValues:
         """Keys and values of what is attended to."""
-        keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
+        return self.split(self.key_value(hidden))
+
+    def split(self, projected: Hidden) -> KeysValues:
+        """What `key_value` gives, apart for each head."""
+        keys, values = projected.split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
         return KeysValues(split_heads(keys, self.heads), split_heads(values, self.heads))
 
     def forward(
         self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
     ) -> Float[Tensor, "rows queries dim"]:
         """Attend with projected queries to projected keys and values; [rows, queries, dim]."""
+        return self.output(self.attend(query, memory, may_attend))
+
+    def attend(
+        self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
+    ) -> Float[Tensor, "rows queries heads_dim"]:
+        """The heads' contexts side by side, before they are projected back."""
         context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
-        return self.output(context.transpose(1, 2).flatten(-2))  # [rows, queries, dim]
+        return context.transpose(1, 2).flatten(-2)  # [rows, queries, heads * value_dim]
 
     def recording_kernel(self, write: Callable[[Tensor], None]) -> AttentionKernel:
         """See Recordable."""

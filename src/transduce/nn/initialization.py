@@ -7,22 +7,23 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-InitializationKind = Literal["xavier", "scaled", "gpt2"]
+InitializationKind = Literal["xavier", "scaled", "gpt2", "bert"]
 RecurrentInitializationKind = Literal["uniform", "orthogonal"]
 
 
 @dataclass(frozen=True)
 class Initialization:
     """`xavier` treats every matrix alike, embeddings too (Glorot and Bengio 2010); `scaled` draws embeddings from
-    N(0, 1/dim), as the successors of the paper's code do; `gpt2` is GPT-2's: N(0, 0.02), with the weights of
-    residual projections divided by sqrt(2 * layers) (Radford et al. 2019)."""
+    N(0, 1/dim), as the successors of the paper's code do; `bert` is BERT's: N(0, 0.02) for all (Devlin et al. 2019);
+    `gpt2` is GPT-2's: the same, with the weights of residual projections divided by sqrt(2 * layers) (Radford et al.
+    2019)."""
 
     kind: InitializationKind
     layers: int
 
     def matrix(self, weight: Tensor) -> None:
         """A projection, [out, in], in place."""
-        if self.kind == "gpt2":
+        if self.kind in ("bert", "gpt2"):
             nn.init.normal_(weight, std=0.02)
         else:
             nn.init.xavier_uniform_(weight)
@@ -39,7 +40,7 @@ class Initialization:
         if self.kind == "xavier":
             nn.init.xavier_uniform_(weight)
         else:
-            nn.init.normal_(weight, std=0.02 if self.kind == "gpt2" else weight.shape[1] ** -0.5)
+            nn.init.normal_(weight, std=0.02 if self.kind in ("bert", "gpt2") else weight.shape[1] ** -0.5)
 
 
 @dataclass(frozen=True)

@@ -130,10 +130,10 @@ class Residual(nn.Module):
     Normalising before (Wang et al. 2019) leaves a clear path from top to bottom; after is the original form.
     """
 
-    def __init__(self, dim: int, place: NormPlace, dropout: float) -> None:
+    def __init__(self, dim: int, place: NormPlace, dropout: float, norm_epsilon: float = 1e-5) -> None:
         super().__init__()
         self.place = place
-        self.norm = nn.LayerNorm(dim)
+        self.norm = nn.LayerNorm(dim, norm_epsilon)
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:

@@ -1,12 +1,10 @@
 """What training needs to know of a batch: sums and counts, never means."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-
-from transduce.data.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -18,7 +16,7 @@ class Loss:
     plain: Float[Tensor, ""]
     """What is reported, in nats: without smoothing."""
     tokens: Int[Tensor, ""]
-    """Real tokens that were predicted."""
+    """Real tokens that were predicted, or whatever else was."""
     carried: dict[str, Tensor] | None = None
     """What this batch hands the next, without gradients; checkpoints keep it."""
 
@@ -27,8 +25,8 @@ class Loss:
 class Objective(Protocol):
     """What is learned from a batch."""
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
-        """The loss of a model on a batch; `carried` came with the loss of the batch before."""
+    def __call__(self, model: nn.Module, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
+        """The loss of a model on a batch of its data; `carried` came with the loss of the batch before."""
         ...
 
 
@@ -36,11 +34,11 @@ class Objective(Protocol):
 class CarriesMuch(Protocol):
     """An objective whose batches hand on so much that the memory check must know of it."""
 
-    def most_carried(self, model: nn.Module, batch: Batch) -> dict[str, Tensor]:
+    def most_carried(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
         """The largest that may be carried to a batch, of zeros."""
         ...
 
 
-def most_carried(objective: Objective, model: nn.Module, batch: Batch) -> dict[str, Tensor] | None:
+def most_carried(objective: Objective, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:
     """The largest that may be carried to a batch; None for little or nothing."""
     return objective.most_carried(model, batch) if isinstance(objective, CarriesMuch) else None

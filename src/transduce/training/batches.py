@@ -1,11 +1,10 @@
 """What training knows of its data."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-
-from transduce.data.batch import Batch
 
 
 class LargestParts(Protocol):
@@ -19,6 +18,14 @@ class LargestParts(Protocol):
     @property
     def has_several(self) -> bool:
         """Whether a batch may be cut into several."""
+        ...
+
+
+class OnDevice(Protocol):
+    """A batch, of which only its objective knows more."""
+
+    def to(self, device: torch.device) -> Any:
+        """The same batch on a device."""
         ...
 
 
@@ -45,6 +52,6 @@ class TrainingBatches(Protocol):
         """What to say of some pairs whose batch is beyond the memory, and what to do then."""
         ...
 
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+    def batch(self, pairs: NDArray[np.int64]) -> OnDevice:
         """The padded ids of some pairs."""
         ...

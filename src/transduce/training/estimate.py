@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.data.batch import Batch
 from transduce.objectives.objective import Objective, most_carried
-from transduce.training.batches import TrainingBatches
+from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.precision import WorkingCopy
 
 Parts = Callable[[NDArray[np.int64]], list[NDArray[np.int64]]]
@@ -98,14 +97,14 @@ def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.
         yield from own
 
 
-def _time(working: WorkingCopy, objective: Objective, batch: Batch) -> float:
+def _time(working: WorkingCopy, objective: Objective, batch: OnDevice) -> float:
     began = time.perf_counter()
     loss = objective(working.model.train(), batch, most_carried(objective, working.model, batch))
     loss.total.backward()
     working.collect_gradients()
     float(loss.plain.detach())  # a GPU is waited for
-    if batch.source.device.type == "cuda":
-        torch.cuda.synchronize(batch.source.device)
+    if loss.plain.device.type == "cuda":
+        torch.cuda.synchronize(loss.plain.device)
     seconds = time.perf_counter() - began
     working.model.zero_grad()
     working.masters.zero_grad()

@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.data.batch import Batch
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Objective, most_carried
-from transduce.training.batches import TrainingBatches
+from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.distributed import Processes
 from transduce.training.memory import is_shortage
 from transduce.training.precision import WorkingCopy
@@ -104,7 +103,7 @@ class MemoryCheck:
                 for group, rate in zip(optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate
 
-    def _part(self, batch: Batch, too_large: tuple[str, str], has_several: bool) -> MemoryTrial:
+    def _part(self, batch: OnDevice, too_large: tuple[str, str], has_several: bool) -> MemoryTrial:
         def take() -> None:
             if not has_several:  # there are no gradients yet when one is worked through
                 self._forget_gradients()

@@ -1,0 +1,63 @@
+"""Token ids of texts, or of pairs of texts that are read together, padded to rectangles for an encoder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.data.batch import SpecialIds
+from transduce.shapes import Mask, Tokens
+
+Ids = Sequence[int] | NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """What an encoder reads: `[CLS] first [SEP]`, or `[CLS] first [SEP] second [SEP]`, one row each."""
+
+    tokens: Tokens
+    segments: Tokens
+    """0 for the first text, 1 for the second."""
+    is_real: Mask
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def to(self, device: torch.device) -> "TextBatch":
+        """The same batch on a device."""
+        return TextBatch(self.tokens.to(device), self.segments.to(device), self.is_real.to(device))
+
+
+def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds) -> TextBatch:
+    """Pad texts, or pairs of them, whose ids hold no special tokens yet."""
+    lengths = np.array([row_length(*row) for row in rows])
+    tokens = np.full((len(rows), lengths.max()), special.target_pad, dtype=np.int64)
+    segments = np.zeros_like(tokens)
+    for place, (first, second) in enumerate(rows):
+        tokens[place, 0] = special.target_bos
+        tokens[place, 1 : len(first) + 1] = first
+        begin = len(first) + 2
+        tokens[place, begin - 1] = special.target_eos
+        if second is not None:
+            end = begin + len(second)
+            tokens[place, begin:end] = second
+            tokens[place, end] = special.target_eos
+            segments[place, begin : end + 1] = 1
+    is_real = np.arange(tokens.shape[1]) < lengths[:, None]
+    return TextBatch(torch.from_numpy(tokens), torch.from_numpy(segments), torch.from_numpy(is_real))
+
+
+def row_length(first: Ids, second: Ids | None) -> int:
+    """Tokens of a row, special ones included."""
+    return len(first) + 2 if second is None else len(first) + len(second) + 3
+
+
+def shorten(first: Ids, second: Ids | None, limit: int) -> tuple[Ids, Ids | None]:
+    """The texts, cut at their ends so that the row has no more tokens than a limit: of two, the longer one is cut."""
+    if second is None:
+        return first[: max(limit - 2, 0)], None
+    room = max(limit - 3, 0)
+    of_second = min(len(second), max(room // 2, room - len(first)))
+    return first[: room - of_second], second[:of_second]

@@ -1,0 +1,216 @@
+"""BERT: a Transformer encoder that reads a text, or a pair of texts, from both sides (Devlin et al. 2019)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple, cast
+
+import torch
+from msgspec import Meta
+from torch import nn
+
+from transduce.config import Settings
+from transduce.models.interface import EncodedText
+from transduce.models.stack import Parts, StackConfig
+from transduce.nn.attention import MultiHeadAttention, split_heads
+from transduce.nn.layers import Activation, Dropout, FeedForward, Residual
+from transduce.nn.packing import Packed, Packing
+from transduce.nn.positions import LearnedPositions
+from transduce.ranges import Layers, PositiveShare, ShareBelowOne, Width
+from transduce.shapes import Hidden, Mask, Tokens
+
+Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
+
+
+class Sizes(NamedTuple):
+    """Of an encoder."""
+
+    layers: int
+    dim: int
+    heads: int
+    feed_forward_dim: int
+
+
+SIZES: dict[str, Sizes] = {  # the small ones are those of Turc et al. 2019
+    "tiny": Sizes(2, 128, 2, 512),
+    "mini": Sizes(4, 256, 4, 1024),
+    "small": Sizes(4, 512, 8, 2048),
+    "medium": Sizes(8, 512, 8, 2048),
+    "base": Sizes(12, 768, 12, 3072),
+    "large": Sizes(24, 1024, 16, 4096),
+}
+
+
+class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
+    """Sizes and choices of a BERT encoder: one of its sizes by name, or layers, dim and heads."""
+
+    size: Size | None = None
+    """tiny, mini, small, medium, base or large: 2 to 24 layers, 128 to 1,024 wide; the next four override it."""
+    layers: Layers | None = None
+    """Layers of self-attention."""
+    dim: Width | None = None
+    """Width of embeddings and layers."""
+    heads: Width | None = None
+    """Attention heads; dim must be a multiple."""
+    feed_forward_dim: Width | None = None
+    """Width between the two layers of a feed-forward network; default: the size's, or four times dim."""
+    activation: Activation = "gelu"
+    """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
+    max_positions: Annotated[int, Meta(ge=4, le=1_000_000)] = 512
+    """Rows of the table of learned positions: the most tokens of a text, special ones included."""
+    segments: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Rows of the table of segments, of which the first of two texts has one and the second the next."""
+    norm_epsilon: PositiveShare = 1e-12
+    """Added to the variance in layer normalisation."""
+    dropout: ShareBelowOne = 0.1
+    """Dropout rate of embeddings and of each sublayer's output, 0 to 1."""
+    attention_dropout: ShareBelowOne = 0.1
+    """Share of the attention weights dropped."""
+
+    def _check_together(self) -> None:
+        if self.size is None and None in (self.layers, self.dim, self.heads):
+            raise ValueError(f"give size ({', '.join(SIZES)}), or layers, dim and heads")
+        sizes = self.sizes
+        if sizes.dim % sizes.heads:
+            raise ValueError(f"dim {sizes.dim} is not a multiple of heads {sizes.heads}")
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the name of a size and the settings that override it amount to."""
+        named = SIZES[self.size] if self.size is not None else None
+        layers, dim, heads = (
+            own or (getattr(named, name) if named else 0)
+            for name, own in (("layers", self.layers), ("dim", self.dim), ("heads", self.heads))
+        )
+        inner = named.feed_forward_dim if named and self.dim is None else 4 * dim
+        return Sizes(layers, dim, heads, self.feed_forward_dim or inner)
+
+    @property
+    def stack(self) -> StackConfig:
+        """The settings that its layers share with other stacks."""
+        sizes = self.sizes
+        return StackConfig(
+            dim=sizes.dim,
+            heads=sizes.heads,
+            feed_forward_dim=sizes.feed_forward_dim,
+            activation=self.activation,
+            norm="post",
+            scale_embeddings=False,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            activation_dropout=0.0,
+            initialization="bert",
+        )
+
+
+def build_bert(config: BertConfig, vocabulary: int) -> "Bert":
+    """A BERT encoder with fresh weights from torch's global generator, for so many tokens."""
+    sizes, parts = config.sizes, Parts(config.stack, config.sizes.layers)
+    start = parts.initialization
+    segments = nn.Embedding(config.segments, sizes.dim)
+    start.embedding(segments.weight)
+    positions = LearnedPositions(config.max_positions, sizes.dim, start)
+    norm = nn.LayerNorm(sizes.dim, config.norm_epsilon)
+    embedding = BertEmbedding(parts.token_table(vocabulary), segments, positions, norm, Dropout(config.dropout))
+
+    def residual() -> Residual:
+        return Residual(sizes.dim, "post", config.dropout, config.norm_epsilon)
+
+    layers = [PackedLayer(parts.attention(), parts.feed_forward(), residual(), residual()) for _ in range(sizes.layers)]
+    pooler = nn.Linear(sizes.dim, sizes.dim)
+    start.matrix(pooler.weight)
+    nn.init.zeros_(pooler.bias)
+    return Bert(embedding, layers, pooler)
+
+
+class Bert(nn.Module):
+    """Embeddings, layers of self-attention, and a vector of the whole text from its first token; see TextEncoder.
+
+    Padding is not computed: layers see the real tokens side by side, and only attention sees rows.
+    """
+
+    def __init__(self, embedding: "BertEmbedding", layers: list["PackedLayer"], pooler: nn.Linear) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.layers = cast(Sequence[PackedLayer], nn.ModuleList(layers))
+        self.pooler = pooler
+
+    @property
+    def dim(self) -> int:
+        """See TextEncoder."""
+        return self.embedding.table.embedding_dim
+
+    @property
+    def limit(self) -> int | None:
+        """The rows of the table of positions."""
+        return self.embedding.positions.limit
+
+    @property
+    def table(self) -> nn.Embedding:
+        """See TextEncoder."""
+        return self.embedding.table
+
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See TextEncoder."""
+        return [self.embedding, *self.layers]
+
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+        """See TextEncoder."""
+        packing = Packing.of(is_real)
+        hidden = self.embedding(tokens, segments, packing)
+        for layer in self.layers:
+            hidden = layer(hidden, packing)
+        spread = packing.spread(hidden)
+        return EncodedText(spread, torch.tanh(self.pooler(spread[:, 0])))
+
+
+class BertEmbedding(nn.Module):
+    """Vectors of tokens, of the texts that they belong to and of their positions: their sum, normalised."""
+
+    def __init__(
+        self,
+        table: nn.Embedding,
+        segments: nn.Embedding,
+        positions: LearnedPositions,
+        norm: nn.LayerNorm,
+        dropout: Dropout,
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.segments = segments
+        self.positions = positions
+        self.norm = norm
+        self.dropout = dropout
+
+    def forward(self, tokens: Tokens, segments: Tokens, packing: Packing) -> Packed:
+        """[1, tokens, dim] of the real ones of [rows, time]."""
+        summed: Hidden = self.positions(self.table(tokens) + self.segments(segments), 0)
+        return self.dropout(self.norm(packing.pack(summed)))
+
+
+class PackedLayer(nn.Module):
+    """Self-attention within each row, then a feed-forward network, of real tokens side by side."""
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        around_attention: Residual,
+        around_feed_forward: Residual,
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.feed_forward = feed_forward
+        self.around_attention = around_attention
+        self.around_feed_forward = around_feed_forward
+
+    def forward(self, hidden: Packed, packing: Packing) -> Packed:
+        """[1, tokens, dim] to the same shape."""
+
+        def attend(x: Packed) -> Packed:
+            part = self.attention
+            queries = split_heads(packing.spread(part.query(x)), part.heads)
+            known = part.split(packing.spread(part.key_value(x)))
+            return part.output(packing.pack(part.attend(queries, known, packing.may_attend)))
+
+        hidden = self.around_attention(hidden, attend)
+        return self.around_feed_forward(hidden, self.feed_forward)

@@ -1,0 +1,176 @@
+"""What stands on a text encoder and makes its vectors into an answer: one small head a task, and the two together."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.config import Settings
+from transduce.errors import ConfigError
+from transduce.models.interface import EncodedText, TextEncoder
+from transduce.nn.layers import Dropout
+from transduce.ranges import PositiveFloat, ShareBelowOne
+from transduce.shapes import Mask, Tokens
+
+
+class ClassHeadConfig(Settings, frozen=True, tag_field="kind", tag="class"):
+    """Which of some classes a text, or a pair of texts, belongs to."""
+
+    labels: tuple[str, ...]
+    """Names of the classes."""
+    pair: bool = False
+    """Whether two texts are read together."""
+    dropout: ShareBelowOne = 0.1
+    """Share of the text's vector dropped."""
+
+    def _check_together(self) -> None:
+        _check_labels(self.labels)
+
+
+class ScoreHeadConfig(Settings, frozen=True, tag_field="kind", tag="score"):
+    """A number for a text, or a pair of texts."""
+
+    mean: float
+    """Of the scores in the training data."""
+    deviation: PositiveFloat
+    """The standard deviation of these: what the head makes is a number of deviations from the mean."""
+    pair: bool = False
+    """Whether two texts are read together."""
+    dropout: ShareBelowOne = 0.1
+    """Share of the text's vector dropped."""
+
+
+class TagHeadConfig(Settings, frozen=True, tag_field="kind", tag="tag"):
+    """A tag for each word."""
+
+    labels: tuple[str, ...]
+    """Names of the tags: O, B-kind and I-kind for each kind of entity."""
+    dropout: ShareBelowOne = 0.1
+    """Share of each token's vector dropped."""
+
+    def _check_together(self) -> None:
+        _check_labels(self.labels)
+
+
+class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
+    """Where in a passage the answer to a question begins and ends."""
+
+    no_answer: bool = False
+    """Whether a passage may hold no answer."""
+
+
+class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
+    """Which word a masked one was, and whether a text follows another."""
+
+    next_sentence: bool = True
+    """Whether the model also tells if the second text follows the first."""
+
+
+HeadConfig = ClassHeadConfig | ScoreHeadConfig | TagHeadConfig | SpanHeadConfig | WordHeadConfig
+"""The union of all heads' settings, told apart by `kind`."""
+
+
+class TextHead(nn.Module):
+    """Numbers for each text, of its pooled vector."""
+
+    def __init__(self, dim: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.output = _linear(dim, outputs)
+
+    def forward(self, encoded: EncodedText) -> Float[Tensor, "rows outputs"]:
+        """[rows, outputs]."""
+        return self.output(self.dropout(encoded.pooled))
+
+
+class TokenHead(nn.Module):
+    """Numbers for each token, of its vector."""
+
+    def __init__(self, dim: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.output = _linear(dim, outputs)
+
+    def forward(self, encoded: EncodedText) -> Float[Tensor, "rows time outputs"]:
+        """[rows, time, outputs]."""
+        return self.output(self.dropout(encoded.hidden))
+
+
+class WordHead(nn.Module):
+    """Logits of the vocabulary for masked tokens, by the table of embeddings, and of whether a text follows another."""
+
+    def __init__(self, table: nn.Embedding, next_sentence: bool) -> None:
+        super().__init__()
+        dim = table.embedding_dim
+        self.inner = _linear(dim, dim)
+        self.norm = nn.LayerNorm(dim, 1e-12)
+        self.output = nn.Linear(dim, table.num_embeddings)
+        self.output.weight = table.weight
+        nn.init.zeros_(self.output.bias)
+        self.follows = _linear(dim, 2) if next_sentence else None
+
+    def before_output(self, hidden: Float[Tensor, "*any dim"]) -> Float[Tensor, "*any dim"]:
+        """What the output layer makes logits of."""
+        return self.norm(functional.gelu(self.inner(hidden)))
+
+    def forward(self, encoded: EncodedText) -> Float[Tensor, "rows time vocabulary"]:
+        """Logits for each token."""
+        return self.output(self.before_output(encoded.hidden))
+
+
+Head = TextHead | TokenHead | WordHead
+
+
+def build_head(config: HeadConfig, encoder: TextEncoder) -> Head:
+    """A head with fresh weights from torch's global generator; a WordHead shares the encoder's table of tokens."""
+    match config:
+        case ClassHeadConfig():
+            return TextHead(encoder.dim, len(config.labels), config.dropout)
+        case ScoreHeadConfig():
+            return TextHead(encoder.dim, 1, config.dropout)
+        case TagHeadConfig():
+            return TokenHead(encoder.dim, len(config.labels), config.dropout)
+        case SpanHeadConfig():
+            return TokenHead(encoder.dim, 2, 0.0)
+        case WordHeadConfig():
+            return WordHead(encoder.table, config.next_sentence)
+
+
+class EncoderModel(nn.Module):
+    """A text encoder and what stands on it, if anything does."""
+
+    def __init__(self, encoder: nn.Module, head: Head | None) -> None:
+        super().__init__()
+        if not isinstance(encoder, TextEncoder):
+            raise ConfigError(f"model: a {type(encoder).__name__} is no encoder of texts")
+        self.encoder: TextEncoder = encoder
+        self.head = head
+
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> Tensor:
+        """What the head makes of texts, [rows, outputs] or [rows, time, outputs]; without one, their hidden vectors."""
+        encoded = self.encoder(tokens, segments, is_real)
+        return encoded.hidden if self.head is None else self.head(encoded)
+
+
+def fixed_projection(outputs: Tensor, is_real: Mask) -> Float[Tensor, " rows"]:
+    """One number for each row, which any change of what a model makes of it will change; padding has no part in it.
+
+    A sum of outputs, each weighted by the cosine of its number.
+    """
+    if outputs.dim() == 3:
+        outputs = outputs * is_real[..., None]
+    flat = outputs.flatten(1).double()
+    weights: Float[Tensor, " outputs"] = torch.arange(flat.shape[1], device=flat.device, dtype=flat.dtype).cos()
+    return (flat * weights).sum(1)
+
+
+def _check_labels(labels: tuple[str, ...]) -> None:
+    if len(set(labels)) < max(len(labels), 2):
+        raise ValueError("labels must be two or more, all different")
+
+
+def _linear(dim: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(dim, outputs)
+    nn.init.normal_(layer.weight, std=0.02)
+    nn.init.zeros_(layer.bias)
+    return layer

@@ -1,0 +1,129 @@
+"""BERT is Hugging Face's, padding changes nothing and is not computed, and heads stand on any encoder."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+from transformers import BertConfig as TheirConfig
+from transformers import BertModel
+
+from transduce.exchange.huggingface.bert_weights import from_huggingface, read_settings, to_huggingface, write_settings
+from transduce.models.bert import Bert, BertConfig, build_bert
+from transduce.models.families import build_encoder_model
+from transduce.models.heads import (
+    ClassHeadConfig,
+    HeadConfig,
+    ScoreHeadConfig,
+    SpanHeadConfig,
+    TagHeadConfig,
+    WordHeadConfig,
+)
+from transduce.models.interface import TextEncoder
+
+VOCABULARY, ROWS, TIME = 23, 5, 11
+CONFIG = BertConfig(layers=2, dim=12, heads=3, feed_forward_dim=17, max_positions=13)
+LENGTHS = torch.tensor([11, 3, 7, 2, 10])
+HEADS: list[tuple[HeadConfig, tuple[int, ...]]] = [
+    (ClassHeadConfig(labels=("a", "b", "c")), (ROWS, 3)),
+    (ScoreHeadConfig(mean=2.0, deviation=0.5), (ROWS, 1)),
+    (TagHeadConfig(labels=("O", "B-x", "I-x", "B-y")), (ROWS, TIME, 4)),
+    (SpanHeadConfig(), (ROWS, TIME, 2)),
+    (WordHeadConfig(), (ROWS, TIME, VOCABULARY)),
+]
+
+
+def build(**changes: Any) -> Bert:
+    torch.manual_seed(3)
+    return build_bert(BertConfig(**({"layers": 2, "dim": 12, "heads": 3} | changes)), VOCABULARY).eval()
+
+
+@pytest.fixture
+def text() -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(5)
+    tokens = torch.randint(VOCABULARY, (ROWS, TIME), generator=generator)
+    is_real = torch.arange(TIME) < LENGTHS[:, None]
+    return tokens, (torch.arange(TIME) > 1).long().expand(ROWS, -1), is_real
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_a_bert_is_hugging_faces(text: tuple[Tensor, Tensor, Tensor], is_padded: bool) -> None:
+    tokens, segments, is_real = text
+    if not is_padded:
+        is_real = torch.ones_like(is_real)
+    torch.manual_seed(7)
+    theirs = BertModel(TheirConfig(**write_settings(CONFIG, VOCABULARY, 0, None))).eval()
+    for parameter in theirs.parameters():  # which begin as zeros and ones, that a swap would not show
+        parameter.add_(torch.randn_like(parameter) / 10)
+    ours = build_encoder_model(CONFIG, VOCABULARY, None).eval()
+    ours.load_state_dict(from_huggingface(theirs.state_dict(), 2, None, "theirs"))
+    found = ours.encoder(tokens, segments, is_real)
+    expected = theirs(tokens, is_real, segments)
+    assert_close(found.hidden[is_real], expected.last_hidden_state[is_real], atol=1e-5, rtol=1e-5)
+    assert_close(found.pooled, expected.pooler_output, atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_padding_changes_nothing(text: tuple[Tensor, Tensor, Tensor]) -> None:
+    tokens, segments, is_real = text
+    model = build()
+    padded = model(tokens, segments, is_real)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = model(tokens[row : row + 1, :length], segments[row : row + 1, :length], is_real[row : row + 1, :length])
+        assert_close(padded.hidden[row, :length], alone.hidden[0])
+        assert_close(padded.pooled[row], alone.pooled[0])
+
+
+def test_padding_is_not_computed(text: tuple[Tensor, Tensor, Tensor]) -> None:
+    model, seen = build(), []
+    model.layers[1].feed_forward.register_forward_hook(lambda module, inputs, output: seen.append(output.shape[1]))
+    model(*text)
+    assert seen == [int(LENGTHS.sum())]
+
+
+def test_what_stands_at_padding_gets_no_gradient(text: tuple[Tensor, Tensor, Tensor]) -> None:
+    tokens, segments, is_real = text
+    model = build(dropout=0.0, attention_dropout=0.0)
+    tokens = torch.where(is_real, tokens % (VOCABULARY - 1), VOCABULARY - 1)  # a token of padding alone
+    model(tokens, segments, is_real).hidden.square().sum().backward()
+    assert model.table.weight.grad is not None
+    assert not model.table.weight.grad[VOCABULARY - 1].any()
+    assert model.table.weight.grad[: VOCABULARY - 1].any()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("head", "shape"), HEADS, ids=lambda value: type(value).__name__)
+def test_a_head_stands_on_an_encoder(
+    head: HeadConfig, shape: tuple[int, ...], text: tuple[Tensor, Tensor, Tensor]
+) -> None:
+    torch.manual_seed(3)
+    model = build_encoder_model(CONFIG, VOCABULARY, head).eval()
+    assert isinstance(model.encoder, TextEncoder)
+    assert model(*text).shape == shape
+
+
+@pytest.mark.parametrize("head", [None, *(head for head, _ in HEADS)], ids=lambda value: type(value).__name__)
+def test_weights_go_to_hugging_face_and_back_bit_for_bit(head: HeadConfig | None) -> None:
+    model = build_encoder_model(CONFIG, VOCABULARY, head)
+    weights = {
+        name: tensor
+        for name, tensor in model.state_dict().items()
+        if name != "head.output.weight" or not (isinstance(head, WordHeadConfig))
+    }
+    there = to_huggingface(weights, 2, head)
+    back = from_huggingface(there, 2, head, "there")
+    assert back.keys() == weights.keys()
+    assert all(torch.equal(back[name], tensor) for name, tensor in weights.items())
+    assert read_settings(write_settings(CONFIG, VOCABULARY, 0, head), "there") == CONFIG
+
+
+def test_sizes_go_by_names() -> None:
+    assert BertConfig(size="mini").sizes == (4, 256, 4, 1024)
+    assert BertConfig(size="base").sizes == (12, 768, 12, 3072)
+    assert BertConfig(size="base", layers=3, dim=96).sizes == (3, 96, 12, 384)
+    with pytest.raises(ValueError, match="give size"):
+        BertConfig(layers=2)
+    with pytest.raises(ValueError, match="not a multiple"):
+        BertConfig(size="tiny", heads=3)
