@@ -40,6 +40,13 @@ TASKS = {
         "transduce generate MODEL 'To be'",
         "transduce.tasks.language.task:LANGUAGE",
     ),
+    "encoder": TaskEntry(
+        "a text encoder",
+        "encoder",
+        "echo 'a sentence' | transduce embed MODEL",
+        "transduce.tasks.encoder.task:ENCODER",
+        "texts",
+    ),
     "classification": TaskEntry(
         "a classifier",
         "classifier",

@@ -158,7 +158,7 @@ def open_split(
     dataset = find_dataset(name)
     if split not in dataset.split_names:
         raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.split_names)}")
-    if dataset.kind == "text":
+    if dataset.kind not in ("pairs", "generated"):
         raise ConfigError(f"{name} is text of one language, without translations; choose a data set of pairs")
     for language in (source, target):
         if language not in dataset.languages:
@@ -186,7 +186,8 @@ def open_text(name: str, split: str, progress: Progress | None = None) -> TextCo
     """One split of a built-in data set of one language."""
     dataset = find_dataset(name)
     if dataset.kind != "text":
-        raise ConfigError(f"{name} holds sentence pairs; for text of one language choose one of {', '.join(TEXTS)}")
+        what = "sentence pairs" if dataset.kind in ("pairs", "generated") else "labelled text"
+        raise ConfigError(f"{name} holds {what}; for text of one language choose one of {', '.join(TEXTS)}")
     if split not in dataset.splits:
         raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")
     (file,) = find_split(dataset, split, progress).files

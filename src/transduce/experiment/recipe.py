@@ -20,6 +20,8 @@ RIVALS = {
     "training.epochs": "training.updates",
     "batching.target_tokens": "batching.sentences",
     "batching.sentences": "batching.target_tokens",
+    "batching.examples": "batching.tokens",
+    "batching.tokens": "batching.examples",
     "validation.every_updates": "validation.every_epochs",
     "validation.every_epochs": "validation.every_updates",
 }

@@ -221,6 +221,7 @@ def _build_trainer(
         config.validation,
         processes,
         prepared.validator.trials,
+        prepared.unit,
     )
     return trainer
 

@@ -148,7 +148,7 @@ def sweep(
                 continue
             counted = measure.count(run, find_device(device), lowercase)
             found.append(counted)
-            trained[-1].append(TrainedRun(run, seed, result.validation["perplexity"], counted.score))
+            trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
         whole = [of_seed for of_seed in found if of_seed is not None]
         counts.append(_pooled(whole) if len(whole) == len(seeds) else None)
     first, signature = counts[0], next((c.signature for c in counts if c is not None), "")

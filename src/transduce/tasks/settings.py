@@ -14,7 +14,7 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     training: TrainingConfig
     """How long and how."""
     task: str = "translation"
-    """translation, or language (a language model of running text)."""
+    """translation, language (a language model of running text), or classification (of texts or pairs of texts)."""
     seed: Seed = 1
     """Random seed of initial weights, data order and dropout."""
     optimizer: OptimizerConfig = OptimizerConfig()

@@ -48,6 +48,8 @@ class Prepared:
     data: TrainingBatches
     objective: Objective
     validator: Validator
+    unit: str = "target tokens"
+    """What the objective's losses are means over, for people."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ class Report:
     """The same."""
     seconds: float
     """Since the run began, over all its resumes."""
+    unit: str = "target tokens"
+    """What the loss is a mean over, and the speed is told in."""
 
     @property
     def perplexity(self) -> float:
@@ -189,7 +191,8 @@ class ProgressBar:
 
     def report(self, report: Report) -> None:
         """Move the bar."""
-        status = f"perplexity {report.perplexity:.2f}  {report.target_tokens_per_second:,.0f} target tokens/s"
+        loss = _perplexity(report) or f"loss {report.loss:.4f}  "
+        status = f"{loss}{report.target_tokens_per_second:,.0f} {report.unit}/s"
         self._move(report.update, report.updates, report.seconds_left, status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
@@ -222,10 +225,15 @@ def console_observer() -> Observer:
 def _describe(report: Report) -> str:
     return (
         f"update {report.update:>6}/{report.updates}  epoch {report.epoch:6.2f}  loss {report.loss:.4f}  "
-        f"perplexity {report.perplexity:8.2f}  rate {report.learning_rate:.2e}  "
-        f"{report.target_tokens_per_second:6,.0f} target tokens/s  "
+        f"{_perplexity(report)}rate {report.learning_rate:.2e}  "
+        f"{report.target_tokens_per_second:6,.0f} {report.unit}/s  "
         f"{_clock(report.seconds)}, {_clock(report.seconds_left)} left"
     )
+
+
+def _perplexity(report: Report) -> str:
+    """Nothing where the loss is no mean over tokens."""
+    return f"perplexity {report.perplexity:8.2f}  " if report.unit == "target tokens" else ""
 
 
 def _clock(seconds: float) -> str:

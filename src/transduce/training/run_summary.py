@@ -26,7 +26,7 @@ PATHS = {
 }
 """Settings that name files."""
 
-SCORES = ("bleu", "perplexity")
+SCORES = ("bleu", "perplexity", "accuracy", "pearson")
 """One of which every test has."""
 
 

@@ -100,6 +100,7 @@ class Trainer:
         validation: ValidationConfig,
         processes: Processes,
         trials: Trials = lambda model: (),
+        unit: str = "target tokens",
     ) -> None:
         self.model = model
         self.objective = objective
@@ -112,6 +113,7 @@ class Trainer:
         self.validation = validation
         self.processes = processes
         self.trials = trials
+        self.unit = unit
         self.device = next(model.parameters()).device
         self.precision = choose_precision(training.precision, self.device)
         self.optimizers = build_optimizers(optimizer, model, self.precision)
@@ -297,6 +299,7 @@ class Trainer:
             target_tokens_per_second=tokens / max(seconds, 1e-9),
             seconds_per_update=seconds / (self.position.update % every or every),
             seconds=self.position.seconds,
+            unit=self.unit,
         )
         for observer in self.observers:
             observer.report(report)

@@ -35,13 +35,19 @@ class Dataset:
     """As a folder of data may hold them in other files."""
     partial: Mapping[str, str] = field(default_factory=dict)
     """What part of a split the provided files are, where they are not the whole."""
-    kind: Literal["pairs", "text", "generated"] = "pairs"
+    kind: Literal["pairs", "text", "labels", "generated"] = "pairs"
     validation: str = "validation"
     """The split to validate on."""
     test: str | None = "test"
     """The split to test on."""
     lines: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     """The first line of a split in its file, and the first one after it, where it is not the whole file."""
+
+    columns: Mapping[str, int | str] = field(default_factory=dict)
+    """Where its files have texts and labels: "text", "second" and "label"; see LabelColumns."""
+
+    label_names: Mapping[str, str] = field(default_factory=dict)
+    """What labels are called, where files have something else, such as a number."""
 
     @property
     def has_own_split(self) -> bool:
@@ -88,6 +94,7 @@ def _each(pattern: str, *languages: str) -> tuple[str, ...]:
 GITHUB = "https://raw.githubusercontent.com"
 STATMT = "https://statmt.org"
 MULTI30K_SPLITS = ("train", "val", "test_2016_flickr")
+SICK = ("SICK_train.txt", "SICK_trial.txt", "SICK.txt")
 IWSLT_PARTS = ("train", "tst2012", "tst2013")
 
 NEWSTEST_ARCHIVES = {  # year: place of the files in its archive, MD5 of the archive as sacreBLEU knows it
@@ -326,6 +333,38 @@ DATASETS = {
             ),
             provided={"validation": ("valid.txt.gz",), "test": ("test.txt.gz",)},
             kind="text",
+        ),
+        Dataset(
+            "sst2",
+            "Sentences of film reviews, positive or negative: Stanford Sentiment Treebank (Socher et al. 2013)",
+            "research only",
+            ("en",),
+            6_920,
+            {part: (f"{file}.tsv",) for part, file in zip(PARTS, ("train", "dev", "test"), strict=True)},
+            _as_they_are(
+                "sst2",
+                f"{GITHUB}/clairett/pytorch-sentiment-classification/master/data/SST2",
+                *(f"{file}.tsv" for file in ("train", "dev", "test")),
+            ),
+            provided={part: (f"{file}.tsv.gz",) for part, file in zip(PARTS, ("train", "dev", "test"), strict=True)},
+            kind="labels",
+            label_names={"0": "negative", "1": "positive"},
+        ),
+        Dataset(
+            "sick",
+            "Pairs of sentences: entailment, and relatedness from 1 to 5 (Marelli et al. 2014)",
+            "CC BY-NC-SA 3.0",
+            ("en",),
+            4_500,
+            {part: (file,) for part, file in zip(PARTS, SICK, strict=True)},
+            _as_they_are("sick", f"{GITHUB}/mylius/nlp_similiarity_benchmark/master/data", *SICK),
+            provided={
+                "train": ("SICK_train.txt.gz",),
+                "validation": ("SICK_trial.txt.gz",),
+                "test": ("SICK_test_annotated.txt.gz",),
+            },
+            kind="labels",
+            columns={"text": "sentence_A", "second": "sentence_B", "label": "entailment_judgment"},
         ),
         Dataset(
             "grammar",

@@ -1,0 +1,40 @@
+"""Built-in data sets of labelled text, by their names."""
+
+from dataclasses import replace
+
+from transduce.corpora.catalogue.download import Progress
+from transduce.corpora.catalogue.files import find_split
+from transduce.corpora.catalogue.registry import DATASETS, Dataset, find_dataset
+from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
+from transduce.errors import ConfigError
+
+WHAT = {"labels": "labelled texts"}
+"""What the examples of a kind of data set are."""
+
+
+def open_labelled(
+    name: str, split: str, columns: LabelColumns, progress: Progress | None = None
+) -> ExampleCorpus[LabelledText]:
+    """One split of labelled texts; columns that are None are the data set's own."""
+    dataset, files = _find(name, split, "labels", progress)
+    own = dataset.columns
+    chosen = LabelColumns(
+        columns.text or own.get("text"), columns.second or own.get("second"), columns.label or own.get("label")
+    )
+    whole = ExampleCorpus.joined(f"{name} {split}", [labelled_corpus(file, chosen, any_name=True) for file in files])
+    return replace(whole, name=f"{name} {split}", read=lambda: (_named(example, dataset) for example in whole))
+
+
+def _named(example: LabelledText, dataset: Dataset) -> LabelledText:
+    return replace(example, label=dataset.label_names.get(example.label, example.label))
+
+
+def _find(name: str, split: str, kind: str, progress: Progress | None) -> tuple[Dataset, tuple[str, ...]]:
+    """A data set of a kind, and the files of one of its splits."""
+    dataset = find_dataset(name)
+    if dataset.kind != kind:
+        known = ", ".join(one.name for one in DATASETS.values() if one.kind == kind)
+        raise ConfigError(f"{name} has no {WHAT[kind]}; choose one of {known}")
+    if split not in dataset.splits:
+        raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")
+    return dataset, find_split(dataset, split, progress).files

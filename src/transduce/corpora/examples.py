@@ -1,0 +1,215 @@
+"""Labelled text: what each line of a file, or each sentence, is an example of."""
+
+import functools
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from transduce.corpora.formats import COMPRESSED, read_lines
+from transduce.errors import DataError
+from transduce.files import sha256
+
+T = TypeVar("T")
+Column = int | str
+"""A column's number, from 1, its name in a header line, or a key of JSON objects."""
+
+SEED = 1
+ENOUGH = 20  # lines after which a label that only the first line has is a header's
+
+
+@dataclass(frozen=True)
+class ExampleCorpus(Generic[T]):
+    """Examples that are read anew at each iteration; see TextCorpus."""
+
+    name: str
+    """Where they come from, for messages."""
+    read: Callable[[], Iterator[T]]
+    """Starts a new pass; raises DataError for what cannot be read."""
+    content: Callable[[], str]
+    """A hash that changes when the examples do."""
+
+    def __iter__(self) -> Iterator[T]:
+        return self.read()
+
+    @staticmethod
+    def joined(name: str, corpora: Sequence["ExampleCorpus[T]"]) -> "ExampleCorpus[T]":
+        """Several, one after another."""
+        if len(corpora) == 1:
+            return corpora[0]
+        return ExampleCorpus(name, lambda: chain.from_iterable(corpora), lambda: _hash([c.content() for c in corpora]))
+
+    def drawn(self, share: float) -> tuple["ExampleCorpus[T]", "ExampleCorpus[T]"]:
+        """All but a share of the examples, and that share, drawn at random, the same each time."""
+
+        def part(is_drawn: bool) -> Iterator[T]:
+            chance = random.Random(SEED)
+            return (example for example in self if (chance.random() < share) is is_drawn)
+
+        return (
+            ExampleCorpus(self.name, lambda: part(False), lambda: _hash([self.content(), f"but {share}"])),
+            ExampleCorpus(
+                f"{share:.0%} of {self.name}", lambda: part(True), lambda: _hash([self.content(), f"{share}"])
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """A text, or a pair of texts, and what is to be told of it."""
+
+    first: str
+    second: str | None
+    """None where there is one text."""
+    label: str
+    """A class, or a number as it is written."""
+    place: str
+    """File and line."""
+
+    @property
+    def texts(self) -> tuple[str, str | None]:
+        """One or two."""
+        return self.first, self.second
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Where a file has texts and labels; None for the first columns of a table, or the usual keys of JSON objects."""
+
+    text: Column | None = None
+    second: Column | None = None
+    """None where there is one text."""
+    label: Column | None = None
+
+
+def labelled_file(path: str | Path, columns: LabelColumns, any_name: bool = False) -> Iterator[LabelledText]:
+    """The examples of a .tsv file, with a header line if columns go by names, or of a .jsonl file.
+
+    Raises DataError, with the line, for ragged columns, a blank text or label, or a file of another kind (unless it is
+    known to be a table, whatever its name).
+    """
+    kind = _kind(path)
+    if kind == ".jsonl":
+        return _of_objects(path, columns)
+    if kind == ".tsv" or any_name:
+        return _of_table(path, columns)
+    raise DataError(f"{path}: labelled texts must be in a .tsv or .jsonl file (or .gz, .xz, .zst of these)")
+
+
+def labelled_corpus(path: str | Path, columns: LabelColumns, any_name: bool = False) -> ExampleCorpus[LabelledText]:
+    """The same as a corpus."""
+    return file_corpus(path, lambda: labelled_file(path, columns, any_name), repr(columns))
+
+
+def file_corpus(path: str | Path, read: Callable[[], Iterator[T]], also: str = "") -> ExampleCorpus[T]:
+    """The examples of a file, read in some way; raises DataError where there is no such file."""
+    if not Path(path).is_file():
+        raise DataError(f"{path}: " + ("a folder; expected a file" if Path(path).is_dir() else "no such file"))
+
+    @functools.cache
+    def content() -> str:
+        return _hash([sha256(Path(path)), also])
+
+    return ExampleCorpus(str(path), read, content)
+
+
+def _of_table(path: str | Path, columns: LabelColumns) -> Iterator[LabelledText]:
+    asked = [columns.text, *([columns.second] if columns.second is not None else []), columns.label]
+    has_header = any(isinstance(column, str) for column in asked)
+    numbers: list[int] = []
+    width = 0
+    first_label, others, count = "", 0, 0
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if not numbers:
+            numbers, width = _numbers(path, asked, cells), len(cells)
+            if has_header:
+                continue
+        if len(cells) != width:
+            raise DataError(
+                f"{path}: line {number} has {len(cells)} columns, but line 1 has {width} (tabs separate them)"
+            )
+        *texts, label = (cells[column - 1].strip() for column in numbers)
+        yield _example(f"{path}: line {number}", texts, label)
+        first_label, others, count = first_label or label, others + (count > 0 and label == first_label), count + 1
+    if not has_header and count > ENOUGH and not others and not _is_number(first_label):
+        raise DataError(
+            f"{path}: line 1 seems to be a header, since its label, {first_label!r}, stands nowhere else; name the "
+            "columns in [data], as in text = 'sentence', label = 'label'"
+        )
+
+
+def _numbers(path: str | Path, asked: Sequence[Column | None], header: list[str]) -> list[int]:
+    numbers = []
+    for place, column in enumerate(asked, 1):
+        if isinstance(column, str) and column not in header:
+            raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(header)}")
+        found = header.index(column) + 1 if isinstance(column, str) else column or place
+        if not 1 <= found <= len(header):
+            raise DataError(
+                f"{path}: line 1 has {len(header)} column{'s' * (len(header) > 1)}, but column {found} is asked for "
+                "(tabs separate them)"
+            )
+        numbers.append(found)
+    return numbers
+
+
+def _of_objects(path: str | Path, columns: LabelColumns) -> Iterator[LabelledText]:
+    texts = [str(columns.text or "text"), *([str(columns.second)] if columns.second is not None else [])]
+    label = str(columns.label or "label")
+    for number, row in read_objects(path):
+        where = f"{path}: line {number}"
+        for key in texts:
+            if not isinstance(row.get(key), str):
+                raise DataError(f"{where} has no text under '{key}'; it has {', '.join(row)} (set data.text)")
+        found = row.get(label)
+        if not isinstance(found, str | int | float):
+            raise DataError(f"{where} has no label under '{label}'; it has {', '.join(row)} (set data.label)")
+        yield _example(where, [row[key].strip() for key in texts], str(found).strip())
+
+
+def read_objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file, one a line, with the numbers of the lines; raises DataError for what is none."""
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise DataError(f"{path}: line {number} is not JSON ({reason})") from None
+        if not isinstance(row, dict):
+            raise DataError(f'{path}: line {number} is not a JSON object, such as {{"text": ..., "label": ...}}')
+        yield number, row
+
+
+def _example(where: str, texts: Sequence[str], label: str) -> LabelledText:
+    if not all(texts):
+        raise DataError(f"{where}: its text is blank")
+    if not label:
+        raise DataError(f"{where}: its label is blank")
+    return LabelledText(texts[0], texts[1] if len(texts) > 1 else None, label, where)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(path: str | Path) -> str:
+    """The last ending of a file's name that does not tell how it is packed."""
+    return next((suffix for suffix in reversed(Path(path).suffixes) if suffix not in COMPRESSED), "")
+
+
+def _hash(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

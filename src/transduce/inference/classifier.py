@@ -1,0 +1,141 @@
+"""A trained classifier as a tool: texts, or pairs of texts, in; their classes with probabilities, or scores, out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import SpecialIds
+from transduce.data.examples import EncodedTexts, encode_texts
+from transduce.devices import find_device
+from transduce.errors import InputError
+from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.texts import read_texts
+from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
+from transduce.task_table import check_tool
+
+Text = str | tuple[str, str]
+"""One text, or two that are read together."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What a model makes of a text."""
+
+    label: str
+    """The likeliest class."""
+    probability: float
+    """Of this class, 0 to 1."""
+    probabilities: dict[str, float]
+    """Of all classes."""
+    truncated: bool = False
+    """Whether the text was longer than the model reads, so that its end was left out."""
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True)
+class Rating:
+    """The number that a model gives a text."""
+
+    score: float
+    truncated: bool = False
+    """Whether the text was longer than the model reads, so that its end was left out."""
+
+    def __str__(self) -> str:
+        return f"{self.score:.4f}"
+
+
+class Classifier:
+    """Classifies texts by a bundle's model, or gives them scores, on its device and at its precision.
+
+    Raises InputError for a model that is no classifier.
+    """
+
+    def __init__(self, bundle: ModelBundle) -> None:
+        check_tool("the model", bundle.config.task, "classifier")
+        self.bundle = bundle
+        self.head = cast(ClassHeadConfig | ScoreHeadConfig, bundle.config.head)
+
+    @staticmethod
+    def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Classifier":
+        """A classifier from the folder of a model or a run: see `transduce.load`."""
+        place = find_device(device_for(precision, device))
+        return Classifier(at_precision(ModelBundle.load(Path(path), place), precision))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes; none for a model that gives scores."""
+        return self.head.labels if isinstance(self.head, ClassHeadConfig) else ()
+
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether a text is two texts that are read together."""
+        return self.head.pair
+
+    @overload
+    def classify(  # type: ignore[overload-overlap] # a text is an iterable of texts, too
+        self, texts: Text
+    ) -> Classification | Rating: ...
+
+    @overload
+    def classify(self, texts: Iterable[Text]) -> list[Classification | Rating]: ...
+
+    def classify(self, texts: Text | Iterable[Text]) -> Classification | Rating | list[Classification | Rating]:
+        """One text, or several: as many results, in the same order. Where the model reads pairs, each is a tuple.
+
+        Raises InputError for a pair where the model reads single texts, and the reverse.
+        """
+        if isinstance(texts, str) or is_pair(texts):
+            return self._classify([cast(Text, texts)])[0]
+        return self._classify(list(texts))
+
+    def _classify(self, texts: Sequence[Text]) -> list[Classification | Rating]:
+        rows = [self._checked(text) for text in texts]
+        if not rows:
+            return []
+        encoded = encode_texts(rows, self.bundle.tokenizers.target, self.bundle.config.longest_source)
+        model, special, is_cut = self.bundle.model, self.bundle.special, encoded.is_cut.tolist()
+        if isinstance(self.head, ScoreHeadConfig):
+            scores = find_scores(model, encoded, special, self.head).tolist()
+            return [Rating(*found) for found in zip(scores, is_cut, strict=True)]
+        probabilities = find_probabilities(model, encoded, special)
+        return [_classification(row, self.labels, cut) for row, cut in zip(probabilities, is_cut, strict=True)]
+
+    def _checked(self, text: Text) -> tuple[str, str | None]:
+        if is_pair(text) if self.head.pair else isinstance(text, str):
+            return (text, None) if isinstance(text, str) else text
+        raise InputError(
+            f"the model reads {'pairs of texts' if self.head.pair else 'single texts'}, but found {text!r}"
+        )
+
+
+def is_pair(value: object) -> bool:
+    """Whether this is two texts to be read together."""
+    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(text, str) for text in value)
+
+
+def find_probabilities(model: nn.Module, texts: EncodedTexts, special: SpecialIds) -> NDArray[np.float64]:
+    """The probability of each class: [texts, classes]."""
+    logits = np.stack(read_texts(model, texts.rows, special)).astype(np.float64)
+    raised = np.exp(logits - logits.max(1, keepdims=True))
+    return cast(NDArray[np.float64], raised / raised.sum(1, keepdims=True))
+
+
+def find_scores(
+    model: nn.Module, texts: EncodedTexts, special: SpecialIds, head: ScoreHeadConfig
+) -> NDArray[np.float64]:
+    """The score of each text: [texts]."""
+    found = np.stack(read_texts(model, texts.rows, special)).astype(np.float64)[:, 0]
+    return head.mean + head.deviation * found
+
+
+def _classification(row: NDArray[np.float64], labels: tuple[str, ...], truncated: bool) -> Classification:
+    best = int(row.argmax())
+    return Classification(labels[best], float(row[best]), dict(zip(labels, row.tolist(), strict=True)), truncated)

@@ -1,0 +1,56 @@
+"""What a model with an encoder makes of many texts: those of similar length at once."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from transduce.data.batch import SpecialIds
+from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
+
+TOKENS_AT_ONCE = 4096
+
+Row = tuple[Ids, Ids | None]
+
+
+@torch.inference_mode()
+def read_texts(
+    model: nn.Module,
+    rows: Sequence[Row],
+    special: SpecialIds,
+    made_of: Callable[[TextBatch], Tensor] | None = None,
+    tokens_at_once: int = TOKENS_AT_ONCE,
+) -> list[NDArray[np.float32]]:
+    """What a model makes of each row, float32: a vector, or one for each of its tokens.
+
+    Args:
+        model: in evaluation mode.
+        rows: ids without special tokens.
+        special: the ids that batches need.
+        made_of: what else than the model's outputs is wanted of a batch on its device: [rows, outputs], or
+            [rows, time, outputs], whose padding is cut off.
+        tokens_at_once: tokens of a batch, with padding; a longer row is a batch of its own.
+    """
+    device = next(model.parameters()).device
+    lengths = [row_length(*row) for row in rows]
+    found: dict[int, NDArray[np.float32]] = {}
+    for places in batches_of(lengths, tokens_at_once):
+        batch = make_text_batch([rows[place] for place in places], special).to(device)
+        made = model(batch.tokens, batch.segments, batch.is_real) if made_of is None else made_of(batch)
+        for place, output in zip(places, made.float().cpu().numpy(), strict=True):
+            found[place] = output[: lengths[place]].copy() if output.ndim > 1 else output
+    return [found[place] for place in range(len(rows))]
+
+
+def batches_of(lengths: Sequence[int], tokens_at_once: int) -> Iterator[list[int]]:
+    """The numbers of rows that are read together, longest first, so that memory that does not suffice shows at once."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens_at_once:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

@@ -1,0 +1,181 @@
+"""Classification as a task, of texts and of pairs of texts: what a run and the verbs ask of it; see tasks/task.py."""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.bundle import ModelBundle
+from transduce.corpora.catalogue.download import Progress
+from transduce.corpora.examples import LabelledText
+from transduce.data.batch import SpecialIds
+from transduce.data.examples import ExampleData
+from transduce.data.text_batch import make_text_batch
+from transduce.errors import ConfigError, DataError
+from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS, find_label_metric
+from transduce.evaluation.metrics import SentenceCounts
+from transduce.models.heads import ScoreHeadConfig
+from transduce.objectives.labels import ClassLoss, LabelledBatch, ScoreLoss
+from transduce.objectives.objective import Objective
+from transduce.probe import PROBES
+from transduce.tasks.classification.data import (
+    Labelled,
+    LabelledTexts,
+    as_numbers,
+    make_class_head,
+    make_score_head,
+    open_texts,
+)
+from transduce.tasks.classification.settings import ClassificationConfig
+from transduce.tasks.classification.validation import (
+    ClassificationValidator,
+    head_of,
+    predict_corpus,
+)
+from transduce.tasks.encoder_origin import find_encoder
+from transduce.tasks.encoder_settings import check_validation
+from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
+from transduce.tasks.task import Measure, Prepared, Rate, Tell
+from transduce.text.tokenizer import Tokenizers, train_tokenizers
+from transduce.training.distributed import Processes
+
+PROBE_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class ClassificationExperiment:
+    """The texts of a run; see Experiment."""
+
+    config: ClassificationConfig
+    folder: Path
+    texts: LabelledTexts
+
+    @property
+    def name(self) -> str:
+        """See Experiment."""
+        return self.config.data.dataset or self.texts.train.name
+
+    @property
+    def inputs(self) -> list[Input]:
+        """See Experiment."""
+        texts = self.texts
+        named = [("data.validation", texts.validation), ("data.test", texts.test), ("data.train", texts.train)]
+        files = tokenizer_inputs(self.config.tokenizer, self.folder)
+        return [*files, *(corpus_input(setting, text) for setting, text in named if text is not None)]
+
+    @cached_property
+    def examples(self) -> list[tuple[str, str]]:
+        """The beginnings of a few training texts."""
+        first_few = islice(self.texts.train, PROBES)
+        return [(one.first[:PROBE_CHARACTERS], (one.second or "")[:PROBE_CHARACTERS]) for one in first_few]
+
+    def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
+        """See Experiment."""
+        config, texts = self.config, self.texts
+        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
+        train, validation = (_all(corpus, corpus.name) for corpus in (texts.train, texts.validation))
+        make_head = make_score_head if config.predict == "score" else make_class_head
+        head = make_head(train, texts.train.name)
+        tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
+        learned, held_out = (as_numbers(examples, head, tokenizer, longest) for examples in (train, validation))
+        if texts.test is not None:  # so that what is wrong with it is not told after the training
+            as_numbers(_all(texts.test, texts.test.name), head, tokenizer, longest)
+        bundle = origin.bundle(config.task, config.data.language, head, longest)
+        for kind, corpus, found in (("training", texts.train, learned), ("validation", texts.validation, held_out)):
+            tell(f"{kind} data: {_described(found)} from {corpus.name}")
+        objective: Objective = ClassLoss(config.training.label_smoothing)
+        if isinstance(head, ScoreHeadConfig):
+            objective = ScoreLoss(head.mean, head.deviation)
+        else:
+            tell(f"classes: {', '.join(head.labels[:10])}{', ...' if len(head.labels) > 10 else ''}")
+        make = partial(_batch, learned, bundle.special)
+        data = ExampleData(learned.texts.lengths, make, config.batching, config.seed)
+        validator = ClassificationValidator(head, bundle.special, held_out, config.validation.best_by)
+        return Prepared(bundle, data, objective, validator, "texts")
+
+    def validator(self, bundle: ModelBundle) -> ClassificationValidator:
+        """See Experiment."""
+        examples, head = list(self.texts.validation), head_of(bundle)
+        labelled = as_numbers(examples, head, bundle.tokenizers.target, bundle.config.longest_source)
+        return ClassificationValidator(head, bundle.special, labelled, self.config.validation.best_by)
+
+    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
+        """Scores on the test data, with their intervals."""
+        if self.texts.test is None:
+            return None
+        found = predict_corpus(bundle, self.texts.test)
+        summaries = {name: counts.summary() for name, counts in found.counts.items()}
+        scores = {name: summary.score for name, summary in summaries.items()}
+        first = next(iter(summaries.values()))
+        return scores | {"interval": list(first.interval), "texts": len(found.truth)}
+
+    def measure(self, metric: str | None) -> Measure:
+        """See Experiment; accuracy is usual, of scores Pearson's correlation."""
+        metrics = SCORE_METRICS if self.config.predict == "score" else CLASS_METRICS
+        name = metric or next(iter(metrics))
+        found, corpus = find_label_metric(name, metrics), self.texts.test or self.texts.validation
+
+        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
+            return predict_corpus(ModelBundle.load(run, device), corpus).counts[name]
+
+        size = sum(1 for _ in corpus)
+        return Measure(name, found.title, found.digits, corpus.name, corpus.content(), size, "texts", False, count)
+
+    def _make_tokenizers(self) -> Tokenizers:
+        texts = (text for one in self.texts.train for text in one.texts if text is not None)
+        return train_tokenizers(self.config.tokenizer, texts, (), self.folder)
+
+
+def _all(corpus: Any, name: str) -> list[LabelledText]:
+    examples = list(corpus)
+    if not examples:
+        raise DataError(f"{name}: there are no texts")
+    return examples
+
+
+def _batch(labelled: Labelled, special: SpecialIds, examples: NDArray[np.int64]) -> LabelledBatch:
+    rows = [labelled.texts.rows[example] for example in examples]
+    labels = torch.from_numpy(labelled.labels[examples])
+    return LabelledBatch(make_text_batch(rows, special), labels.float() if labels.is_floating_point() else labels)
+
+
+def _described(labelled: Labelled) -> str:
+    texts = labelled.texts
+    cut = f" ({int(texts.is_cut.sum()):,} cut to batching.max_tokens)" if texts.is_cut.any() else ""
+    what = "pairs of texts" if texts.rows[0][1] is not None else "texts"
+    return f"{len(texts.rows):,} {what}, {int(texts.lengths.sum()):,} tokens{cut}"
+
+
+class ClassificationTask:
+    """See Task."""
+
+    config = ClassificationConfig
+
+    def check(self, config: ClassificationConfig) -> None:
+        """Raise ConfigError for metrics of other tasks, or two vocabularies."""
+        known = list(SCORE_METRICS if config.predict == "score" else CLASS_METRICS)
+        check_validation(config.validation.metrics, config.validation.best_by, known)
+        if not config.tokenizer.is_shared:
+            raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")
+
+    def open(
+        self, config: ClassificationConfig, folder: Path, progress: Progress | None = None
+    ) -> ClassificationExperiment:
+        """See Task."""
+        return ClassificationExperiment(config, folder, open_texts(config.data, folder, progress))
+
+    def describe_test(self, test: dict[str, Any]) -> str:
+        """All scores, the first with its interval."""
+        metrics = {**CLASS_METRICS, **SCORE_METRICS}
+        scores = [f"{metrics[name].title} {value:.4f}" for name, value in test.items() if name in metrics]
+        low, high = test["interval"]
+        scores[0] += f" [{low:.4f}, {high:.4f}]"
+        return f"test {', '.join(scores)} ({test['texts']:,} texts)"
+
+
+CLASSIFICATION = ClassificationTask()
