@@ -11,6 +11,7 @@ import msgspec
 from transduce.config import Settings
 from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
+from transduce.tasks.classification.settings import ClassificationConfig
 from transduce.tasks.language.settings import LanguageConfig
 
 INTRODUCTION = f"""# Settings
@@ -27,16 +28,27 @@ A language model has the tables above but `[search]`, and these in place of thos
 """
 OF_LANGUAGE_MODELS = ("data", "model", "batching")
 
+CLASSIFIERS = """# With task = "classification"
+
+A classifier, of texts or of pairs of texts, has the tables above but `[search]`, and these in place of those of the
+same name; beside them `predict` at the top level: "class" (the default), or "score" where labels are numbers.
+"""
+OF_CLASSIFIERS = ("data", "model", "batching")
+
 
 def main() -> None:
     """Print the page."""
     print(INTRODUCTION)
     print("\n".join(_section("", TranslationConfig)))
-    print(LANGUAGE_MODELS)
-    for field in msgspec.structs.fields(LanguageConfig):
-        if field.name in OF_LANGUAGE_MODELS:
-            for table in members(field.type):
-                print("\n".join(_section(field.name, table)))
+    for introduction, config, names in (
+        (LANGUAGE_MODELS, LanguageConfig, OF_LANGUAGE_MODELS),
+        (CLASSIFIERS, ClassificationConfig, OF_CLASSIFIERS),
+    ):
+        print(introduction)
+        for field in msgspec.structs.fields(config):
+            if field.name in names:
+                for table in filter(_is_table, members(field.type)):
+                    print("\n".join(_section(field.name, table)))
 
 
 def _section(path: str, table: type[Settings]) -> Iterator[str]:

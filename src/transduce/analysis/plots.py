@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from transduce.analysis.look import Confidence, SearchTree
 from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
+from transduce.errors import InputError
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777")
 """Paul Tol's bright scheme, which colour-blind people can tell apart."""
@@ -53,6 +54,32 @@ def heat_map(
     axes.set_yticks(range(len(rows)), [readable(token) for token in rows], fontsize=7)
     axes.tick_params(length=0)
     return image
+
+
+def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Path) -> None:
+    """Draw how often each class was told for each true one, [true, told], numbers on shares.
+
+    Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
+    """
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{path}: a picture must end in .png, .svg or .pdf")
+    size = 1.8 + 0.55 * len(labels)
+    figure = Figure(figsize=(size + 1, size), layout="constrained")
+    axes = figure.subplots()
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    image = axes.imshow(shares, cmap=SEQUENTIAL, vmin=0, vmax=1)
+    for row, column in np.ndindex(*counts.shape):
+        colour = "white" if shares[row, column] < 0.6 else "black"
+        axes.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks(range(len(labels)), [readable(label) for label in labels], rotation=45, ha="right")
+    axes.set_yticks(range(len(labels)), [readable(label) for label in labels])
+    axes.set_xlabel("told")
+    axes.set_ylabel("true")
+    figure.colorbar(image, label="share of the true class")
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:

@@ -70,13 +70,15 @@ def compare(
     """Compare models or output files on one test set, by default that of the models' runs, with significance
     tests.
 
-    Language models are compared on a text (--reference FILE or --dataset), by default their runs' test text.
+    Language models are compared on a text (--reference FILE or --dataset), by default their runs' test text; models
+    that classify, tag or answer likewise on labelled text.
 
     Example: `transduce compare runs/small runs/large --dataset multi30k`
     """
     import msgspec
 
-    from transduce.cli.comparison import print_comparison, print_text_comparison
+    from transduce.cli.comparison import print_comparison, print_measured_comparison, print_text_comparison
+    from transduce.cli.labelled import check_readers, compare_readers, reads_texts
     from transduce.cli.language import (
         TextOptions,
         check_language_models,
@@ -93,6 +95,14 @@ def compare(
 
     set_threads(threads)
     _check_names(systems)
+    if any(reads_texts(name) for name in systems):
+        task = check_readers(systems, context)
+        options_of_data = (reference, dataset, split)
+        told = compare_readers(
+            task, systems, options_of_data, device, precision, lambda line: None if quiet else _tell(line)
+        )
+        print(msgspec.json.encode(told.to_dict()).decode()) if json else print_measured_comparison(told)
+        return
     if any(is_language_model(name) for name in systems):
         check_language_models(systems, context)
         found = compare_language_models(

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from transduce.evaluation.compare import Comparison, DifferingSentence, System
+from transduce.evaluation.measured import LabelMetric, MeasuredComparison
 from transduce.evaluation.metrics import Metric, Score, find_metric
 from transduce.evaluation.running_text import TextComparison, TextMetric, TextSystem, find_text_metric
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
@@ -57,6 +58,14 @@ def print_text_comparison(comparison: TextComparison) -> None:
         console.print(table)
 
 
+def print_measured_comparison(comparison: MeasuredComparison) -> None:
+    """Print all that is told of models that read the same labelled texts."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
+    letters = _print_names(console, comparison.systems)
+    _print_scores(console, comparison.systems, letters, comparison.metrics.__getitem__, comparison.unit)
+
+
 def _print_names(console: Console, systems: Sequence[System | TextSystem]) -> Letters:
     letters = {system.name: chr(ord("A") + number) for number, system in enumerate(systems)}
     for name, letter in letters.items():
@@ -68,7 +77,7 @@ def _print_scores(
     console: Console,
     systems: Sequence[System | TextSystem],
     letters: Letters,
-    find: Callable[[str], Metric | TextMetric],
+    find: Callable[[str], Metric | TextMetric | LabelMetric],
     resampled: str,
 ) -> None:
     """A table a metric, and how its figures were made."""

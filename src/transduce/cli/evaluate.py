@@ -55,19 +55,26 @@ def evaluate(
     precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,
     shortlist_file: ShortlistFile = None,
+    confusion: Annotated[
+        str | None,
+        typer.Option(help="For a classifier: also draw its confusion matrix into this file (.png, .svg or .pdf)."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
 
     For a language model, report its perplexity on a text (--reference FILE or --dataset; default: the run's own text).
+    For a classifier, a tagger or a model that answers, report how often it is right on labelled text, given likewise.
     To score existing translations of any system, give their file instead of a model.
 
     Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split newstest2013`
     """
     import msgspec
 
+    from transduce.cli.labelled import check_readers, draw_confusion, open_data, reads_texts, to_json
+    from transduce.cli.labelled import describe as describe_measured
     from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
-    from transduce.cli.model import make_beam, set_threads, which_shortlist
+    from transduce.cli.model import make_beam, open_bundle, set_threads, which_shortlist
     from transduce.cli.output import text_output
     from transduce.cli.streams import check_read_once
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
@@ -76,6 +83,17 @@ def evaluate(
     from transduce.evaluation.evaluate import evaluate_outputs
     from transduce.evaluation.metrics import check_aligned, find_metric
 
+    if reads_texts(model):
+        task = check_readers([model], context)
+        set_threads(threads)
+        labelled = open_data(task, model, reference, dataset, split)
+        measured = task.measured(open_bundle(model, device, precision), labelled)
+        if confusion is not None:
+            draw_confusion(measured.confusion, confusion)
+        print((to_json if json else describe_measured)(measured, labelled.name))
+        return
+    if confusion is not None:
+        raise InputError("--confusion is for classifiers; leave it out")
     if is_language_model(model):
         check_language_models([model], context)
         set_threads(threads)

@@ -74,12 +74,16 @@ def look(
 
 
 def _sentence(model: str, text: str, target: str | None, search: "Beam", max_tokens: int, device: str) -> "Pictures":
+    from transduce.errors import InputError
     from transduce.inference.generator import Generator
     from transduce.inference.loading import load
+    from transduce.inference.translator import Translator
 
     tool = load(model, device=device)
     if isinstance(tool, Generator):
         return tool.look(text, target, search, max_tokens).pictures()
+    if not isinstance(tool, Translator):
+        raise InputError(f"{model} reads texts and writes none, which cannot be looked at yet")
     return tool.look(text, target, search).pictures()
 
 

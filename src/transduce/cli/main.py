@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from transduce import __version__
 from transduce.cli.align import align
 from transduce.cli.average import average
+from transduce.cli.classify import classify
 from transduce.cli.compare import compare
 from transduce.cli.data import data
 from transduce.cli.evaluate import evaluate
@@ -67,6 +68,7 @@ for verb in (
     average,
     in_panels(translate),
     in_panels(generate),
+    classify,
     score,
     evaluate,
     compare,

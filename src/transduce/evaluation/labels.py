@@ -5,12 +5,11 @@ in evaluation/metrics.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.errors import InputError
+from transduce.evaluation.measured import LabelMetric
 from transduce.evaluation.metrics import SentenceCounts
 
 BINS = 15
@@ -18,17 +17,6 @@ BINS = 15
 
 Numbers = NDArray[np.float64]
 ClassNumbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class LabelMetric:
-    """A figure of what a model tells of texts."""
-
-    title: str
-    """What it is called in tables."""
-    higher_is_better: bool = True
-    digits: int = 4
-    """Decimals shown."""
 
 
 CLASS_METRICS: Mapping[str, LabelMetric] = {
@@ -43,13 +31,6 @@ SCORE_METRICS: Mapping[str, LabelMetric] = {
     "spearman": LabelMetric("Spearman"),
     "squared_error": LabelMetric("mean squared error", higher_is_better=False),
 }
-
-
-def find_label_metric(name: str, metrics: Mapping[str, LabelMetric]) -> LabelMetric:
-    """The metric of that name; InputError where there is none."""
-    if name not in metrics:
-        raise InputError(f"no metric '{name}' here; there are {', '.join(metrics)}")
-    return metrics[name]
 
 
 def count_classes(probabilities: Numbers, truth: ClassNumbers) -> dict[str, SentenceCounts]:

@@ -4,10 +4,14 @@ from pathlib import Path
 
 from transduce.bundle import find_bundle, read_config
 from transduce.errors import InputError
+from transduce.inference.classifier import Classifier
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.translator import Translator
 from transduce.task_table import TASKS
+
+READERS = {"classifier": Classifier}
+"""Tools of models that read texts."""
 
 
 def load(
@@ -17,8 +21,9 @@ def load(
     precision: InferencePrecision = "float32",
     shortlist: bool | str | Path = False,
     compile: bool = False,
-) -> Translator | Generator:
-    """What runs the model in a folder: a Translator, or a Generator for a language model; of several an ensemble.
+) -> Translator | Generator | Classifier:
+    """What runs the model in a folder: a Translator, a Generator for a language model, a Classifier for a model that
+    classifies texts; of several translation or language models an ensemble.
 
     The folder is that of a model, of a run, or of an exported model. `Translator.load` and `Generator.load` do the same
     where it is known which one it is. The device `auto` is a GPU where there is one; int8 and exported models stay on
@@ -32,8 +37,13 @@ def load(
     shortlist that is not there or not the model's, ConfigError for a precision that the device lacks or where nothing
     can be compiled.
     """
-    if TASKS[read_config(find_bundle(Path(path))).task].tool == "generator":
-        if shortlist or compile:
-            raise InputError("shortlist and compile are for translation models; leave them out")
+    tool = TASKS[read_config(find_bundle(Path(path))).task].tool
+    if tool != "translator" and (shortlist or compile):
+        raise InputError("shortlist and compile are for translation models; leave them out")
+    if tool == "generator":
         return Generator.load(path, *others, device=device, precision=precision)
+    if tool in READERS:
+        if others:
+            raise InputError(f"{path} reads texts, of which there are no ensembles; give one model")
+        return READERS[tool].load(path, device, precision)
     return Translator.load(path, *others, device=device, precision=precision, shortlist=shortlist, compile=compile)

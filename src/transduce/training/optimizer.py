@@ -1,15 +1,17 @@
 """Optimisers, and gradient normalisation and clipping."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from transduce.config import Settings
+from transduce.errors import ConfigError
+from transduce.models.interface import TextEncoder
 from transduce.models.projecting import ProjectingDecoder
 from transduce.nn.positions import LearnedPositions
-from transduce.ranges import NonNegativeFloat, PositiveFloat, PositiveShare, ShareBelowOne
+from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
 from transduce.training.schedules import InverseSquareRoot, Noam, Plateau, Schedule
 
@@ -30,10 +32,17 @@ class OptimizerConfig(Settings, frozen=True):
     """Adam's epsilon, added to the denominator."""
     weight_decay: NonNegativeFloat = 0.0
     """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam."""
+    layer_decay: PositiveShare = 1.0
+    """Learning rate of each layer of a text encoder, as a share of that of the layer above it; below the first layer
+    stand the embeddings. 1: the same rate for all."""
+    frozen_layers: NonNegativeInt = 0
+    """How many layers of a text encoder, from the bottom, keep their weights, and with them the embeddings; 0: none."""
     schedule: Schedule = InverseSquareRoot()
     """Learning-rate schedule."""
 
     def _check_together(self) -> None:
+        if self.layer_decay < 1 and self.kind == "muon":
+            raise ValueError("layer_decay is for adam and adamw; leave it out, or choose one of these")
         if isinstance(self.schedule, Noam) and self.learning_rate is not None:
             raise ValueError("the noam schedule makes the rate itself: leave learning_rate out, or set its multiplier")
 
@@ -51,12 +60,28 @@ class OptimizerConfig(Settings, frozen=True):
 
 
 def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
-    """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products."""
-    matrices = inner_matrices(model) if config.kind == "muon" else []
+    """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products.
+
+    Frozen ones have no gradients from now on. Raises ConfigError for settings of layers that the model does not have.
+    """
+    blocks = _blocks(config, model)
+    for block in blocks[: config.frozen_layers + 1] if config.frozen_layers else []:
+        block.requires_grad_(False)
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    shares = {
+        id(parameter): config.layer_decay ** (len(blocks) - place)
+        for place, block in enumerate(blocks)
+        for parameter in block.parameters()
+    }
+    matrices = [one for one in inner_matrices(model) if one.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
+    by_share: dict[float, list[nn.Parameter]] = {}
+    for parameter in learned:
+        if id(parameter) not in chosen:
+            by_share.setdefault(shares.get(id(parameter), 1.0), []).append(parameter)
     adam = kind(
-        [parameter for parameter in model.parameters() if id(parameter) not in chosen],
+        [{"params": parameters, "share": share} for share, parameters in by_share.items()],
         lr=config.highest_rate,
         betas=config.betas,
         eps=config.epsilon,
@@ -64,6 +89,27 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
         fused=True if next(model.parameters()).device.type in ("cpu", "cuda") else None,
     )
     return [adam, Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else [adam]
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Let an optimiser's next step be of this rate, of lower layers a share of it."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group.get("share", 1.0)
+
+
+def _blocks(config: OptimizerConfig, model: nn.Module) -> Sequence[nn.Module]:
+    """The layers of a model's text encoder, from the bottom, that have rates of their own; none unless they are asked
+    for."""
+    if config.layer_decay == 1 and not config.frozen_layers:
+        return []
+    name = "frozen_layers" if config.frozen_layers else "layer_decay"
+    encoder = getattr(model, "encoder", None)
+    if not isinstance(encoder, TextEncoder):
+        raise ConfigError(f"optimizer.{name} is for models with a text encoder; leave it out")
+    layers = len(encoder.blocks) - 1
+    if config.frozen_layers > layers:
+        raise ConfigError(f"optimizer.frozen_layers = {config.frozen_layers}, but the encoder has {layers} layers")
+    return encoder.blocks
 
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:

@@ -27,7 +27,7 @@ from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import Observer, Report, SampleObserver, StartObserver
-from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
+from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients, set_rate
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
@@ -245,8 +245,7 @@ class Trainer:
         self.processes.all_reduce_gradients(self.model.parameters())
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for optimizer in self.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = self._rate(self.position.update + 1)
+            set_rate(optimizer, self._rate(self.position.update + 1))
             optimizer.step()
             optimizer.zero_grad()
         self.working.refresh()

@@ -13,7 +13,7 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.example_sets import open_labelled
 from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
 from transduce.data.examples import EncodedTexts, encode_texts
-from transduce.errors import DataError
+from transduce.errors import DataError, InputError
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.tasks.classification.settings import DEFAULT_SHARE, LabelledConfig
 from transduce.text.tokenizer import Tokenizer
@@ -65,6 +65,23 @@ def open_texts(config: LabelledConfig, folder: Path, progress: Progress | None =
     if config.validation is not None:
         return LabelledTexts(train, open_files(config.validation), test)
     return LabelledTexts(*train.drawn(config.validation_share or DEFAULT_SHARE), test)
+
+
+def open_test(config: LabelledConfig | None, folder: Path, file: str | None, dataset: str | None, split: str) -> Corpus:
+    """A file or a split of a data set, with the columns of a run's settings if there are some, else its test data.
+
+    Raises InputError where nothing is named.
+    """
+    columns = LabelColumns(config.text, config.second, config.label) if config else LabelColumns()
+    if file is not None:
+        return labelled_corpus(file, columns)
+    if dataset is not None:
+        own = columns if config and config.dataset == dataset else LabelColumns()
+        return open_labelled(dataset, split, own)
+    if config is None:
+        raise InputError("the model is not in a run's folder, so it has no test data; give --dataset or --reference")
+    texts = open_texts(config, folder)
+    return texts.test or texts.validation
 
 
 def make_class_head(examples: Sequence[LabelledText], name: str) -> ClassHeadConfig:

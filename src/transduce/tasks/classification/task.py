@@ -17,25 +17,28 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.text_batch import make_text_batch
 from transduce.errors import ConfigError, DataError
-from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS, find_label_metric
+from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS
+from transduce.evaluation.measured import Measured, describe_test, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts
 from transduce.models.heads import ScoreHeadConfig
 from transduce.objectives.labels import ClassLoss, LabelledBatch, ScoreLoss
 from transduce.objectives.objective import Objective
 from transduce.probe import PROBES
 from transduce.tasks.classification.data import (
+    Corpus,
     Labelled,
     LabelledTexts,
     as_numbers,
     make_class_head,
     make_score_head,
+    open_test,
     open_texts,
 )
 from transduce.tasks.classification.settings import ClassificationConfig
 from transduce.tasks.classification.validation import (
     ClassificationValidator,
     head_of,
-    predict_corpus,
+    measure,
 )
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_validation
@@ -108,11 +111,7 @@ class ClassificationExperiment:
         """Scores on the test data, with their intervals."""
         if self.texts.test is None:
             return None
-        found = predict_corpus(bundle, self.texts.test)
-        summaries = {name: counts.summary() for name, counts in found.counts.items()}
-        scores = {name: summary.score for name, summary in summaries.items()}
-        first = next(iter(summaries.values()))
-        return scores | {"interval": list(first.interval), "texts": len(found.truth)}
+        return measure(bundle, self.texts.test).history()
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; accuracy is usual, of scores Pearson's correlation."""
@@ -121,7 +120,7 @@ class ClassificationExperiment:
         found, corpus = find_label_metric(name, metrics), self.texts.test or self.texts.validation
 
         def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-            return predict_corpus(ModelBundle.load(run, device), corpus).counts[name]
+            return measure(ModelBundle.load(run, device), corpus).counts[name]
 
         size = sum(1 for _ in corpus)
         return Measure(name, found.title, found.digits, corpus.name, corpus.content(), size, "texts", False, count)
@@ -171,11 +170,17 @@ class ClassificationTask:
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """All scores, the first with its interval."""
-        metrics = {**CLASS_METRICS, **SCORE_METRICS}
-        scores = [f"{metrics[name].title} {value:.4f}" for name, value in test.items() if name in metrics]
-        low, high = test["interval"]
-        scores[0] += f" [{low:.4f}, {high:.4f}]"
-        return f"test {', '.join(scores)} ({test['texts']:,} texts)"
+        return describe_test({**CLASS_METRICS, **SCORE_METRICS}, "texts", test)
+
+    def test_data(
+        self, config: ClassificationConfig | None, folder: Path, file: str | None, dataset: str | None, split: str
+    ) -> Corpus:
+        """See MeasuringTask."""
+        return open_test(config.data if config else None, folder, file, dataset, split)
+
+    def measured(self, bundle: ModelBundle, data: Corpus) -> Measured:
+        """See MeasuringTask."""
+        return measure(bundle, data)
 
 
 CLASSIFICATION = ClassificationTask()

@@ -9,7 +9,9 @@ from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import SpecialIds
-from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS, count_classes, count_scores
+from transduce.errors import DataError
+from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS, confusion, count_classes, count_scores
+from transduce.evaluation.measured import Confusion, Measured
 from transduce.evaluation.metrics import SentenceCounts
 from transduce.inference.classifier import find_probabilities, find_scores
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
@@ -55,11 +57,17 @@ def predict(
     return Predictions(find_probabilities(model, labelled.texts, special), labelled.labels)
 
 
-def predict_corpus(bundle: ModelBundle, corpus: Corpus) -> Predictions:
+def measure(bundle: ModelBundle, corpus: Corpus) -> Measured:
     """What a bundle's model makes of labelled texts; raises DataError for a label that it does not know."""
-    head = head_of(bundle)
-    labelled = as_numbers(list(corpus), head, bundle.tokenizers.target, bundle.config.longest_source)
-    return predict(bundle.model, head, bundle.special, labelled)
+    head, examples = head_of(bundle), list(corpus)
+    if not examples:
+        raise DataError(f"{corpus.name}: there are no texts")
+    labelled = as_numbers(examples, head, bundle.tokenizers.target, bundle.config.longest_source)
+    found = predict(bundle.model, head, bundle.special, labelled)
+    if isinstance(head, ScoreHeadConfig):
+        return Measured(SCORE_METRICS, found.counts, "texts")
+    matrix = confusion(found.predicted.argmax(1).tolist(), found.truth.astype(int).tolist(), len(head.labels))
+    return Measured(CLASS_METRICS, found.counts, "texts", Confusion(head.labels, matrix))
 
 
 def head_of(bundle: ModelBundle) -> ClassHeadConfig | ScoreHeadConfig:

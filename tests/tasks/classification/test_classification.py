@@ -1,0 +1,262 @@
+"""From labelled texts to a classifier: trained, fine-tuned, resumed, measured, and asked."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomli_w
+import torch
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.cli.main import app
+from transduce.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.inference.classifier import Classification, Classifier, Rating
+
+ANIMALS = ("dog", "cat", "cow", "hen", "fox")
+GOOD, BAD = ("fine", "lovely", "good"), ("awful", "dull", "bad")
+TEXTS = [
+    (f"the {animal} is {word} today" if i % 2 else f"a {word} {animal}", "up" if word in GOOD else "down")
+    for i, animal in enumerate(ANIMALS)
+    for word in (*GOOD, *BAD)
+]
+SETTINGS: dict[str, Any] = {
+    "task": "classification",
+    "data": {"train": "train.tsv", "validation": "test.tsv", "test": "test.tsv"},
+    "tokenizer": {"kind": "words", "min_frequency": 1},
+    "model": {"kind": "bert", "layers": 2, "dim": 24, "heads": 3, "max_positions": 16, "dropout": 0.0},
+    "batching": {"examples": 8, "max_tokens": 12},
+    "training": {"updates": 60, "precision": "float32", "report_every": 10, "label_smoothing": 0.0},
+    "optimizer": {"learning_rate": 0.01, "schedule": {"kind": "linear", "warmup": 5}},
+    "checkpoint": {"every_updates": 20},
+    "validation": {"every_updates": 20, "best_by": "accuracy"},
+}
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def changed(**tables: dict[str, Any]) -> dict[str, Any]:
+    return SETTINGS | {name: SETTINGS.get(name, {}) | table for name, table in tables.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("classification")
+    (folder / "train.tsv").write_text(table(TEXTS * 3), encoding="utf-8")
+    (folder / "test.tsv").write_text(table(TEXTS[::4]), encoding="utf-8")
+    (folder / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
+    pairs = [
+        (f"{one} sleeps", f"{other} sleeps", str(1.5 + i + j))
+        for i, one in enumerate(ANIMALS)
+        for j, other in enumerate(ANIMALS)
+    ]
+    (folder / "pairs.tsv").write_text(table([("a", "b", "how"), *pairs * 4]), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    transduce.train(folder / "tiny.toml", folder / "run")
+    return folder / "run"
+
+
+def test_a_classifier_learns_a_rule_and_tells_its_classes_with_probabilities(run: Path) -> None:
+    classifier = transduce.load(run)
+    assert isinstance(classifier, Classifier)
+    found = classifier.classify(["the dog is lovely today", "a dull fox"])
+    assert [str(one) for one in found] == ["up", "down"]
+    first = classifier.classify("the dog is lovely today")
+    assert isinstance(first, Classification)
+    assert first.label == "up"
+    assert sum(first.probabilities.values()) == pytest.approx(1)
+    assert first.probability == max(first.probabilities.values())
+
+
+def test_batched_is_one_by_one(run: Path) -> None:
+    classifier = Classifier.load(run)
+    texts = [text for text, _ in TEXTS]
+    together = classifier.classify(texts)
+    for text, found in zip(texts, together, strict=True):
+        alone = classifier.classify(text)
+        assert isinstance(alone, Classification) and isinstance(found, Classification)
+        assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
+
+
+def test_a_text_that_is_too_long_is_cut_and_told(run: Path) -> None:
+    classifier = Classifier.load(run)
+    long, short = classifier.classify(["a lovely dog" + " and dog" * 20, "a lovely dog"])
+    assert long.truncated and not short.truncated
+
+
+def test_the_history_has_the_test_and_evaluate_finds_the_same(
+    run: Path, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    test = ModelBundle.load(run).history["test"]
+    assert test["accuracy"] == 1.0
+    app(["evaluate", str(run), "--json", "--confusion", str(folder / "confusion.png")])
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["scores"]["accuracy"]["score"] == test["accuracy"]
+    assert facts["confusion"]["labels"] == ["down", "up"]
+    assert np.sum(facts["confusion"]["counts"]) == facts["texts"] == len(TEXTS[::4])
+    assert (folder / "confusion.png").stat().st_size > 1000
+
+
+def test_a_resumed_run_is_the_uninterrupted_one(run: Path, folder: Path) -> None:
+    again = folder / "again"
+    settings = {"optimizer.schedule.updates": 60}  # the run's length, by default
+    transduce.train(folder / "tiny.toml", again, overrides={**settings, "training.updates": 30})
+    transduce.train(folder / "tiny.toml", again, overrides={**settings, "training.updates": 60}, resume=True)
+    straight = folder / "straight"
+    transduce.train(folder / "tiny.toml", straight, overrides=settings)
+    one, other = (ModelBundle.load(best).model.state_dict() for best in (again, straight))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_score_is_learned_of_pairs(folder: Path) -> None:
+    data = {"train": "pairs.tsv", "validation": "pairs.tsv", "test": "pairs.tsv"}
+    columns = {"text": "a", "second": "b", "label": "how"}
+    settings = changed(data=data | columns, validation={"best_by": "pearson"}, training={"updates": 150})
+    (folder / "pairs.toml").write_text(tomli_w.dumps({"predict": "score"} | settings), encoding="utf-8")
+    result = transduce.train(folder / "pairs.toml", folder / "pairs")
+    assert result.test is not None and result.test["pearson"] > 0.9
+    classifier = Classifier.load(folder / "pairs")
+    lowest, highest = classifier.classify([("dog sleeps", "dog sleeps"), ("fox sleeps", "fox sleeps")])
+    assert isinstance(lowest, Rating) and isinstance(highest, Rating)
+    assert lowest.score == pytest.approx(1.5, abs=1)
+    assert highest.score == pytest.approx(9.5, abs=1)
+    with pytest.raises(InputError, match="pairs of texts"):
+        classifier.classify("dog sleeps")
+
+
+def test_a_model_goes_on_from_another_whose_settings_it_takes(run: Path, folder: Path) -> None:
+    settings = {key: value for key, value in SETTINGS.items() if key not in ("model", "tokenizer")}
+    settings["training"] = settings["training"] | {"start_from": str(run), "updates": 1}
+    settings["optimizer"] = {"learning_rate": 1e-9}
+    (folder / "more.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
+    transduce.train(folder / "more.toml", folder / "more")
+    before, after = ModelBundle.load(run), ModelBundle.load(folder / "more")
+    assert after.config.model == before.config.model
+    assert after.tokenizers.target.content == before.tokenizers.target.content
+    for name, tensor in before.model.state_dict().items():  # the head too, since the classes are the same
+        torch.testing.assert_close(after.model.state_dict()[name], tensor, atol=1e-6, rtol=0)
+
+
+def test_frozen_layers_stay_and_lower_layers_learn_less(run: Path, folder: Path) -> None:
+    before = ModelBundle.load(run).model.state_dict()
+
+    def moved(name: str, **optimizer: Any) -> dict[str, float]:
+        overrides = {
+            "training": {"start_from": str(run), "updates": 1},
+            "optimizer": {"kind": "adamw", "learning_rate": 1e-3, "schedule": {"kind": "constant"}, **optimizer},
+        }
+        transduce.train(folder / "tiny.toml", folder / name, overrides=overrides)
+        after = ModelBundle.load(folder / name).model.state_dict()
+        return {name: float((after[name] - before[name]).abs().max()) for name in before}
+
+    frozen = moved("frozen", frozen_layers=1)
+    assert all((move == 0) == ("embedding" in name or "layers.0" in name) for name, move in frozen.items())
+    decayed = moved("decayed", layer_decay=0.5)
+    for place, name in enumerate(
+        ("embedding.norm.bias", "layers.0.feed_forward.inner.bias", "layers.1.feed_forward.inner.bias")
+    ):
+        assert decayed[f"encoder.{name}"] == pytest.approx(1e-3 * 0.5 ** (3 - place), rel=0.05)
+    assert decayed["head.output.bias"] == pytest.approx(1e-3, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"model": None}, ConfigError, "training.start_from is missing"),
+        ({"model": {"kind": "bert"}}, ConfigError, "give size"),
+        ({"model": {"kind": "bert", "size": "tiny", "max_positions": 8}}, ConfigError, "batching.max_tokens = 12"),
+        ({"model": {"kind": "transformer"}}, ConfigError, "model"),
+        ({"validation": {"best_by": "bleu"}}, ConfigError, "validation.best_by = 'bleu'"),
+        ({"validation": {"metrics": ["bleu"]}}, ConfigError, "validation.metrics"),
+        ({"predict": "score"}, ConfigError, "best_by = 'accuracy'"),
+        ({"predict": "score", "validation": {"best_by": "loss"}}, DataError, "the label 'up' is no number"),
+        ({"optimizer": {"frozen_layers": 3}}, ConfigError, "the encoder has 2 layers"),
+        ({"optimizer": {"kind": "muon", "layer_decay": 0.9}}, ConfigError, "layer_decay is for adam"),
+        ({"data": {"train": "nowhere.tsv"}}, DataError, "nowhere.tsv: no such file"),
+        ({"data": {"train": "ragged.tsv"}}, DataError, "line 3 has 3 columns, but line 1 has 2"),
+        ({"data": {"train": "blank.tsv"}}, DataError, "line 2: its label is blank"),
+        ({"data": {"train": "header.tsv"}}, DataError, "line 1 seems to be a header"),
+        ({"data": {"train": "train.tsv", "label": "x"}}, DataError, "no column 'x'"),
+        ({"data": {"train": "train.tsv", "label": 5}}, DataError, "column 5 is asked for"),
+        ({"data": {"train": "train.tsv", "validation": "other.tsv"}}, DataError, "the label 'sideways' does not occur"),
+        ({"data": {"train": "one.tsv"}}, DataError, "all labels are 'up'"),
+        ({"data": {"train": "train.txt"}}, DataError, "must be in a .tsv or .jsonl file"),
+        ({"data": {"train": "bad.jsonl"}}, DataError, "line 2 has no label under 'label'"),
+        ({"training": {"start_from": "nowhere"}}, CheckpointError, "training.start_from"),
+        (
+            {"training": {"start_from": "run"}, "model": {"kind": "bert", "size": "tiny"}},
+            ConfigError,
+            "leave .model. out",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_does_not_fit_is_told(
+    changes: dict[str, Any], kind: type[Exception], message: str, folder: Path, run: Path, tmp_path: Path
+) -> None:
+    for name, text in {
+        "ragged.tsv": "a b\tup\nc\tdown\nd\te\tup\n",
+        "blank.tsv": "a b\tup\nc\t\n",
+        "header.tsv": "sentence\tlabel\n" + table(TEXTS),
+        "other.tsv": "a b\tup\nc d\tsideways\n",
+        "one.tsv": "a b\tup\nc d\tup\n",
+        "train.txt": "a b\tup\nc d\tup\n",
+        "bad.jsonl": '{"text": "a", "label": "up"}\n{"text": "b"}\n',
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(kind, match=message):
+        transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=changes)
+
+
+def test_the_command_gives_a_line_for_each_line(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "texts").write_text("a lovely fox\n\na bad cow\n", encoding="utf-8")
+    app(["classify", str(run), str(tmp_path / "texts")])
+    first, blank, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["label"], blank, last["label"]) == ("up", None, "down")
+    (tmp_path / "texts.jsonl").write_text('{"text": "a lovely fox"}\n', encoding="utf-8")
+    app(["classify", str(run), str(tmp_path / "texts.jsonl"), "-o", str(tmp_path / "out")])
+    assert json.loads((tmp_path / "out").read_text()) == first
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("not json", "line 1 is not JSON"), ("[1]", "is not a JSON object"), ('{"txt": "a"}', "no text under 'text'")],
+)
+def test_an_object_that_is_none_is_told(run: Path, tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "texts.jsonl").write_text(line, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        app(["classify", str(run), str(tmp_path / "texts.jsonl")])
+
+
+def test_models_are_compared_on_the_same_texts(
+    run: Path, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    short = tmp_path / "short"
+    transduce.train(folder / "tiny.toml", short, overrides={"training.updates": 1})
+    app(["compare", str(run), str(short), "--json", "-q"])
+    baseline, other = json.loads(capsys.readouterr().out)["systems"]
+    assert other["accuracy"]["score"] < baseline["accuracy"]["score"]
+    assert other["against_baseline"]["accuracy"]["difference"] < 0
+
+
+def test_verbs_of_other_tasks_refuse_a_classifier(run: Path) -> None:
+    calls: list[Callable[[], Any]] = [
+        lambda: app(["translate", str(run)]),
+        lambda: app(["generate", str(run), "x"]),
+        lambda: app(["look", str(run), "x"]),
+        lambda: app(["evaluate", str(run), "--beam-size", "3"]),
+        lambda: transduce.load(run, run),
+        lambda: transduce.load(run, compile=True),
+    ]
+    for call in calls:
+        with pytest.raises(InputError):
+            call()
