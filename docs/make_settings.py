@@ -116,7 +116,7 @@ def _type(type_: Any) -> str:
         elif get_origin(member) is Annotated:
             names.append({int: "integer", float: "number"}[get_args(member)[0]])
         elif member is not type(None):
-            names.append({str: "text", bool: "true or false"}[member])
+            names.append({str: "text", bool: "true or false", int: "integer"}[member])
     return ", ".join(dict.fromkeys(names))
 
 
