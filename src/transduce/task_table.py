@@ -47,6 +47,20 @@ TASKS = {
         "transduce.tasks.encoder.task:ENCODER",
         "texts",
     ),
+    "tagging": TaskEntry(
+        "a tagger",
+        "tagger",
+        "echo 'a sentence' | transduce tag MODEL",
+        "transduce.tasks.tagging.task:TAGGING",
+        "texts",
+    ),
+    "answering": TaskEntry(
+        "a model that answers questions",
+        "answerer",
+        "transduce answer MODEL 'a question?' --passage FILE",
+        "transduce.tasks.answering.task:ANSWERING",
+        "texts",
+    ),
     "classification": TaskEntry(
         "a classifier",
         "classifier",
@@ -74,6 +88,12 @@ def check_task(model: object, found: str, wanted: str) -> None:
 def check_tool(model: object, task: str, wanted: str) -> None:
     """Raise InputError, with a command that fits, for a model of a task whose models another tool runs."""
     if TASKS[task].tool != wanted:
+        raise _not_for(model, task)
+
+
+def check_reads_texts(model: object, task: str) -> None:
+    """Raise InputError, with a command that fits, for a model without a text encoder."""
+    if TASKS[task].probe != "texts":
         raise _not_for(model, task)
 
 

@@ -14,7 +14,7 @@ def import_(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Import a model of Hugging Face transformers (GPT-2) with its tokenizer, and compare both where it is installed.
+    """Import GPT-2 or BERT of Hugging Face transformers with its tokenizer, and compare both where it is installed.
 
     Example: `transduce import gpt2 -o models/gpt2`
     """

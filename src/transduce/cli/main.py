@@ -15,9 +15,11 @@ from transduce.cli.average import average
 from transduce.cli.classify import classify
 from transduce.cli.compare import compare
 from transduce.cli.data import data
+from transduce.cli.embed import embed
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
 from transduce.cli.failures import run
+from transduce.cli.fill import fill
 from transduce.cli.generate import generate
 from transduce.cli.import_ import import_
 from transduce.cli.info import info
@@ -69,6 +71,8 @@ for verb in (
     in_panels(translate),
     in_panels(generate),
     classify,
+    fill,
+    embed,
     score,
     evaluate,
     compare,

@@ -58,6 +58,8 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
     """Rows of the table of learned positions: the most tokens of a text, special ones included."""
     segments: Annotated[int, Meta(ge=1, le=1000)] = 2
     """Rows of the table of segments, of which the first of two texts has one and the second the next."""
+    pooler: bool = True
+    """Whether the vector of a whole text is made by a layer of its own, or is that of its first token."""
     norm_epsilon: PositiveShare = 1e-12
     """Added to the variance in layer normalisation."""
     dropout: ShareBelowOne = 0.1
@@ -115,9 +117,10 @@ def build_bert(config: BertConfig, vocabulary: int) -> "Bert":
         return Residual(sizes.dim, "post", config.dropout, config.norm_epsilon)
 
     layers = [PackedLayer(parts.attention(), parts.feed_forward(), residual(), residual()) for _ in range(sizes.layers)]
-    pooler = nn.Linear(sizes.dim, sizes.dim)
-    start.matrix(pooler.weight)
-    nn.init.zeros_(pooler.bias)
+    pooler = nn.Linear(sizes.dim, sizes.dim) if config.pooler else None
+    if pooler is not None:
+        start.matrix(pooler.weight)
+        nn.init.zeros_(pooler.bias)
     return Bert(embedding, layers, pooler)
 
 
@@ -127,7 +130,7 @@ class Bert(nn.Module):
     Padding is not computed: layers see the real tokens side by side, and only attention sees rows.
     """
 
-    def __init__(self, embedding: "BertEmbedding", layers: list["PackedLayer"], pooler: nn.Linear) -> None:
+    def __init__(self, embedding: "BertEmbedding", layers: list["PackedLayer"], pooler: nn.Linear | None) -> None:
         super().__init__()
         self.embedding = embedding
         self.layers = cast(Sequence[PackedLayer], nn.ModuleList(layers))
@@ -160,7 +163,8 @@ class Bert(nn.Module):
         for layer in self.layers:
             hidden = layer(hidden, packing)
         spread = packing.spread(hidden)
-        return EncodedText(spread, torch.tanh(self.pooler(spread[:, 0])))
+        first = spread[:, 0]
+        return EncodedText(spread, first if self.pooler is None else torch.tanh(self.pooler(first)))
 
 
 class BertEmbedding(nn.Module):

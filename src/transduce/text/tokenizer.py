@@ -25,6 +25,7 @@ TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "characters", "b
 
 PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"), EOS: ("</s>", "[EOS]", "[SEP]")}
+MASKS = ("<mask>", "[MASK]")
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 FIRST = len(SPECIALS) + len(BYTES)
 SUBWORDS = ("bpe", "wordpiece", "unigram")
@@ -49,6 +50,8 @@ class SpecialTokens(Settings, frozen=True):
     """The beginning of a text."""
     eos: str
     """The end of a text."""
+    mask: str | None = None
+    """What hides a token of a text, which is to be guessed."""
 
 
 class SideConfig(Settings, frozen=True):
@@ -128,6 +131,10 @@ class Tokenizer:
         backend.encode_special_tokens = special is None  # and take a text that spells "[CLS]" for the token
         names = SPECIALS if special is None else (special.pad, special.unknown, special.bos, special.eos)
         self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in names)
+        mask_names = MASKS if special is None else [special.mask] if special.mask is not None else []
+        found = (backend.token_to_id(name) for name in mask_names)
+        self.mask: int | None = next((token for token in found if token is not None), None)
+        """What hides a token; None for a tokenizer without such a token."""
         self._specials = {self.pad, self.bos, self.eos}
         self._not_in_texts = self._specials if special is None else set()
         self._size = 1 + max(backend.get_vocab().values())  # a file that is brought may leave out some ids

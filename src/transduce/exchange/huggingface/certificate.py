@@ -6,17 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import Tensor
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import BundleConfig, ModelBundle
 from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.exchange.huggingface.family import Family
-from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 
 LIBRARY = "transformers"
 TOLERANCE = 1e-3  # of logits; another order of sums in float32 stays far below in all but the deepest models
@@ -64,7 +61,7 @@ def certify(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
 
 
 def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
-    library, theirs, their_tokenizer = _load(folder, family)
+    library, theirs, their_tokenizer = _load(folder, family, bundle.config)
     tokenizer = bundle.tokenizers.target
     texts = [(text, tokenizer.encode(text)) for text in SAMPLES]
     for text, ids in texts:
@@ -73,13 +70,13 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
             raise CheckpointError(
                 f"{folder}: {library} makes other tokens of {text!r} than its files say: {_first(their_ids, ids)}"
             )
-    most = min(longest_of(bundle), MOST_TOKENS)
+    most = min(family.longest(bundle), MOST_TOKENS)
     random = torch.randint(len(tokenizer), (most,), generator=torch.Generator().manual_seed(1)).tolist()
     rows = [ids[:most] for _, ids in texts] + [random]
-    ours = [logits_of(bundle, ids) for ids in rows]
+    ours = [family.outputs(bundle, ids) for ids in rows]
     if not all(logits.isfinite().all() for logits in ours):
         raise CheckpointError(f"{folder}: the scores that its model gives texts are not finite")
-    found = [theirs(torch.tensor([ids])).logits[0] for ids in rows]
+    found = [family.their_outputs(theirs(torch.tensor([ids])))[0] for ids in rows]
     difference = max(float((one - other).abs().max()) for one, other in zip(ours, found, strict=True))
     if not difference <= TOLERANCE:
         raise CheckpointError(
@@ -89,26 +86,12 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
     return Certificate(compared_with=library, rows=len(rows), tokens=sum(map(len, rows)), largest_difference=difference)
 
 
-@torch.inference_mode()
-def logits_of(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """A language model's logits after each token of a row, [tokens, vocabulary]."""
-    model = cast(EncoderDecoder[DecoderState], bundle.model)
-    tokens = torch.tensor([ids])
-    nothing = tokens[:, :0]
-    return model.decoder(tokens, model.start(model.encode(nothing, nothing.bool())))[0][0]
-
-
-def longest_of(bundle: ModelBundle) -> int:
-    """The most tokens that a model reads at once."""
-    return cast(EncoderDecoder[DecoderState], bundle.model).target_limit or bundle.config.longest_source
-
-
-def _load(folder: Path, family: Family) -> tuple[str, Any, Any]:
+def _load(folder: Path, family: Family, config: BundleConfig) -> tuple[str, Any, Any]:
     """The library's name and version, and the model and the tokenizer that it reads."""
     import transformers
 
     try:
-        model = getattr(transformers, family.architecture).from_pretrained(
+        model = getattr(transformers, family.architecture(config)).from_pretrained(
             folder, use_safetensors=True, local_files_only=True
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -8,8 +8,9 @@ from tokenizers import Tokenizer as Backend
 
 from transduce.bundle import ModelBundle, unshared_weights
 from transduce.errors import CheckpointError, InputError
-from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify, logits_of, longest_of
+from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
 from transduce.exchange.huggingface.families import family_of_bundle
+from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.folder import write_config, write_tensors, write_tokenizer
 from transduce.exchange.huggingface.importing import read_bundle
 from transduce.exchange.huggingface.weights import to_theirs
@@ -34,7 +35,7 @@ def export_huggingface(model: Path, folder: Path) -> Certificate:
     tokenizer = bundle.tokenizers.target
     _check_tokenizer(model, tokenizer)
     config: dict[str, Any] = {
-        "architectures": [family.architecture],
+        "architectures": [family.architecture(bundle.config)],
         "model_type": family.model_type,
         "dtype": "float32",
     }
@@ -45,9 +46,9 @@ def export_huggingface(model: Path, folder: Path) -> Certificate:
     with new_folder(folder) as new:
         write_config(new, config, generation)
         write_tensors(new, to_theirs(unshared_weights(bundle.model), family.same(bundle.config)))
-        write_tokenizer(new, tokenizer, longest_of(bundle))
+        write_tokenizer(new, tokenizer, family.roles, family.inputs, family.longest(bundle))
         again, _ = read_bundle(new)
-        _check_same(bundle, again, folder)
+        _check_same(bundle, again, folder, family)
         return certify(new, family, again)
 
 
@@ -68,7 +69,7 @@ def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
                 )
 
 
-def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path) -> None:
+def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path, family: Family) -> None:
     """Raise CheckpointError unless weights, token ids and logits are equal bit for bit."""
     weights, found = unshared_weights(bundle.model), unshared_weights(again.model)
     if changed := [name for name, tensor in weights.items() if not torch.equal(tensor, found[name])]:
@@ -78,5 +79,5 @@ def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path) -> None:
         if again.tokenizers.target.encode(text) != ids:
             raise CheckpointError(f"{folder} is not written: the tokens of {text!r} were others when it was read again")
         row = ids[: bundle.config.longest_source]
-        if row and not torch.equal(logits_of(bundle, row), logits_of(again, row)):
+        if row and not torch.equal(family.outputs(bundle, row), family.outputs(again, row)):
             raise CheckpointError(f"{folder} is not written: the logits of {text!r} were others when it was read again")

@@ -2,12 +2,13 @@
 
 from transduce.bundle import BundleConfig
 from transduce.errors import InputError
+from transduce.exchange.huggingface.bert import BERT
 from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.gpt2 import GPT2
 from transduce.ranges import short
 
-FAMILIES = (GPT2,)
+FAMILIES = (GPT2, BERT)
 
 
 def family_of_folder(fields: Fields) -> Family:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from transduce.bundle import BundleConfig, ModelBundle
 from transduce.exchange.huggingface.fields import Fields
-from transduce.exchange.huggingface.folder import Rename
+from transduce.exchange.huggingface.folder import SlowTokenizer
 from transduce.exchange.huggingface.weights import Same
 from transduce.text.tokenizer import TokenizerConfig
 
@@ -19,12 +21,16 @@ class Family:
     """As config.json says it."""
     title: str
     """As people call it."""
-    architecture: str
+    architecture: Callable[[BundleConfig], str]
     """The class of transformers that runs what is written, and that what is read is compared with."""
     architectures: Sequence[str]
     """All whose folders can be read."""
+    inputs: Sequence[str]
+    """What the models of transformers read."""
+    roles: Mapping[str, str]
+    """What transformers calls the family's special tokens, by our roles."""
     special: Mapping[str, str]
-    """What its special tokens are called where no file says it, by our roles."""
+    """How its special tokens are spelled where no file says it, by our roles."""
     is_byte_level: bool
     """Whether transformers gives it a byte-level tokenizer."""
     read: Callable[[Fields, TokenizerConfig], BundleConfig]
@@ -37,7 +43,15 @@ class Family:
     """The config.json of a bundle without problems."""
     same: Callable[[BundleConfig], list[Same]]
     """Which tensors are the same."""
-    rename: Rename
-    """Brings the names of tensors into one form."""
+    rename: Callable[[BundleConfig, str], str | None]
+    """Brings the names of tensors into the form that `same` has; None for one that is of no use."""
+    slow_tokenizer: SlowTokenizer
+    """Makes a tokenizer of the files that older versions wrote."""
+    outputs: Callable[[ModelBundle, Sequence[int]], Tensor]
+    """What a bundle's model makes of a row of tokens, which is compared."""
+    their_outputs: Callable[[Any], Tensor]
+    """The same of what a model of transformers gives for a row, with an axis for the row."""
+    longest: Callable[[ModelBundle], int]
+    """The most tokens of a row."""
     copies: Callable[[BundleConfig], Mapping[str, str]]
     """Tensors that some versions save although they are others, by name, as tied matrices are."""

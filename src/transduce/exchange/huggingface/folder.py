@@ -1,14 +1,14 @@
 """A Hugging Face folder: config.json, weights in safetensors, and a tokenizer's files; read and written, never run."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from tokenizers import AddedToken, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
@@ -26,13 +26,14 @@ WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 TOKENIZER = "tokenizer.json"
 SLOW_TOKENIZER = ("vocab.json", "merges.txt")
+VOCABULARY = "vocab.txt"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 SPECIAL_TOKENS = "special_tokens_map.json"
 
 ADVICE = "download or save the folder again"
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
-ROLES = {"pad": "pad_token", "unknown": "unk_token", "bos": "bos_token", "eos": "eos_token"}
-"""What we call a special token, and what Hugging Face does."""
+SlowTokenizer = Callable[[Path, Mapping[str, Any]], Backend]
+"""Makes a tokenizer of a folder's older files, and of what tokenizer_config.json says."""
 
 Rename = Callable[[str], str | None]
 """The name by which a family knows a tensor of a file; None for one that is of no use."""
@@ -74,15 +75,19 @@ def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
     return tensors
 
 
-def read_tokenizer(folder: Path, defaults: Mapping[str, str], is_byte_level: bool) -> tuple[Tokenizer, SpecialTokens]:
+def read_tokenizer(
+    folder: Path, roles: Mapping[str, str], defaults: Mapping[str, str], is_byte_level: bool, from_slow: SlowTokenizer
+) -> tuple[Tokenizer, SpecialTokens]:
     """The tokenizer, and which of its tokens serve as padding and so on; none is added.
 
     Args:
-        folder: with tokenizer.json, or vocab.json and merges.txt.
-        defaults: what the family's special tokens are called, where no file says it, by our roles; padding is the end
-            token unless a name is given.
+        folder: with tokenizer.json, or the files that older versions wrote.
+        roles: what the family calls its special tokens, by our roles.
+        defaults: how the family's special tokens are spelled, where no file says it, by our roles; padding is the end
+            token unless one is given.
         is_byte_level: whether transformers makes the family's tokenizer byte-level, unless tokenizer_config.json names
             a general class, and so decides itself whether a text gets a space in front.
+        from_slow: makes a tokenizer of older files.
 
     Raises InputError where there is none, CheckpointError for a damaged one or one that lacks a special token.
     """
@@ -90,7 +95,7 @@ def read_tokenizer(folder: Path, defaults: Mapping[str, str], is_byte_level: boo
     named = _optional(folder / SPECIAL_TOKENS) | settings
     if settings.get("add_bos_token"):
         raise InputError(f"{folder / TOKENIZER_CONFIG}: add_bos_token is true, which cannot be carried over")
-    names = dict(defaults) | {ours: name for ours, theirs in ROLES.items() if (name := _token_name(named.get(theirs)))}
+    names = dict(defaults) | {ours: name for ours, theirs in roles.items() if (name := _token_name(named.get(theirs)))}
     names.setdefault("pad", names["eos"])
     special = SpecialTokens(**names)
     path = folder / TOKENIZER
@@ -101,10 +106,10 @@ def read_tokenizer(folder: Path, defaults: Mapping[str, str], is_byte_level: boo
         if is_byte_level and not is_general and isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel):
             backend.pre_tokenizer.add_prefix_space = adds_space
     else:
-        path, backend = folder / SLOW_TOKENIZER[0], _from_merges(folder, adds_space)
+        path, backend = folder, from_slow(folder, settings)
     for role, name in reversed(to_tree(special).items()):  # the end token first, which may serve as the others
         if backend.token_to_id(name) is None:
-            raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {ROLES[role]}")
+            raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {roles[role]}")
     # Found in texts, as transformers finds them; a special token that is marked already stays as it is.
     marked = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens([AddedToken(name, normalized=False) for name in {*names.values()} - marked])
@@ -123,15 +128,21 @@ def write_tensors(folder: Path, tensors: dict[str, Tensor]) -> None:
     save_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS, {"format": "pt"})
 
 
-def write_tokenizer(folder: Path, tokenizer: Tokenizer, longest: int) -> None:
-    """Write tokenizer.json, and the names of its special tokens, for a model that reads so many tokens at most."""
+def write_tokenizer(
+    folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], inputs: Sequence[str], longest: int
+) -> None:
+    """Write tokenizer.json, and the names of its special tokens, for a model with these inputs, that reads so many
+    tokens at most."""
     ids = {"pad": tokenizer.pad, "unknown": tokenizer.unknown, "bos": tokenizer.bos, "eos": tokenizer.eos}
-    names = {ROLES[role]: tokenizer.pieces([token])[0] for role, token in ids.items()}
+    if tokenizer.mask is not None:
+        ids["mask"] = tokenizer.mask
+    names = {roles[role]: tokenizer.pieces([token])[0] for role, token in ids.items()}
     if tokenizer.pad == tokenizer.eos:
-        del names[ROLES["pad"]]  # as where it came from: the end token pads unless something else is named
+        del names[roles["pad"]]  # as where it came from: the end token pads unless something else is named
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest,
+        "model_input_names": list(inputs),
         "clean_up_tokenization_spaces": False,
     }
     tokenizer.save(folder / TOKENIZER)
@@ -159,7 +170,7 @@ def _weight_files(folder: Path) -> dict[Path, set[str]]:
     if pickled := sorted(file.name for pattern in ("*.bin", "*.pt", "*.pth") for file in folder.glob(pattern)):
         raise InputError(
             f"{folder} has its weights in {pickled[0]} alone, a pickle, which can run code when it is read; convert it "
-            "on a machine where you trust it: AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW) writes "
+            "on a machine where you trust it: from_pretrained(FOLDER).save_pretrained(NEW) of the model's class writes "
             f"{WEIGHTS}"
         )
     raise InputError(f"{folder} has no weights; expected {WEIGHTS}, or {INDEX} and its files")
@@ -187,8 +198,9 @@ def _as_float32(tensor: Tensor, what: str) -> Tensor:
     return tensor
 
 
-def _from_merges(folder: Path, adds_space: bool) -> Backend:
+def from_merges(folder: Path, settings: Mapping[str, Any]) -> Backend:
     """A byte-level tokenizer from the two files that older versions wrote."""
+    adds_space = bool(settings.get("add_prefix_space", False))
     vocabulary, merges = (folder / name for name in SLOW_TOKENIZER)
     if not (vocabulary.exists() and merges.exists()):
         raise InputError(
@@ -199,6 +211,29 @@ def _from_merges(folder: Path, adds_space: bool) -> Backend:
         backend = Backend(models.BPE.from_file(str(vocabulary), str(merges)))
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=adds_space)
         backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+def from_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Backend:
+    """A WordPiece tokenizer from the one file that older versions wrote."""
+    path = folder / VOCABULARY
+    if not path.exists():
+        raise InputError(
+            f"{folder} has no {TOKENIZER}, nor {VOCABULARY}: a model is imported with its tokenizer; "
+            f"AutoTokenizer.from_pretrained(...).save_pretrained({str(folder)!r}) writes it"
+        )
+    with one_line_errors(path, "it is no vocabulary of WordPiece"):
+        backend = Backend(models.WordPiece.from_file(str(path), unk_token="[UNK]"))
+        backend.normalizer = normalizers.BertNormalizer(
+            lowercase=bool(settings.get("do_lower_case", True)),
+            strip_accents=settings.get("strip_accents"),
+            handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
+        )
+        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        backend.decoder = decoders.WordPiece()
+        end, begin = (backend.token_to_id(name) for name in ("[SEP]", "[CLS]"))
+        if end is not None and begin is not None:
+            backend.post_processor = processors.BertProcessing(("[SEP]", end), ("[CLS]", begin))
     return backend
 
 

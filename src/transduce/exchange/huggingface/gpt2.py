@@ -1,14 +1,21 @@
 """GPT-2 (Radford et al. 2019) as Hugging Face transformers has it: a causal Transformer with learned positions."""
 
+from collections.abc import Sequence
 from typing import Any, cast
+
+import torch
+from torch import Tensor
 
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.errors import InputError
 from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.fields import Fields
+from transduce.exchange.huggingface.folder import from_merges
 from transduce.exchange.huggingface.weights import Same, linear
 from transduce.models.causal import CausalTransformerConfig
+from transduce.models.interface import EncoderDecoder
 from transduce.nn.layers import Activation
+from transduce.nn.state import DecoderState
 from transduce.ranges import Layers, ShareBelowOne, Width
 from transduce.text.tokenizer import TokenizerConfig
 
@@ -139,7 +146,7 @@ def same(config: BundleConfig) -> list[Same]:
     return found if model.tie else [*found, Same(("decoder.output.weight",), ("lm_head.weight",))]
 
 
-def rename(name: str) -> str | None:
+def rename(config: BundleConfig, name: str) -> str | None:
     """With the prefix that older versions left out; None for a mask."""
     if name.endswith(BUFFERS):
         return None
@@ -155,11 +162,27 @@ def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else repr(value)
 
 
+@torch.inference_mode()
+def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
+    """The logits after each token of a row, [tokens, vocabulary]."""
+    model = cast(EncoderDecoder[DecoderState], bundle.model)
+    tokens = torch.tensor([ids])
+    nothing = tokens[:, :0]
+    return model.decoder(tokens, model.start(model.encode(nothing, nothing.bool())))[0][0]
+
+
+def longest(bundle: ModelBundle) -> int:
+    """The most tokens that a model reads at once."""
+    return cast(EncoderDecoder[DecoderState], bundle.model).target_limit or bundle.config.longest_source
+
+
 GPT2 = Family(
     model_type="gpt2",
     title="GPT-2",
-    architecture="GPT2LMHeadModel",
+    architecture=lambda config: "GPT2LMHeadModel",
     architectures=("GPT2LMHeadModel", "GPT2Model"),
+    inputs=("input_ids", "attention_mask"),
+    roles={"pad": "pad_token", "unknown": "unk_token", "bos": "bos_token", "eos": "eos_token"},
     special={"unknown": END, "bos": END, "eos": END},
     is_byte_level=True,
     read=read,
@@ -168,5 +191,9 @@ GPT2 = Family(
     write=write,
     same=same,
     rename=rename,
+    slow_tokenizer=from_merges,
+    outputs=outputs,
+    their_outputs=lambda found: cast(Tensor, found.logits),
+    longest=longest,
     copies=copies,
 )

@@ -1,5 +1,6 @@
 """A folder of Hugging Face transformers as a bundle, which is there only if both compute the same."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -30,7 +31,7 @@ def import_huggingface(folder: Path, output: Path) -> Certificate:
         raise InputError(f"{output} exists; remove it or choose another folder")
     bundle, family = read_bundle(folder)
     certificate = certify(folder, family, bundle)
-    origin = {"folder": folder.resolve().name, "architecture": family.architecture}
+    origin = {"folder": folder.resolve().name, "architecture": family.architecture(bundle.config)}
     bundle = bundle.with_history(imported=origin | msgspec.to_builtins(certificate))
     try:
         bundle.save(output, [(text, text) for text in SAMPLES])
@@ -43,7 +44,9 @@ def read_bundle(folder: Path) -> tuple[ModelBundle, Family]:
     """The model of a folder and its family; raises as `import_huggingface` does."""
     fields = read_fields(folder)
     family = family_of_folder(fields)
-    tokenizer, special = read_tokenizer(folder, family.special, family.is_byte_level)
+    tokenizer, special = read_tokenizer(
+        folder, family.roles, family.special, family.is_byte_level, family.slow_tokenizer
+    )
     config = family.read(fields, TokenizerConfig(kind="file", file="tokenizer.json", special=special))
     rows = fields.number("vocab_size", PositiveInt, len(tokenizer))
     if rows != len(tokenizer):
@@ -51,7 +54,7 @@ def read_bundle(folder: Path) -> tuple[ModelBundle, Family]:
             f"{folder}: its tokenizer has {len(tokenizer):,} tokens, but vocab_size is {rows:,}; they must be equal: "
             "model.resize_token_embeddings(len(tokenizer)), then save both again"
         )
-    tensors = without_copies(read_tensors(folder, family.rename), family.copies(config), folder)
-    model = build_model(config.model, len(tokenizer), len(tokenizer))
+    tensors = without_copies(read_tensors(folder, partial(family.rename, config)), family.copies(config), folder)
+    model = build_model(config.model, len(tokenizer), len(tokenizer), config.head)
     load_weights(model, from_theirs(tensors, family.same(config), unshared_weights(model), folder))
     return ModelBundle(config, model.eval(), Tokenizers(tokenizer, tokenizer)), family

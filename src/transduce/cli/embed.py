@@ -1,0 +1,42 @@
+"""`transduce embed`: texts in, their vectors out."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from transduce.cli.options import Device, InferencePrecision, Model, Threads
+from transduce.cli.texts import Input, Jsonl, Output
+
+
+def embed(
+    model: Model,
+    input: Input = "-",
+    output: Output = "-",
+    jsonl: Jsonl = False,
+    pooling: Annotated[
+        Literal["mean", "first", "pooler"],
+        typer.Option(help="Vector of a text: the mean of all tokens' vectors, the first token's, or the pooler's."),
+    ] = "mean",
+    raw: Annotated[bool, typer.Option("--raw", help="Do not scale vectors to length 1.")] = False,
+    device: Device = "auto",
+    threads: Threads = None,
+    precision: InferencePrecision = "float32",
+) -> None:
+    """Turn each line into a vector, as a line of JSON: a list of numbers, null for a blank line.
+
+    Example: `transduce embed models/minilm sentences.txt -o vectors.jsonl`
+    """
+    from transduce.cli.model import open_bundle, set_threads
+    from transduce.cli.texts import read_to_json, text_under
+    from transduce.inference.encoder import Encoder
+
+    set_threads(threads)
+    encoder = Encoder(open_bundle(model, device, precision))
+
+    def vectors(texts: list[str]) -> list[Any]:
+        found: list[Any] = encoder.embed(texts, pooling, not raw).tolist()
+        return found
+
+    read_to_json(
+        input, output, jsonl, lambda line, where: line, lambda row, where: text_under(row, "text", where), vectors
+    )

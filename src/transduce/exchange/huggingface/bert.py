@@ -1,0 +1,266 @@
+"""BERT (Devlin et al. 2019) as Hugging Face transformers has it: an encoder of texts, alone or with a head."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.errors import InputError
+from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.fields import Fields
+from transduce.exchange.huggingface.folder import from_vocabulary
+from transduce.exchange.huggingface.weights import Same, linear
+from transduce.models.bert import BertConfig
+from transduce.models.heads import (
+    ClassHeadConfig,
+    HeadConfig,
+    ScoreHeadConfig,
+    SpanHeadConfig,
+    TagHeadConfig,
+    WordHeadConfig,
+)
+from transduce.nn.layers import Activation
+from transduce.ranges import Layers, PositiveInt, PositiveShare, ShareBelowOne, Width
+from transduce.text.tokenizer import TokenizerConfig
+
+ROLES = {"pad": "pad_token", "unknown": "unk_token", "bos": "cls_token", "eos": "sep_token", "mask": "mask_token"}
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+}
+OLD_NAMES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".LayerNorm.bias"}
+BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
+"""Numbers of positions, not weights, that older versions saved."""
+PREFIX = "bert."
+TASKS = {ClassHeadConfig: "classification", TagHeadConfig: "tagging", SpanHeadConfig: "answering"}
+WITHOUT_POOLER = ("BertForMaskedLM", "BertForTokenClassification", "BertForQuestionAnswering")
+ARCHITECTURES = ("BertModel", "BertForPreTraining", "BertForSequenceClassification", *WITHOUT_POOLER)
+
+
+def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
+    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    fields.must_be("position_embedding_type", "absolute", "absolute")
+    fields.must_be("is_decoder", False, False)
+    fields.must_be("add_cross_attention", False, False)
+    fields.must_lack("quantization_config", "quantized weights cannot be carried over")
+    named = fields.values.get("architectures") or ["BertModel"]
+    architecture = next(name for name in named if name in ARCHITECTURES)
+    positions = fields.number("max_position_embeddings", PositiveInt, 512)
+    try:
+        model = BertConfig(
+            layers=fields.number("num_hidden_layers", Layers, 12),
+            dim=fields.number("hidden_size", Width, 768),
+            heads=fields.number("num_attention_heads", Width, 12),
+            feed_forward_dim=fields.number("intermediate_size", Width, 3072),
+            activation=fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
+            max_positions=positions,
+            segments=fields.number("type_vocab_size", PositiveInt, 2),
+            pooler=architecture not in WITHOUT_POOLER,
+            norm_epsilon=fields.number("layer_norm_eps", PositiveShare, 1e-12),
+            dropout=fields.number("hidden_dropout_prob", ShareBelowOne, 0.1),
+            attention_dropout=fields.number("attention_probs_dropout_prob", ShareBelowOne, 0.1),
+        )
+    except ValueError as error:
+        raise InputError(f"{fields.path}: {error} (hidden_size and num_attention_heads)") from None
+    head = _read_head(fields, architecture)
+    return BundleConfig(
+        format=FORMAT,
+        task="encoder" if head is None else TASKS.get(type(head), "encoder"),
+        source="text",
+        target="text",
+        model=model,
+        tokenizer=tokenizer,
+        longest_source=positions,
+        head=head,
+    )
+
+
+def _read_head(fields: Fields, architecture: str) -> HeadConfig | None:
+    match architecture:
+        case "BertForPreTraining" | "BertForMaskedLM":
+            fields.must_be("tie_word_embeddings", True, True)
+            return WordHeadConfig(next_sentence=architecture == "BertForPreTraining")
+        case "BertForQuestionAnswering":
+            return SpanHeadConfig()
+        case "BertForTokenClassification":
+            return TagHeadConfig(labels=_labels(fields))
+        case "BertForSequenceClassification":
+            return ClassHeadConfig(labels=_labels(fields), pair=bool(fields.values.get("reads_pairs", False)))
+        case _:
+            return None
+
+
+def _labels(fields: Fields) -> tuple[str, ...]:
+    found = fields.values.get("id2label")
+    if not isinstance(found, dict) or sorted(found) != sorted(str(number) for number in range(len(found))):
+        raise InputError(f"{fields.path}: id2label must name each class by its number, from 0")
+    labels = tuple(str(found[str(number)]) for number in range(len(found)))
+    if len(set(labels)) < max(len(labels), 2):
+        raise InputError(f"{fields.path}: id2label must name two classes or more, all different")
+    return labels
+
+
+def is_of(config: BundleConfig) -> bool:
+    """Whether a bundle has a BERT encoder."""
+    return isinstance(config.model, BertConfig)
+
+
+def problems(config: BundleConfig) -> list[str]:
+    """The settings of such a bundle that Hugging Face's BERT does not have, in words."""
+    model, found = cast(BertConfig, config.model), []
+    if model.activation not in ACTIVATIONS.values():
+        known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
+        found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
+    if isinstance(config.head, ScoreHeadConfig):
+        found.append("its scores are told as deviations from a mean, where BERT tells them as they are")
+    if model.pooler == (architecture(config) in WITHOUT_POOLER):
+        found.append(f"model.pooler is {str(model.pooler).lower()}, where {architecture(config)} has it otherwise")
+    return found
+
+
+def write(bundle: ModelBundle) -> dict[str, Any]:
+    """The config.json of a bundle without problems."""
+    model, head = cast(BertConfig, bundle.config.model), bundle.config.head
+    sizes = model.sizes
+    config = {
+        "attention_probs_dropout_prob": model.attention_dropout,
+        "hidden_act": next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation),
+        "hidden_dropout_prob": model.dropout,
+        "hidden_size": sizes.dim,
+        "initializer_range": 0.02,
+        "intermediate_size": sizes.feed_forward_dim,
+        "layer_norm_eps": model.norm_epsilon,
+        "max_position_embeddings": model.max_positions,
+        "num_attention_heads": sizes.heads,
+        "num_hidden_layers": sizes.layers,
+        "pad_token_id": bundle.tokenizers.target.pad,
+        "type_vocab_size": model.segments,
+        "vocab_size": len(bundle.tokenizers.target),
+    }
+    if isinstance(head, ClassHeadConfig | TagHeadConfig):
+        names = {str(number): name for number, name in enumerate(head.labels)}
+        config |= {"id2label": names, "label2id": {name: int(number) for number, name in names.items()}}
+    return config | ({"reads_pairs": True} if isinstance(head, ClassHeadConfig) and head.pair else {})
+
+
+def architecture(config: BundleConfig) -> str:
+    """The class of transformers for an encoder with this head."""
+    match config.head:
+        case None:
+            return "BertModel"
+        case ClassHeadConfig() | ScoreHeadConfig():
+            return "BertForSequenceClassification"
+        case TagHeadConfig():
+            return "BertForTokenClassification"
+        case SpanHeadConfig():
+            return "BertForQuestionAnswering"
+        case WordHeadConfig(next_sentence=next_sentence):
+            return "BertForPreTraining" if next_sentence else "BertForMaskedLM"
+
+
+def same(config: BundleConfig) -> list[Same]:
+    """Which tensors are the same."""
+    model = cast(BertConfig, config.model)
+    return [*_encoder(model, "" if config.head is None else PREFIX), *_head(config.head)]
+
+
+def _encoder(model: BertConfig, prefix: str) -> Iterator[Same]:
+    embeddings = {"table": "word", "segments": "token_type", "positions": "position"}
+    for ours, theirs in embeddings.items():
+        yield Same((f"encoder.embedding.{ours}.weight",), (f"{prefix}embeddings.{theirs}_embeddings.weight",))
+    yield from linear("encoder.embedding.norm", f"{prefix}embeddings.LayerNorm")
+    for number in range(model.sizes.layers):
+        here, there = f"encoder.layers.{number}", f"{prefix}encoder.layer.{number}"
+        attention = f"{there}.attention.self"
+        yield from linear(f"{here}.attention.query", f"{attention}.query")
+        yield from linear(f"{here}.attention.key_value", (f"{attention}.key", f"{attention}.value"))
+        yield from linear(f"{here}.attention.output", f"{there}.attention.output.dense")
+        yield from linear(f"{here}.around_attention.norm", f"{there}.attention.output.LayerNorm")
+        yield from linear(f"{here}.feed_forward.inner", f"{there}.intermediate.dense")
+        yield from linear(f"{here}.feed_forward.output", f"{there}.output.dense")
+        yield from linear(f"{here}.around_feed_forward.norm", f"{there}.output.LayerNorm")
+    if model.pooler:
+        yield from linear("encoder.pooler", f"{prefix}pooler.dense")
+
+
+def _head(head: HeadConfig | None) -> Iterator[Same]:
+    match head:
+        case ClassHeadConfig() | ScoreHeadConfig() | TagHeadConfig():
+            yield from linear("head.output", "classifier")
+        case SpanHeadConfig():
+            yield from linear("head.output", "qa_outputs")
+        case WordHeadConfig():
+            yield from linear("head.inner", "cls.predictions.transform.dense")
+            yield from linear("head.norm", "cls.predictions.transform.LayerNorm")
+            yield Same(("head.output.bias",), ("cls.predictions.bias",))
+            if head.next_sentence:
+                yield from linear("head.follows", "cls.seq_relationship")
+
+
+def rename(config: BundleConfig, name: str) -> str | None:
+    """With the prefix that models with a head have and others lack, and newer names of norms; None for a buffer."""
+    if name.endswith(BUFFERS):
+        return None
+    for old, new in OLD_NAMES.items():
+        name = name.removesuffix(old) + new if name.endswith(old) else name
+    name = name.removeprefix(PREFIX)
+    is_of_encoder = name.startswith(("embeddings.", "encoder.", "pooler."))
+    return PREFIX + name if is_of_encoder and config.head is not None else name
+
+
+def copies(config: BundleConfig) -> Mapping[str, str]:
+    """The output layer of a head that guesses words, which is the table of embeddings, and its bias, saved twice."""
+    if not isinstance(config.head, WordHeadConfig):
+        return {}
+    table = f"{PREFIX}embeddings.word_embeddings.weight"
+    return {"cls.predictions.decoder.weight": table, "cls.predictions.decoder.bias": "cls.predictions.bias"}
+
+
+@torch.inference_mode()
+def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
+    """What the head makes of a row, or the hidden vectors."""
+    tokens = torch.tensor([ids])
+    found: Tensor = bundle.model(tokens, torch.zeros_like(tokens), torch.ones_like(tokens, dtype=torch.bool))
+    return found[0]
+
+
+def their_outputs(found: Any) -> Tensor:
+    """The same of a model of transformers."""
+    if hasattr(found, "start_logits"):
+        return torch.stack([found.start_logits, found.end_logits], -1)
+    for name in ("prediction_logits", "logits", "last_hidden_state"):
+        if hasattr(found, name):
+            return cast(Tensor, getattr(found, name))
+    raise InputError(f"{type(found).__name__} has no outputs that can be compared")
+
+
+def longest(bundle: ModelBundle) -> int:
+    """The rows of the table of positions."""
+    return cast(BertConfig, bundle.config.model).max_positions
+
+
+BERT = Family(
+    model_type="bert",
+    title="BERT",
+    architecture=architecture,
+    architectures=ARCHITECTURES,
+    inputs=("input_ids", "token_type_ids", "attention_mask"),
+    roles=ROLES,
+    special={"pad": "[PAD]", "unknown": "[UNK]", "bos": "[CLS]", "eos": "[SEP]", "mask": "[MASK]"},
+    is_byte_level=False,
+    read=read,
+    is_of=is_of,
+    problems=problems,
+    write=write,
+    same=same,
+    rename=rename,
+    slow_tokenizer=from_vocabulary,
+    outputs=outputs,
+    their_outputs=their_outputs,
+    longest=longest,
+    copies=copies,
+)

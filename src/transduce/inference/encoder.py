@@ -1,0 +1,172 @@
+"""A text encoder as a tool: vectors of texts, and guesses at words that are hidden in them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast, overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.bundle import ModelBundle
+from transduce.data.text_batch import Ids, TextBatch, row_length, shorten
+from transduce.devices import find_device
+from transduce.errors import InputError
+from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.texts import read_texts
+from transduce.models.heads import EncoderModel, WordHead
+from transduce.task_table import check_reads_texts
+from transduce.text.tokenizer import MASKS
+
+Pooling = Literal["mean", "first", "pooler"]
+GUESSES = 5
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A token that may stand at a hidden place."""
+
+    token: str
+    probability: float
+    """0 to 1."""
+    text: str
+    """The whole text with this token in its place, as the tokenizer spells it; other hidden places stay hidden."""
+
+
+@dataclass(frozen=True)
+class HiddenPlace:
+    """A place that the text hides."""
+
+    start: int
+    """Of its mark, in characters of the text, from 0."""
+    end: int
+    """After it."""
+    guesses: list[Guess]
+    """The likeliest first."""
+
+
+@dataclass(frozen=True)
+class FilledText:
+    """What a model guesses of a text."""
+
+    text: str
+    """As it was given."""
+    places: list[HiddenPlace]
+
+
+class Encoder:
+    """Reads texts by the encoder of a bundle's model, whatever else stands on it, on its device and at its precision.
+
+    Raises InputError for a model without a text encoder.
+    """
+
+    def __init__(self, bundle: ModelBundle) -> None:
+        check_reads_texts("the model", bundle.config.task)
+        self.bundle = bundle
+        self.model = cast(EncoderModel, bundle.model)
+
+    @staticmethod
+    def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Encoder":
+        """An encoder from the folder of a model or a run: see `transduce.load`."""
+        place = find_device(device_for(precision, device))
+        return Encoder(at_precision(ModelBundle.load(Path(path), place), precision))
+
+    @overload
+    def embed(  # type: ignore[overload-overlap] # a text is an iterable of texts, too
+        self, texts: str, pooling: Pooling = "mean", normalize: bool = True
+    ) -> NDArray[np.float32]: ...
+
+    @overload
+    def embed(self, texts: Iterable[str], pooling: Pooling = "mean", normalize: bool = True) -> NDArray[np.float32]: ...
+
+    def embed(
+        self, texts: str | Iterable[str], pooling: Pooling = "mean", normalize: bool = True
+    ) -> NDArray[np.float32]:
+        """A vector of one text [dim], or of each of several [texts, dim]; a text that is too long is cut.
+
+        Args:
+            texts: one or several.
+            pooling: the mean of all tokens' vectors, special tokens included; the first token's; or the pooler's.
+            normalize: whether vectors are of length 1, so that their dot products are cosines.
+        """
+        several = [texts] if isinstance(texts, str) else list(texts)
+        rows = [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(several)]
+
+        def made_of(batch: TextBatch) -> torch.Tensor:
+            encoded = self.model.encoder(batch.tokens, batch.segments, batch.is_real)
+            if pooling == "mean":
+                is_real = batch.is_real[..., None]
+                return (encoded.hidden * is_real).sum(1) / is_real.sum(1)
+            return encoded.hidden[:, 0] if pooling == "first" else encoded.pooled
+
+        found = read_texts(self.model, rows, self.bundle.special, made_of)
+        vectors = np.stack(found) if found else np.zeros((0, self.model.encoder.dim), dtype=np.float32)
+        if normalize:
+            vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return cast(NDArray[np.float32], vectors[0] if isinstance(texts, str) else vectors)
+
+    @overload
+    def fill(  # type: ignore[overload-overlap]
+        self, texts: str, guesses: int = GUESSES
+    ) -> FilledText: ...
+
+    @overload
+    def fill(self, texts: Iterable[str], guesses: int = GUESSES) -> list[FilledText]: ...
+
+    def fill(self, texts: str | Iterable[str], guesses: int = GUESSES) -> FilledText | list[FilledText]:
+        """Guess what stands at each [MASK] of one text, or of several.
+
+        Raises InputError for a model that was not trained to, or a text without [MASK] or too long for it.
+        """
+        if not isinstance(self.model.head, WordHead):
+            raise InputError("the model does not guess hidden words: it has no head for masked words")
+        if isinstance(texts, str):
+            return self._fill([texts], guesses)[0]
+        return self._fill(list(texts), guesses)
+
+    def _fill(self, texts: Sequence[str], guesses: int) -> list[FilledText]:
+        rows = [self._hidden(text) for text in texts]
+        found = read_texts(self.model, [(ids, None) for ids in rows], self.bundle.special)
+        return [self._filled(*each, guesses) for each in zip(texts, rows, found, strict=True)]
+
+    def _hidden(self, text: str) -> Ids:
+        """The ids of a text, with the token that hides at its marks."""
+        tokenizer = self.bundle.tokenizers.target
+        if tokenizer.mask is None:
+            raise InputError("the model's tokenizer has no [MASK]")
+        parts = MARK.split(text)
+        if len(parts) == 1:
+            raise InputError(f"nothing is hidden in {text[:60]!r}; write [MASK] where the model is to guess")
+        first, *others = tokenizer.encode_batch(parts)
+        ids = [*first, *(token for part in others for token in (tokenizer.mask, *part))]
+        if row_length(ids, None) > self._limit:
+            raise InputError(f"{text[:60]!r}... has {len(ids):,} tokens, but the model reads {self._limit:,} at most")
+        return ids
+
+    def _filled(self, text: str, ids: Ids, logits: NDArray[np.float32], guesses: int) -> FilledText:
+        tokenizer, places = self.bundle.tokenizers.target, []
+        hidden = [place for place, token in enumerate(ids) if token == tokenizer.mask]
+        for mark, place in zip(MARK.finditer(text), hidden, strict=True):
+            raised = np.exp(logits[place + 1].astype(np.float64) - logits[place + 1].max())  # the first is [CLS]
+            best = np.argsort(-raised, kind="stable")[:guesses]
+            probabilities = (raised / raised.sum())[best].tolist()
+            found = [
+                Guess(piece, probability, text[: mark.start()] + spelled(piece) + text[mark.end() :])
+                for piece, probability in zip(tokenizer.pieces(best.tolist()), probabilities, strict=True)
+            ]
+            places.append(HiddenPlace(mark.start(), mark.end(), found))
+        return FilledText(text, places)
+
+    @property
+    def _limit(self) -> int:
+        return min(self.bundle.config.longest_source, self.model.encoder.limit or self.bundle.config.longest_source)
+
+
+MARK = re.compile("|".join(map(re.escape, MASKS)))
+
+
+def spelled(piece: str) -> str:
+    """A token of the vocabulary as it reads in a text."""
+    return piece.removeprefix("##").replace("▁", " ").strip()

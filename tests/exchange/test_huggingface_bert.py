@@ -1,0 +1,159 @@
+"""BERT of Hugging Face transformers, alone and with each head, goes there and back and stays what it is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer as Backend
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from transduce.bundle import ModelBundle
+from transduce.cli.main import app
+from transduce.errors import CheckpointError, InputError
+from transduce.exchange.huggingface.exporting import export_huggingface
+from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.inference.classifier import Classifier
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+TEXTS = ("The dogs see the cats.", "Die Füchse [MASK] dort", "the Äpfel, 北京 and the foxes")
+KINDS: dict[str, dict[str, Any]] = {
+    "BertModel": {},
+    "BertForPreTraining": {},
+    "BertForMaskedLM": {},
+    "BertForSequenceClassification": {"id2label": {0: "bad", 1: "good", 2: "so-so"}},
+    "BertForTokenClassification": {"id2label": {0: "O", 1: "B-x", 2: "I-x"}},
+    "BertForQuestionAnswering": {},
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Backend:
+    backend = Backend(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=list(SPECIAL), show_progress=False)
+    backend.train_from_iterator([text.replace("[MASK]", "") for text in TEXTS], trainer)
+    backend.decoder = decoders.WordPiece()
+    ids = {name: backend.token_to_id(name) for name in SPECIAL}
+    backend.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+    return backend
+
+
+def write(folder: Path, kind: str, tokenizer: Backend, **settings: Any) -> Path:
+    """A folder as transformers saves it."""
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 20}
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=40, **sizes, **KINDS[kind], **settings
+    )
+    model = getattr(transformers, kind)(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) / 10)
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    names = ("pad", "unk", "cls", "sep", "mask")
+    named = {f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"} | named))
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_goes_there_and_back_bit_for_bit(kind: str, tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", kind, tokenizer)
+    certificate = import_huggingface(folder, tmp_path / "ours")
+    assert certificate.compared_with is not None and certificate.largest_difference < 1e-4
+    export_huggingface(tmp_path / "ours", tmp_path / "back")
+    before, after = (load_file(path / "model.safetensors") for path in (folder, tmp_path / "back"))
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_token_ids_are_theirs(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertModel", tokenizer)
+    import_huggingface(folder, tmp_path / "ours")
+    ours = ModelBundle.load(tmp_path / "ours").tokenizers.target
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    for text in TEXTS:
+        assert ours.encode(text) == theirs(text, add_special_tokens=False)["input_ids"]
+    assert [ours.pad, ours.unknown, ours.bos, ours.eos, ours.mask] == [tokenizer.token_to_id(name) for name in SPECIAL]
+    assert ours.mask in ours.encode(TEXTS[1])
+
+
+def test_a_vocabulary_in_a_text_file_is_read_as_the_json_is(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertModel", tokenizer)
+    import_huggingface(folder, tmp_path / "ours")
+    (folder / "tokenizer.json").unlink()
+    pieces = sorted(tokenizer.get_vocab(), key=tokenizer.token_to_id)
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer"}))
+    import_huggingface(folder, tmp_path / "slow")
+    one, other = (ModelBundle.load(tmp_path / name).tokenizers.target for name in ("ours", "slow"))
+    assert [one.encode(text) for text in TEXTS] == [other.encode(text) for text in TEXTS]
+
+
+def test_names_of_old_versions_are_read(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertModel", tokenizer)
+    import_huggingface(folder, tmp_path / "ours")
+    tensors = load_file(folder / "model.safetensors")
+    old = {
+        f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): one
+        for name, one in tensors.items()
+    }
+    save_file(
+        old | {"bert.embeddings.position_ids": torch.arange(40)[None]}, folder / "model.safetensors", {"format": "pt"}
+    )
+    import_huggingface(folder, tmp_path / "old")
+    one, other = (ModelBundle.load(tmp_path / name).model.state_dict() for name in ("ours", "old"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_classifier_of_theirs_classifies_here(
+    tokenizer: Backend, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(tmp_path / "theirs", "BertForSequenceClassification", tokenizer)
+    app(["import", str(folder), "-o", str(tmp_path / "ours")])
+    capsys.readouterr()
+    found = Classifier.load(tmp_path / "ours").classify(TEXTS[0])
+    model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
+    ids = transformers.AutoTokenizer.from_pretrained(folder)(TEXTS[0], return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        expected = model(ids).logits.softmax(-1)[0].tolist()
+    assert list(found.probabilities.values()) == pytest.approx(expected, abs=1e-5)  # type: ignore[union-attr]
+    assert list(found.probabilities) == ["bad", "good", "so-so"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"hidden_act": "silu"}, "hidden_act is 'silu', which is not supported"),
+        ({"is_decoder": True}, "is_decoder is true"),
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
+        ({"hidden_size": 13}, "hidden_size and num_attention_heads"),
+        ({"num_hidden_layers": 3}, "no tensor encoder.layer.2"),
+        ({"num_hidden_layers": 1}, "does not have"),
+        ({"architectures": ["BertForNextSentencePrediction"]}, "architectures"),
+        ({"vocab_size": 1000}, "vocab_size is 1,000"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_carried_over_is_told(
+    settings: dict[str, Any], message: str, tokenizer: Backend, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "theirs", "BertModel", tokenizer)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
+    with pytest.raises((InputError, CheckpointError), match=message):
+        import_huggingface(folder, tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+def test_pickled_weights_are_refused_with_the_way_out(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertModel", tokenizer)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(InputError, match="a pickle, which can run code"):
+        import_huggingface(folder, tmp_path / "ours")
