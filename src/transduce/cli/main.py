@@ -32,6 +32,7 @@ from transduce.cli.score import score
 from transduce.cli.shortlist import shortlist
 from transduce.cli.stopping import stoppable
 from transduce.cli.sweep import sweep
+from transduce.cli.tag import tag
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 
@@ -71,6 +72,7 @@ for verb in (
     in_panels(translate),
     in_panels(generate),
     classify,
+    tag,
     fill,
     embed,
     score,

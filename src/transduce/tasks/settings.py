@@ -14,7 +14,8 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     training: TrainingConfig
     """How long and how."""
     task: str = "translation"
-    """translation, language (a language model of running text), or classification (of texts or pairs of texts)."""
+    """translation, language (a language model of running text), classification (of texts or pairs of texts),
+    or tagging (of words)."""
     seed: Seed = 1
     """Random seed of initial weights, data order and dropout."""
     optimizer: OptimizerConfig = OptimizerConfig()

@@ -35,7 +35,7 @@ class Dataset:
     """As a folder of data may hold them in other files."""
     partial: Mapping[str, str] = field(default_factory=dict)
     """What part of a split the provided files are, where they are not the whole."""
-    kind: Literal["pairs", "text", "labels", "generated"] = "pairs"
+    kind: Literal["pairs", "text", "labels", "tags", "generated"] = "pairs"
     validation: str = "validation"
     """The split to validate on."""
     test: str | None = "test"
@@ -95,6 +95,7 @@ GITHUB = "https://raw.githubusercontent.com"
 STATMT = "https://statmt.org"
 MULTI30K_SPLITS = ("train", "val", "test_2016_flickr")
 SICK = ("SICK_train.txt", "SICK_trial.txt", "SICK.txt")
+WNUT = ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
 IWSLT_PARTS = ("train", "tst2012", "tst2013")
 
 NEWSTEST_ARCHIVES = {  # year: place of the files in its archive, MD5 of the archive as sacreBLEU knows it
@@ -365,6 +366,17 @@ DATASETS = {
             },
             kind="labels",
             columns={"text": "sentence_A", "second": "sentence_B", "label": "entailment_judgment"},
+        ),
+        Dataset(
+            "wnut17",
+            "Sentences of the web with rare entities of six kinds, tagged (Derczynski et al. 2017)",
+            "CC BY 4.0",
+            ("en",),
+            3_394,
+            {part: (file,) for part, file in zip(PARTS, WNUT, strict=True)},
+            _as_they_are("wnut17", f"{GITHUB}/leondz/emerging_entities_17/master", *WNUT),
+            provided={part: (f"{file}.gz",) for part, file in zip(PARTS, WNUT, strict=True)},
+            kind="tags",
         ),
         Dataset(
             "grammar",
