@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from transduce import __version__
 from transduce.cli.align import align
+from transduce.cli.answer import answer
 from transduce.cli.average import average
 from transduce.cli.classify import classify
 from transduce.cli.compare import compare
@@ -73,6 +74,7 @@ for verb in (
     in_panels(generate),
     classify,
     tag,
+    answer,
     fill,
     embed,
     score,

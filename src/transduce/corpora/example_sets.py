@@ -6,10 +6,11 @@ from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import find_split
 from transduce.corpora.catalogue.registry import DATASETS, Dataset, find_dataset
 from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
+from transduce.corpora.questions import Question, question_corpus
 from transduce.corpora.tagged import TagColumns, TaggedSentence, tagged_corpus
 from transduce.errors import ConfigError
 
-WHAT = {"labels": "labelled texts", "tags": "tagged sentences"}
+WHAT = {"labels": "labelled texts", "tags": "tagged sentences", "questions": "questions on passages"}
 """What the examples of a kind of data set are."""
 
 
@@ -32,6 +33,13 @@ def open_tagged(
     """One split of tagged sentences."""
     _, files = _find(name, split, "tags", progress)
     whole = ExampleCorpus.joined(f"{name} {split}", [tagged_corpus(file, columns) for file in files])
+    return replace(whole, name=f"{name} {split}")
+
+
+def open_questions(name: str, split: str, progress: Progress | None = None) -> ExampleCorpus[Question]:
+    """One split of questions on passages."""
+    _, files = _find(name, split, "questions", progress)
+    whole = ExampleCorpus.joined(f"{name} {split}", [question_corpus(file) for file in files])
     return replace(whole, name=f"{name} {split}")
 
 

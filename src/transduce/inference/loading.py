@@ -4,6 +4,7 @@ from pathlib import Path
 
 from transduce.bundle import find_bundle, read_config
 from transduce.errors import InputError
+from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder
 from transduce.inference.engines.precision import InferencePrecision
@@ -12,9 +13,14 @@ from transduce.inference.tagger import Tagger
 from transduce.inference.translator import Translator
 from transduce.task_table import TASKS
 
-Reader = Classifier | Tagger | Encoder
+Reader = Classifier | Tagger | Answerer | Encoder
 
-READERS: dict[str, type[Reader]] = {"classifier": Classifier, "tagger": Tagger, "encoder": Encoder}
+READERS: dict[str, type[Reader]] = {
+    "classifier": Classifier,
+    "tagger": Tagger,
+    "answerer": Answerer,
+    "encoder": Encoder,
+}
 """Tools of models that read texts."""
 
 
@@ -26,8 +32,9 @@ def load(
     shortlist: bool | str | Path = False,
     compile: bool = False,
 ) -> Translator | Generator | Reader:
-    """What runs the model in a folder: a Translator, a Generator for a language model, a Classifier for a model that
-    classifies texts, a Tagger for one that tags words, an Encoder for a pre-trained one; of several translation or language models an ensemble.
+    """What runs the model in a folder: a Translator, or a Generator for a language model; of several an ensemble.
+
+    For models that read texts: a Classifier, a Tagger, an Answerer, or an Encoder for one without such a head.
 
     The folder is that of a model, of a run, or of an exported model. `Translator.load` and `Generator.load` do the same
     where it is known which one it is. The device `auto` is a GPU where there is one; int8 and exported models stay on

@@ -164,6 +164,25 @@ class Tokenizer:
             raise
         return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
 
+    def encode_with_places(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Ids of each text's tokens, and where in its characters each begins and ends.
+
+        Of a character that is spelled in several bytes, each byte's token has the place of the whole.
+        """
+        found = []
+        encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        for text, encoding, ids in zip(texts, encodings, self.encode_batch(texts), strict=True):
+            places: list[tuple[int, int]] = []
+            if len(ids) == len(encoding.ids):
+                places = list(encoding.offsets)
+            else:
+                for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+                    is_spelled = token == self.unknown or token in self._not_in_texts
+                    places += [(start, end)] * (len(text[start:end].encode()) if is_spelled else 1)
+                places = places[: len(ids)] + [places[-1]] * (len(ids) - len(places))
+            found.append((ids, places))
+        return found
+
     def words_of(self, text: str) -> list[int]:
         """The number of the word, between white space, that each token of a text belongs to."""
         encoding = self.backend.encode(text, add_special_tokens=False)
