@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,9 +18,10 @@ from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.formats import text_file
 from transduce.errors import CheckpointError, InputError, TransduceError
-from transduce.exchange.huggingface import certificate, exporting
+from transduce.exchange.huggingface import certificate, exporting, families
 from transduce.exchange.huggingface.certificate import LIBRARY
 from transduce.exchange.huggingface.exporting import export_huggingface
+from transduce.exchange.huggingface.gpt2 import GPT2
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
 from transduce.inference.generator import Generator
 from transduce.inference.requests import Request
@@ -254,7 +256,8 @@ def test_a_model_that_transformers_computes_otherwise_is_not_imported(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(LIBRARY)
-    monkeypatch.setitem(certificate.certify.__globals__, "logits_of", lambda bundle, ids: torch.zeros(1))
+    other = replace(GPT2, outputs=lambda bundle, ids: torch.zeros(1))
+    monkeypatch.setattr(families, "FAMILIES", (other,))
     with pytest.raises(CheckpointError, match=r"the logits of transformers .* are up to .* apart"):
         import_huggingface(folder, tmp_path / "model")
     assert not (tmp_path / "model").exists()
