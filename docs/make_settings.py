@@ -11,8 +11,11 @@ import msgspec
 from transduce.config import Settings
 from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
+from transduce.tasks.answering.settings import AnsweringConfig
 from transduce.tasks.classification.settings import ClassificationConfig
+from transduce.tasks.encoder.settings import PretrainingConfig
 from transduce.tasks.language.settings import LanguageConfig
+from transduce.tasks.tagging.settings import TaggingConfig
 
 INTRODUCTION = f"""# Settings
 
@@ -35,6 +38,25 @@ same name; beside them `predict` at the top level: "class" (the default), or "sc
 """
 OF_CLASSIFIERS = ("data", "model", "batching")
 
+TAGGERS = """# With task = "tagging"
+
+A tagger has the tables of a classifier, and these in place of those of the same name.
+"""
+OF_TAGGERS = ("data",)
+
+ANSWERERS = """# With task = "answering"
+
+A model that answers questions has the tables of a classifier, and these in place of those of the same name.
+"""
+OF_ANSWERERS = ("data", "head")
+
+ENCODERS = """# With task = "encoder"
+
+The pre-training of a text encoder has the tables of a classifier, and these in place of those of the same name; beside
+them `next_sentence` at the top level: whether it also learns if a text follows another (true, the default).
+"""
+OF_ENCODERS = ("data", "masking")
+
 
 def main() -> None:
     """Print the page."""
@@ -43,6 +65,9 @@ def main() -> None:
     for introduction, config, names in (
         (LANGUAGE_MODELS, LanguageConfig, OF_LANGUAGE_MODELS),
         (CLASSIFIERS, ClassificationConfig, OF_CLASSIFIERS),
+        (TAGGERS, TaggingConfig, OF_TAGGERS),
+        (ANSWERERS, AnsweringConfig, OF_ANSWERERS),
+        (ENCODERS, PretrainingConfig, OF_ENCODERS),
     ):
         print(introduction)
         for field in msgspec.structs.fields(config):

@@ -12,7 +12,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from transduce.bundle import ModelBundle
-from transduce.data.batch import make_batch
 from transduce.errors import CheckpointError
 from transduce.files import sha256
 from transduce.models.families import build_model
@@ -133,5 +132,5 @@ def test_a_copy_on_the_cpu_scores_as_the_model_and_shares_what_it_shares(model: 
     bundle = ModelBundle.load(model)
     copied = _on_cpu(bundle.model)
     assert copied.decoder.output.weight is copied.decoder.embedding.table.weight
-    batch = make_batch([[7, 5, 6], [9]], [[5], [6, 7]], bundle.special)
-    assert _score(copied, batch) == _score(bundle.model, batch)
+    texts = ([[7, 5, 6], [9]], [[5], [6, 7]])
+    assert _score("pairs", copied, *texts, bundle.special) == _score("pairs", bundle.model, *texts, bundle.special)

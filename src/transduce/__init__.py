@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from transduce.evaluation.evaluate import evaluate as evaluate
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
+    from transduce.inference.answerer import Answerer as Answerer
+    from transduce.inference.classifier import Classifier as Classifier
+    from transduce.inference.encoder import Encoder as Encoder
     from transduce.inference.generator import Generation as Generation
     from transduce.inference.generator import Generator as Generator
     from transduce.inference.loading import load as load
     from transduce.inference.requests import Request as Request
     from transduce.inference.scorer import Scorer as Scorer
+    from transduce.inference.tagger import Tagger as Tagger
     from transduce.inference.translator import Translation as Translation
     from transduce.inference.translator import Translator as Translator
     from transduce.search.beam import Beam as Beam
@@ -33,6 +37,10 @@ _PLACES = {
     "Translation": "inference.translator",
     "Generator": "inference.generator",
     "Generation": "inference.generator",
+    "Classifier": "inference.classifier",
+    "Tagger": "inference.tagger",
+    "Answerer": "inference.answerer",
+    "Encoder": "inference.encoder",
     "Request": "inference.requests",
     "Beam": "search.beam",
     "DiverseBeam": "search.diverse",
@@ -55,6 +63,10 @@ __all__ = [
     "Translation",
     "Generator",
     "Generation",
+    "Classifier",
+    "Tagger",
+    "Answerer",
+    "Encoder",
     "Request",
     "Beam",
     "DiverseBeam",

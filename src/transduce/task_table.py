@@ -57,7 +57,7 @@ TASKS = {
     "answering": TaskEntry(
         "a model that answers questions",
         "answerer",
-        "transduce answer MODEL 'a question?' --passage FILE",
+        "echo 'a question?' | transduce answer MODEL --passage FILE",
         "transduce.tasks.answering.task:ANSWERING",
         "texts",
     ),

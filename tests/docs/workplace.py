@@ -15,11 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import tomli_w
 import typer
 from pages import ROOT, Example
 
+from bert_folder import write_bert
 from gpt2_folder import write_gpt2
 from transduce.cli.main import app, run
 from transduce.corpora import splits as datasets
@@ -236,18 +238,22 @@ def shrink(recipe: Recipe) -> Recipe:
     updates = max(config.checkpoint.keep_last, 2)
     changes: dict[str, Any] = {"training.updates": updates, "checkpoint.every_updates": 1}
     changes["validation.every_updates"] = updates
+    if config.model is None:  # that of a model to start from
+        return find_recipe(recipe, changes)
     for name in ("dim", "feed_forward_dim", "encoder_dim", "decoder_dim", "key_dim", "value_dim"):
         size = getattr(config.model, name, None)
         if size is not None and config.model.dim > SMALL_DIM:  # else it is small already, as a run's own settings are
             changes[f"model.{name}"] = max(size // 16, 4)
     for name in ("encoder_layers", "decoder_layers", "layers"):
-        if (name == "layers") == (config.task == "language"):
+        if hasattr(config.model, name):
             changes[f"model.{name}"] = 1
     if hasattr(config.model, "heads"):
         changes |= {"model.heads": 2, "model.dim": SMALL_DIM}
     if config.tokenizer.kind in ("bpe", "wordpiece", "unigram"):
         changes["tokenizer.size"] = 320
-    if getattr(config.batching, "sentences", None) is None:
+    if config.tokenizer.kind == "bert":
+        changes |= {"tokenizer.size": None, "data.document_lines": 3}
+    if hasattr(config.batching, "target_tokens") and getattr(config.batching, "sentences", None) is None:
         changes["batching.target_tokens"] = 256
     if config.data.dataset in ("copy", "reverse"):
         changes |= {f"data.sequences.{part}": 40 for part in ("train", "validation", "test")}
@@ -299,7 +305,29 @@ def write_files(folder: Path) -> None:
         shutil.copy(folder / "train.en", folder / f"{stem}.txt")
     (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")
     write_gpt2(folder / "gpt2")
+    write_bert(folder / "minilm")
+    write_labelled(folder)
     (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")
+
+
+def write_labelled(folder: Path) -> None:
+    """Write the labelled files that examples read."""
+    texts = ["a moving film", "a boring film", "what a story", "dull and long"]
+    rows = [f"{text}\t{'good' if i % 2 == 0 else 'bad'}\n" for i, text in enumerate(texts)]
+    (folder / "reviews.tsv").write_text("".join(rows * 10), encoding="utf-8")
+    for name in ("reviews", "texts", "questions"):
+        (folder / f"{name}.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    (folder / "tagged.conll").write_text("Ada\tB-person\nlives\tO\n\nin\tO\nLondon\tB-place\n\n" * 10)
+    (folder / "asked.json").write_text(msgspec.json.encode(squad()).decode(), encoding="utf-8")
+    (folder / "passage.txt").write_text("Ada lives in London.\n", encoding="utf-8")
+    (folder / "book.txt").write_text(("the dog sees the cat\n" * 4 + "\n") * 60, encoding="utf-8")
+
+
+def squad() -> dict[str, Any]:
+    """A file in the form of SQuAD's."""
+    answer = {"text": "London", "answer_start": 13}
+    asked = [{"id": str(i), "question": "Where does Ada live?", "answers": [answer]} for i in range(20)]
+    return {"data": [{"paragraphs": [{"context": "Ada lives in London.", "qas": asked}]}]}
 
 
 def write_data(folder: Path, texts: Path) -> None:
@@ -326,6 +354,27 @@ def write_data(folder: Path, texts: Path) -> None:
     assert lines is not None
     (folder / "tinyshakespeare").mkdir()
     (folder / "tinyshakespeare" / "input.txt.gz").write_bytes(gzip.compress(b"To be\n" * (lines + 30)))
+    for name, parts in {"sst2": "train dev test", "ptb": "ptb.train ptb.valid ptb.test"}.items():
+        (folder / name).mkdir()
+        for part in parts.split():
+            ending, line = ("tsv", "a moving film\t1\na dull one\t0\n") if name == "sst2" else ("txt", "the dog sees\n")
+            (folder / name / f"{part}.{ending}.gz").write_bytes(gzip.compress((line * 300).encode()))
+    for language in ("de", "en"):
+        (folder / "bible-en-de").mkdir(exist_ok=True)
+        lines = [f"{line} {number}" for number in range(9) for line in lines_of("train", language)]
+        name = f"bible-uedin-v1.{language}.gz"
+        (folder / "bible-en-de" / name).write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    (folder / "sick").mkdir()
+    header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+    rows = "1\ta dog runs\tan animal runs\t4.5\tENTAILMENT\n2\ta dog runs\ta cat\t1.2\tNEUTRAL\n" * 20
+    for file in ("SICK_train", "SICK_trial", "SICK_test_annotated"):
+        (folder / "sick" / f"{file}.txt.gz").write_bytes(gzip.compress((header + rows).encode()))
+    (folder / "wnut17").mkdir()
+    for file in ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"):
+        (folder / "wnut17" / f"{file}.gz").write_bytes(gzip.compress(b"Ada\tB-person\nlives\tO\n\n" * 30))
+    (folder / "squad").mkdir()
+    for file in ("train-v1.1.part", "xquad.en", "xquad.de"):
+        (folder / "squad" / f"{file}.json.gz").write_bytes(gzip.compress(msgspec.json.encode(squad())))
     (folder / "tatoeba-eng-fra" / "eng-fra.txt.gz").write_bytes(gzip.compress("".join(tatoeba * 4).encode()))
 
 

@@ -18,7 +18,7 @@ from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.formats import text_file
 from transduce.errors import CheckpointError, InputError, TransduceError
-from transduce.exchange.huggingface import certificate, exporting, importing
+from transduce.exchange.huggingface import certificate, exporting, families
 from transduce.exchange.huggingface.certificate import LIBRARY
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.gpt2 import GPT2
@@ -256,8 +256,8 @@ def test_a_model_that_transformers_computes_otherwise_is_not_imported(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(LIBRARY)
-    broken = replace(GPT2, outputs=lambda bundle, ids: torch.zeros(1))
-    monkeypatch.setattr(importing, "family_of_folder", lambda fields: broken)
+    other = replace(GPT2, outputs=lambda bundle, ids: torch.zeros(1))
+    monkeypatch.setattr(families, "FAMILIES", (other,))
     with pytest.raises(CheckpointError, match=r"the logits of transformers .* are up to .* apart"):
         import_huggingface(folder, tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -23,6 +23,7 @@ from transduce.models.heads import (
     WordHeadConfig,
 )
 from transduce.models.interface import TextEncoder
+from transduce.nn import packing
 from transduce.text.tokenizer import TokenizerConfig
 
 VOCABULARY, ROWS, TIME = 23, 5, 11
@@ -88,6 +89,22 @@ def test_padding_changes_nothing(text: tuple[Tensor, Tensor, Tensor]) -> None:
         alone = model(tokens[row : row + 1, :length], segments[row : row + 1, :length], is_real[row : row + 1, :length])
         assert_close(padded.hidden[row, :length], alone.hidden[0])
         assert_close(padded.pooled[row], alone.pooled[0])
+
+
+@pytest.mark.parametrize("most", [1, 60, 250])
+def test_rows_that_attention_takes_apart_are_the_same(
+    text: tuple[Tensor, Tensor, Tensor], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build(dropout=0.0, attention_dropout=0.0)
+    model(*text).hidden[text[2]].square().sum().backward()
+    expected = {name: parameter.grad for name, parameter in model.named_parameters()}
+    model.zero_grad()
+    monkeypatch.setattr(packing, "MOST_WEIGHTS", most)
+    assert len(packing.Packing.of(text[2]).blocks) > 1
+    model(*text).hidden[text[2]].square().sum().backward()
+    for name, parameter in model.named_parameters():
+        if expected[name] is not None:
+            assert_close(parameter.grad, expected[name], atol=1e-4, rtol=1e-4)
 
 
 def test_padding_is_not_computed(text: tuple[Tensor, Tensor, Tensor]) -> None:

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from transduce import __version__
 from transduce.cli.align import align
+from transduce.cli.answer import answer
 from transduce.cli.average import average
 from transduce.cli.classify import classify
 from transduce.cli.compare import compare
@@ -32,6 +33,7 @@ from transduce.cli.score import score
 from transduce.cli.shortlist import shortlist
 from transduce.cli.stopping import stoppable
 from transduce.cli.sweep import sweep
+from transduce.cli.tag import tag
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 
@@ -71,6 +73,8 @@ for verb in (
     in_panels(translate),
     in_panels(generate),
     classify,
+    tag,
+    answer,
     fill,
     embed,
     score,

@@ -6,9 +6,11 @@ from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import find_split
 from transduce.corpora.catalogue.registry import DATASETS, Dataset, find_dataset
 from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
+from transduce.corpora.questions import Question, question_corpus
+from transduce.corpora.tagged import TagColumns, TaggedSentence, tagged_corpus
 from transduce.errors import ConfigError
 
-WHAT = {"labels": "labelled texts"}
+WHAT = {"labels": "labelled texts", "tags": "tagged sentences", "questions": "questions on passages"}
 """What the examples of a kind of data set are."""
 
 
@@ -23,6 +25,22 @@ def open_labelled(
     )
     whole = ExampleCorpus.joined(f"{name} {split}", [labelled_corpus(file, chosen, any_name=True) for file in files])
     return replace(whole, name=f"{name} {split}", read=lambda: (_named(example, dataset) for example in whole))
+
+
+def open_tagged(
+    name: str, split: str, columns: TagColumns, progress: Progress | None = None
+) -> ExampleCorpus[TaggedSentence]:
+    """One split of tagged sentences."""
+    _, files = _find(name, split, "tags", progress)
+    whole = ExampleCorpus.joined(f"{name} {split}", [tagged_corpus(file, columns) for file in files])
+    return replace(whole, name=f"{name} {split}")
+
+
+def open_questions(name: str, split: str, progress: Progress | None = None) -> ExampleCorpus[Question]:
+    """One split of questions on passages."""
+    _, files = _find(name, split, "questions", progress)
+    whole = ExampleCorpus.joined(f"{name} {split}", [question_corpus(file) for file in files])
+    return replace(whole, name=f"{name} {split}")
 
 
 def _named(example: LabelledText, dataset: Dataset) -> LabelledText:

@@ -77,20 +77,38 @@ def describe_recipe(name: str) -> str:
 def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
     """A built-in recipe, a TOML file, or the settings of a run's folder, with changes.
 
-    A change takes the place of a setting that excludes it. Raises ConfigError for what is none of these.
+    A change takes the place of a setting that excludes it. In a change of a built-in recipe, files are sought from the
+    working folder. Raises ConfigError for what is none of these.
     """
     path = Path(name)
     if path.suffix == ".toml":
         return Recipe(path.stem, change(read_toml(path), str(path), overrides), path.parent)
     if str(name) in recipes():
         path = Path(str(resources.files("transduce.recipes") / f"{name}.toml"))
-        return Recipe(path.stem, change(read_toml(path), str(name), overrides), path.parent)
+        return Recipe(path.stem, change(read_toml(path), str(name), _from_here(overrides)), path.parent)
     if (path / SETTINGS_FILE).is_file():
         return Recipe(path.resolve().name, change(read_toml(path / SETTINGS_FILE), str(path), overrides), path, path)
     raise ConfigError(
         f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, a run's folder "
         f"must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by line, or one .tsv or .jsonl"
     )
+
+
+def _from_here(changes: Changes) -> Changes:
+    """The same changes, with names of files that start from the working folder, where a built-in recipe knows none."""
+
+    def located(name: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: located(key, inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [located(name, item) for item in value]
+        is_path = name.rpartition(".")[2] in PATH_KEYS and isinstance(value, str | Path)
+        return str(Path(value).absolute()) if is_path else value
+
+    return {
+        name: located(name, value)
+        for name, value in (changes if isinstance(changes, Mapping) else read_changes(changes)).items()
+    }
 
 
 def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe[Any]:

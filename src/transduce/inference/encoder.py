@@ -74,9 +74,7 @@ class Encoder:
         return Encoder(at_precision(ModelBundle.load(Path(path), place), precision))
 
     @overload
-    def embed(  # a text is an iterable of texts, too
-        self, texts: str, pooling: Pooling = "mean", normalize: bool = True
-    ) -> NDArray[np.float32]: ...
+    def embed(self, texts: str, pooling: Pooling = "mean", normalize: bool = True) -> NDArray[np.float32]: ...
 
     @overload
     def embed(self, texts: Iterable[str], pooling: Pooling = "mean", normalize: bool = True) -> NDArray[np.float32]: ...
@@ -108,7 +106,7 @@ class Encoder:
         return cast(NDArray[np.float32], vectors[0] if isinstance(texts, str) else vectors)
 
     @overload
-    def fill(  # type: ignore[overload-overlap]
+    def fill(  # type: ignore[overload-overlap] # the same
         self, texts: str, guesses: int = GUESSES
     ) -> FilledText: ...
 

@@ -4,14 +4,23 @@ from pathlib import Path
 
 from transduce.bundle import find_bundle, read_config
 from transduce.errors import InputError
+from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
+from transduce.inference.tagger import Tagger
 from transduce.inference.translator import Translator
 from transduce.task_table import TASKS
 
-READERS: dict[str, type[Classifier] | type[Encoder]] = {"classifier": Classifier, "encoder": Encoder}
+Reader = Classifier | Tagger | Answerer | Encoder
+
+READERS: dict[str, type[Reader]] = {
+    "classifier": Classifier,
+    "tagger": Tagger,
+    "answerer": Answerer,
+    "encoder": Encoder,
+}
 """Tools of models that read texts."""
 
 
@@ -22,9 +31,10 @@ def load(
     precision: InferencePrecision = "float32",
     shortlist: bool | str | Path = False,
     compile: bool = False,
-) -> Translator | Generator | Classifier | Encoder:
-    """What runs the model in a folder: a Translator, a Generator for a language model, a Classifier for a model that
-    classifies texts, an Encoder for a pre-trained one; of several translation or language models an ensemble.
+) -> Translator | Generator | Reader:
+    """What runs the model in a folder: a Translator, or a Generator for a language model; of several an ensemble.
+
+    For models that read texts: a Classifier, a Tagger, an Answerer, or an Encoder for one without such a head.
 
     The folder is that of a model, of a run, or of an exported model. `Translator.load` and `Generator.load` do the same
     where it is known which one it is. The device `auto` is a GPU where there is one; int8 and exported models stay on

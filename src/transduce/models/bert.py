@@ -212,9 +212,18 @@ class PackedLayer(nn.Module):
 
         def attend(x: Packed) -> Packed:
             part = self.attention
-            queries = split_heads(packing.spread(part.query(x)), part.heads)
-            known = part.split(packing.spread(part.key_value(x)))
-            return part.output(packing.pack(part.attend(queries, known, packing.may_attend)))
+            queries, known = part.query(x), part.key_value(x)
+            contexts = [
+                block.pack(
+                    part.attend(
+                        split_heads(block.spread(queries), part.heads),
+                        part.split(block.spread(known)),
+                        block.may_attend,
+                    )
+                )
+                for block in packing.blocks
+            ]
+            return part.output(packing.joined(contexts))
 
         hidden = self.around_attention(hidden, attend)
         return self.around_feed_forward(hidden, self.feed_forward)

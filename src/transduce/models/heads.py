@@ -9,7 +9,7 @@ from transduce.config import Settings
 from transduce.errors import ConfigError
 from transduce.models.interface import EncodedText, TextEncoder
 from transduce.nn.layers import Dropout
-from transduce.ranges import PositiveFloat, ShareBelowOne
+from transduce.ranges import PositiveFloat, PositiveInt, ShareBelowOne
 from transduce.shapes import Mask, Tokens
 
 
@@ -57,6 +57,10 @@ class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
 
     no_answer: bool = False
     """Whether a passage may hold no answer."""
+    overlap: PositiveInt = 64
+    """Tokens that a window of a long passage shares with the one before."""
+    longest_answer: PositiveInt = 30
+    """Most tokens of an answer."""
 
 
 class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):

@@ -1,7 +1,9 @@
 """Rows of different lengths without their padding: real tokens side by side, spread to rows where they meet."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -11,26 +13,34 @@ from transduce.shapes import Hidden, Mask
 Packed = Float[Tensor, "1 tokens dim"]
 """The vectors of all real tokens, row after row."""
 
+MOST_WEIGHTS = 2**17
+"""Of a head that attention computes at once on a CPU: rows times the square of the longest. More would leave its
+caches, and the padding of short rows beside long ones would cost as much as long rows do."""
+
 
 @dataclass(frozen=True)
-class Packing:
-    """Where the real tokens of padded rows stand. What has no padding is passed through as it is."""
+class Block:
+    """Rows that follow one another, as a rectangle."""
 
     rows: int
     time: int
+    """Of the longest."""
+    start: int
+    """Its first token among all real ones."""
+    tokens: int
+    """How many are real."""
     places: Int[Tensor, " tokens"] | None
-    """Of each real token among rows * time; None where all are real."""
+    """Of each of these among rows * time; None where all are real."""
     may_attend: AttentionMask | None
     """Every query may attend to the real tokens of its row; None where all are real."""
 
     @staticmethod
-    def of(is_real: Mask) -> "Packing":
-        """The packing of rows with this padding."""
+    def of(is_real: Mask, start: int, tokens: int) -> "Block":
+        """Of rows of which so many tokens are real."""
         rows, time = is_real.shape
-        places = is_real.flatten().nonzero().squeeze(1)
-        if len(places) == rows * time:
-            return Packing(rows, time, None, None)
-        return Packing(rows, time, places, padding_mask(is_real))
+        if tokens == rows * time:
+            return Block(rows, time, start, tokens, None, None)
+        return Block(rows, time, start, tokens, is_real.flatten().nonzero().squeeze(1), padding_mask(is_real))
 
     def pack(self, padded: Hidden) -> Packed:
         """[rows, time, dim] to [1, tokens, dim]."""
@@ -38,8 +48,46 @@ class Packing:
         return (flat if self.places is None else flat.index_select(0, self.places))[None]
 
     def spread(self, packed: Packed) -> Hidden:
-        """[1, tokens, dim] to [rows, time, dim], zero at padding."""
-        flat = packed[0]
+        """Of all real tokens, [1, tokens, dim], those of these rows: [rows, time, dim], zero at padding."""
+        flat = packed[0].narrow(0, self.start, self.tokens)
         if self.places is not None:
             flat = flat.new_zeros(self.rows * self.time, flat.shape[1]).index_copy(0, self.places, flat)
         return flat.view(self.rows, self.time, -1)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the real tokens of padded rows stand, which must come before the padding of their row."""
+
+    whole: Block
+    """All rows."""
+    blocks: Sequence[Block]
+    """The same rows, as many at once as attention takes: rows of similar length should follow one another."""
+
+    @staticmethod
+    def of(is_real: Mask) -> "Packing":
+        """The packing of rows with this padding."""
+        lengths = is_real.sum(1).tolist()
+        whole = Block.of(is_real, 0, sum(lengths))
+        if is_real.device.type != "cpu" or is_real.shape[0] * is_real.shape[1] ** 2 <= MOST_WEIGHTS:
+            return Packing(whole, [whole])
+        blocks, first, start = [], 0, 0
+        for stop in range(1, len(lengths) + 1):
+            longest = max(lengths[first : stop + 1])
+            if stop == len(lengths) or (stop + 1 - first) * longest**2 > MOST_WEIGHTS:
+                tokens = sum(lengths[first:stop])
+                blocks.append(Block.of(is_real[first:stop, : max(lengths[first:stop])], start, tokens))
+                first, start = stop, start + tokens
+        return Packing(whole, blocks)
+
+    def pack(self, padded: Hidden) -> Packed:
+        """[rows, time, dim] to [1, tokens, dim]."""
+        return self.whole.pack(padded)
+
+    def spread(self, packed: Packed) -> Hidden:
+        """[1, tokens, dim] to [rows, time, dim], zero at padding."""
+        return self.whole.spread(packed)
+
+    def joined(self, packed: Sequence[Tensor]) -> Packed:
+        """What has become of each block, [1, tokens, dim] each, one after another."""
+        return packed[0] if len(packed) == 1 else torch.cat(list(packed), 1)

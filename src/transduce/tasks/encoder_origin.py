@@ -1,8 +1,9 @@
 """Where the text encoder of a run comes from: drawn for it, taken from a bundle, or from its own checkpoint."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import msgspec
 from torch import nn
@@ -10,6 +11,7 @@ from torch import nn
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle, read_config, read_tokenizers
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
+from transduce.models.bert import Bert
 from transduce.models.families import EncoderConfig, build_encoder_model
 from transduce.models.heads import EncoderModel, HeadConfig, build_head
 from transduce.task_table import TASKS
@@ -30,6 +32,15 @@ class EncoderOrigin:
     config: EncoderConfig
     start: ModelBundle | None
     """With the weights of `training.start_from`; None where they are to be drawn."""
+
+    def without_pooler(self) -> "EncoderOrigin":
+        """The same for a head that has no use for the vector of a whole text."""
+        config = msgspec.structs.replace(self.config, pooler=False)
+        if self.start is not None:
+            encoder = cast(EncoderModel, self.start.model).encoder
+            assert isinstance(encoder, Bert)
+            encoder.pooler = None
+        return replace(self, config=config)
 
     def build(self, head: HeadConfig | None) -> EncoderModel:
         """The model with a head: a fresh one, unless that of the model to start from is for the same."""

@@ -1,10 +1,40 @@
 """The settings that the runs of all tasks of text encoders share."""
 
+from transduce.config import Settings
 from transduce.data.examples import TextBatchingConfig
 from transduce.errors import ConfigError
 from transduce.models.families import EncoderConfig
+from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
 from transduce.text.tokenizer import TokenizerConfig
+
+
+class ExamplesConfig(Settings, frozen=True):
+    """A built-in data set of examples, or files of them; paths are relative to the file that names them."""
+
+    dataset: str | None = None
+    """Name of a built-in data set; `transduce data list` shows them."""
+    language: str = "en"
+    """Language of the texts."""
+    train: str | list[str] | None = None
+    """Training files; .gz, .xz and .zst are read too."""
+    validation: str | list[str] | None = None
+    """Validation files; a share of the training examples unless given."""
+    test: str | list[str] | None = None
+    """Test files, scored when training ends."""
+    validation_share: ShareWithin | None = None
+    """Share of the training examples to validate on, drawn at random; 0.1 unless given."""
+
+    def _check_together(self) -> None:
+        for name in ("train", "validation", "test"):
+            if (files := getattr(self, name)) is not None and not files:
+                raise ValueError(f"{name} names no file; name one or more, or leave it out")
+        if (self.dataset is None) == (self.train is None):
+            raise ValueError("give either dataset or train")
+        if self.dataset is not None and (self.validation is not None or self.test is not None):
+            raise ValueError("validation and test are for files; a data set has its own")
+        if self.validation_share is not None and self.validation is not None:
+            raise ValueError("validation_share: validation data are given; leave one of them out")
 
 
 class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):

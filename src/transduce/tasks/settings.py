@@ -14,7 +14,8 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     training: TrainingConfig
     """How long and how."""
     task: str = "translation"
-    """translation, language (a language model of running text), or classification (of texts or pairs of texts)."""
+    """translation, language (a language model of running text), classification (of texts or pairs of texts),
+    tagging (of words), answering (of questions from passages), or encoder (a text encoder, pre-trained)."""
     seed: Seed = 1
     """Random seed of initial weights, data order and dropout."""
     optimizer: OptimizerConfig = OptimizerConfig()

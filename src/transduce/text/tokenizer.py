@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
-from tokenizers import Encoding, Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Encoding, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Backend
 
 from transduce.config import Settings, to_tree
@@ -22,7 +22,7 @@ from transduce.ranges import PositiveInt
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import WORD_PATTERN, detokenize
 
-TokenizerKind = Literal["bpe", "wordpiece", "unigram", "words", "whitespace", "characters", "bytes", "file"]
+TokenizerKind = Literal["bpe", "wordpiece", "unigram", "bert", "words", "whitespace", "characters", "bytes", "file"]
 
 PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!\S)")
@@ -30,7 +30,8 @@ OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"),
 MASKS = ("<mask>", "[MASK]")
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 FIRST = len(SPECIALS) + len(BYTES)
-SUBWORDS = ("bpe", "wordpiece", "unigram")
+SUBWORDS = ("bpe", "wordpiece", "unigram", "bert")
+BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 DEFAULT_SUBWORDS = 8000
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 SPACE = "▁"  # how subwords write a space
@@ -60,8 +61,9 @@ class SideConfig(Settings, frozen=True):
     """How text of one language becomes tokens."""
 
     kind: TokenizerKind = "bpe"
-    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes), words and punctuation (words), what white
-    space divides (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters,
+    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes; bert: WordPiece as BERT has it, with
+    [MASK], and [UNK] for words that it cannot spell), words and punctuation (words), what white space divides
+    (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters,
     bytes, or a file."""
     size: VocabularySize | None = None
     """Tokens in the vocabulary, the four special ones and 256 bytes included. Unless given, 8,000 for subwords, or all
@@ -168,6 +170,25 @@ class Tokenizer:
                 text.encode()
             raise
         return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
+
+    def encode_with_places(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Ids of each text's tokens, and where in its characters each begins and ends.
+
+        Of a character that is spelled in several bytes, each byte's token has the place of the whole.
+        """
+        found = []
+        encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        for text, encoding, ids in zip(texts, encodings, self.encode_batch(texts), strict=True):
+            places: list[tuple[int, int]] = []
+            if len(ids) == len(encoding.ids):
+                places = list(encoding.offsets)
+            else:
+                for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+                    is_spelled = token == self.unknown or token in self._not_in_texts
+                    places += [(start, end)] * (len(text[start:end].encode()) if is_spelled else 1)
+                places = places[: len(ids)] + [places[-1]] * (len(ids) - len(places))
+            found.append((ids, places))
+        return found
 
     def words_of(self, text: str) -> list[int]:
         """The number of the word, between white space, that each token of a text belongs to."""
@@ -307,13 +328,21 @@ def train_tokenizer(
             raise ConfigError(f"tokenizer.size: {config.file} has a size of its own; leave it out")
         return _bring(folder / config.file, config.special)
     size = config.size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
-    least = {"words": 5, "whitespace": 5, "bytes": FIRST, "characters": FIRST + 1}.get(config.kind, FIRST + 4)
+    least = {
+        "words": 5,
+        "whitespace": 5,
+        "bert": len(BERT_SPECIALS) + 2,
+        "bytes": FIRST,
+        "characters": FIRST + 1,
+    }.get(config.kind, FIRST + 4)
     if size is not None and size < least:
         raise ConfigError(
             f"tokenizer.size = {size} is too small for {config.kind}: beside {len(SPECIALS)} special tokens and "
             f"{len(BYTES)} bytes there must be room for text; set it to at least {least}"
         )
     match config.kind:
+        case "bert":
+            backend = _train_bert(config, texts, size or 0)
         case "bpe" | "wordpiece" | "unigram":
             backend = _train_subwords(config, texts, size or 0, keep_spaces)
         case "words" | "whitespace":
@@ -333,7 +362,8 @@ def train_tokenizer(
         case _:
             backend = _characters(config, texts, size, keep_spaces)
     found = backend.get_vocab_size()
-    if found <= (len(SPECIALS) if config.kind in ("words", "whitespace") else FIRST) and config.kind != "bytes":
+    special = {"words": len(SPECIALS), "whitespace": len(SPECIALS), "bert": len(BERT_SPECIALS)}
+    if found <= special.get(config.kind, FIRST) and config.kind != "bytes":
         raise DataError(
             "the training text is empty, or nothing in it is as frequent as tokenizer.min_frequency = "
             f"{config.min_frequency}: there is nothing to make a vocabulary of"
@@ -378,6 +408,36 @@ def _train_subwords(config: SideConfig, texts: Iterable[str], size: int, keep_sp
     if keep_spaces:  # the first of leading spaces is taken for the mark that every text begins with
         backend.normalizer = normalizers.Sequence([*normal_text, normalizers.Replace(LEADING_SPACE, "  ")])
     return _without_added_tokens(backend)
+
+
+def _train_bert(config: SideConfig, texts: Iterable[str], size: int) -> Backend:
+    """WordPiece (Wu et al. 2016) of words between spaces and punctuation, lower-cased without accents if asked for."""
+    backend = Backend(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=config.lowercase)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece(prefix="##", cleanup=True)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as normal:  # texts may be read only once
+        counts: Counter[str] = Counter()
+        for text in texts:
+            line = " ".join(backend.normalizer.normalize_str(text).split())
+            counts.update(line)
+            normal.write(f"{line}\n")
+        del counts[" "]
+        alphabet = _by_frequency(counts)[: (size - len(BERT_SPECIALS)) // 2]
+        others = dict.fromkeys(map(ord, counts.keys() - set(alphabet)), " ")
+        normal.seek(0)
+        lines = (line.removesuffix("\n").translate(others) for line in normal)
+        # The library would number the characters as it meets them, which differs from run to run.
+        first = [*BERT_SPECIALS, *sorted(alphabet), *(f"##{character}" for character in sorted(alphabet))]
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=size, min_frequency=config.min_frequency, special_tokens=first, show_progress=False
+        )
+        backend.train_from_iterator(lines, trainer)
+    backend = _without_added_tokens(backend)
+    backend.post_processor = processors.BertProcessing(
+        *((name, BERT_SPECIALS.index(name)) for name in ("[SEP]", "[CLS]"))
+    )
+    return backend
 
 
 def _subword_trainer(config: SideConfig, alphabet: Sequence[str], size: int) -> trainers.Trainer:

@@ -26,7 +26,7 @@ PATHS = {
 }
 """Settings that name files."""
 
-SCORES = ("bleu", "perplexity", "accuracy", "pearson")
+SCORES = ("bleu", "perplexity", "accuracy", "pearson", "entity_f1", "f1")
 """One of which every test has."""
 
 

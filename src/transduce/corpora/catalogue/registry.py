@@ -35,7 +35,7 @@ class Dataset:
     """As a folder of data may hold them in other files."""
     partial: Mapping[str, str] = field(default_factory=dict)
     """What part of a split the provided files are, where they are not the whole."""
-    kind: Literal["pairs", "text", "labels", "generated"] = "pairs"
+    kind: Literal["pairs", "text", "labels", "tags", "questions", "generated"] = "pairs"
     validation: str = "validation"
     """The split to validate on."""
     test: str | None = "test"
@@ -92,9 +92,11 @@ def _each(pattern: str, *languages: str) -> tuple[str, ...]:
 
 
 GITHUB = "https://raw.githubusercontent.com"
+SQUAD = "https://rajpurkar.github.io/SQuAD-explorer/dataset"
 STATMT = "https://statmt.org"
 MULTI30K_SPLITS = ("train", "val", "test_2016_flickr")
 SICK = ("SICK_train.txt", "SICK_trial.txt", "SICK.txt")
+WNUT = ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
 IWSLT_PARTS = ("train", "tst2012", "tst2013")
 
 NEWSTEST_ARCHIVES = {  # year: place of the files in its archive, MD5 of the archive as sacreBLEU knows it
@@ -365,6 +367,44 @@ DATASETS = {
             },
             kind="labels",
             columns={"text": "sentence_A", "second": "sentence_B", "label": "entailment_judgment"},
+        ),
+        Dataset(
+            "wnut17",
+            "Sentences of the web with rare entities of six kinds, tagged (Derczynski et al. 2017)",
+            "CC BY 4.0",
+            ("en",),
+            3_394,
+            {part: (file,) for part, file in zip(PARTS, WNUT, strict=True)},
+            _as_they_are("wnut17", f"{GITHUB}/leondz/emerging_entities_17/master", *WNUT),
+            provided={part: (f"{file}.gz",) for part, file in zip(PARTS, WNUT, strict=True)},
+            kind="tags",
+        ),
+        Dataset(
+            "squad",
+            "Questions on passages of Wikipedia: SQuAD 1.1 (Rajpurkar et al. 2016) to train on, XQuAD (Artetxe et al. "
+            "2020: 240 passages of SQuAD's dev set, and their translation) to test on",
+            "CC BY-SA 4.0",
+            ("en",),
+            87_599,
+            {
+                "train": ("train-v1.1.json",),
+                "dev": ("dev-v1.1.json",),
+                "xquad-en": ("xquad.en.json",),
+                "xquad-de": ("xquad.de.json",),
+            },
+            (
+                *_as_they_are("squad", SQUAD, "train-v1.1.json", "dev-v1.1.json"),
+                *_as_they_are("squad", f"{GITHUB}/deepmind/xquad/master", "xquad.en.json", "xquad.de.json"),
+            ),
+            provided={
+                "train": ("train-v1.1.part.json.gz",),
+                "xquad-en": ("xquad.en.json.gz",),
+                "xquad-de": ("xquad.de.json.gz",),
+            },
+            partial={"train": "the first 12 of 442 articles: 4,370 of 87,599 questions"},
+            kind="questions",
+            validation="dev",
+            test="xquad-en",
         ),
         Dataset(
             "grammar",

@@ -3,32 +3,22 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.example_sets import open_labelled
 from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
 from transduce.data.examples import EncodedTexts, encode_texts
-from transduce.errors import DataError, InputError
+from transduce.errors import DataError
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
-from transduce.tasks.classification.settings import DEFAULT_SHARE, LabelledConfig
+from transduce.tasks.classification.settings import LabelledConfig
+from transduce.tasks.encoder_data import Openers
 from transduce.text.tokenizer import Tokenizer
 
 Corpus = ExampleCorpus[LabelledText]
 MAX_CLASSES = 1000
-
-
-@dataclass(frozen=True)
-class LabelledTexts:
-    """What a run trains on, validates on, and is tested on at its end."""
-
-    train: Corpus
-    validation: Corpus
-    test: Corpus | None
 
 
 @dataclass(frozen=True)
@@ -40,48 +30,15 @@ class Labelled:
     """Numbers of classes, or scores."""
 
 
-def open_texts(config: LabelledConfig, folder: Path, progress: Progress | None = None) -> LabelledTexts:
-    """The texts that the settings name; relative paths start from the folder."""
-    columns = LabelColumns(config.text, config.second, config.label)
-    if config.dataset is not None:
-        dataset = find_dataset(config.dataset)
-
-        def open_part(part: str) -> Corpus:
-            return open_labelled(dataset.name, part, columns, progress)
-
-        train = open_part("train")
-        test = open_part(dataset.test) if dataset.test is not None else None
-        if config.validation_share is None:
-            return LabelledTexts(train, open_part(dataset.validation), test)
-        return LabelledTexts(*train.drawn(config.validation_share), test)
-
-    def open_files(files: str | list[str]) -> Corpus:
-        names = [folder / file for file in ([files] if isinstance(files, str) else files)]
-        return ExampleCorpus.joined(", ".join(map(str, names)), [labelled_corpus(name, columns) for name in names])
-
-    assert config.train is not None
-    train = open_files(config.train)
-    test = open_files(config.test) if config.test is not None else None
-    if config.validation is not None:
-        return LabelledTexts(train, open_files(config.validation), test)
-    return LabelledTexts(*train.drawn(config.validation_share or DEFAULT_SHARE), test)
-
-
-def open_test(config: LabelledConfig | None, folder: Path, file: str | None, dataset: str | None, split: str) -> Corpus:
-    """A file or a split of a data set, with the columns of a run's settings if there are some, else its test data.
-
-    Raises InputError where nothing is named.
-    """
+def openers_of(config: LabelledConfig | None, progress: Progress | None = None) -> Openers[LabelledText]:
+    """How labelled texts are opened: with the columns that the settings name, if there are settings."""
     columns = LabelColumns(config.text, config.second, config.label) if config else LabelColumns()
-    if file is not None:
-        return labelled_corpus(file, columns)
-    if dataset is not None:
+
+    def open_part(dataset: str, split: str) -> Corpus:
         own = columns if config and config.dataset == dataset else LabelColumns()
-        return open_labelled(dataset, split, own)
-    if config is None:
-        raise InputError("the model is not in a run's folder, so it has no test data; give --dataset or --reference")
-    texts = open_texts(config, folder)
-    return texts.test or texts.validation
+        return open_labelled(dataset, split, own, progress)
+
+    return Openers(lambda file: labelled_corpus(file, columns), open_part)
 
 
 def make_class_head(examples: Sequence[LabelledText], name: str) -> ClassHeadConfig:

@@ -16,7 +16,7 @@ from transduce.corpora.examples import LabelledText
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import ConfigError, DataError
+from transduce.errors import ConfigError
 from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS
 from transduce.evaluation.measured import Measured, describe_test, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts
@@ -27,12 +27,10 @@ from transduce.probe import PROBES
 from transduce.tasks.classification.data import (
     Corpus,
     Labelled,
-    LabelledTexts,
     as_numbers,
     make_class_head,
     make_score_head,
-    open_test,
-    open_texts,
+    openers_of,
 )
 from transduce.tasks.classification.settings import ClassificationConfig
 from transduce.tasks.classification.validation import (
@@ -40,9 +38,10 @@ from transduce.tasks.classification.validation import (
     head_of,
     measure,
 )
+from transduce.tasks.encoder_data import Examples, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_validation
-from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
+from transduce.tasks.inputs import Input, tokenizer_inputs
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers, train_tokenizers
 from transduce.training.distributed import Processes
@@ -56,7 +55,7 @@ class ClassificationExperiment:
 
     config: ClassificationConfig
     folder: Path
-    texts: LabelledTexts
+    texts: Examples[LabelledText]
 
     @property
     def name(self) -> str:
@@ -66,10 +65,7 @@ class ClassificationExperiment:
     @property
     def inputs(self) -> list[Input]:
         """See Experiment."""
-        texts = self.texts
-        named = [("data.validation", texts.validation), ("data.test", texts.test), ("data.train", texts.train)]
-        files = tokenizer_inputs(self.config.tokenizer, self.folder)
-        return [*files, *(corpus_input(setting, text) for setting, text in named if text is not None)]
+        return [*tokenizer_inputs(self.config.tokenizer, self.folder), *self.texts.inputs]
 
     @cached_property
     def examples(self) -> list[tuple[str, str]]:
@@ -81,13 +77,13 @@ class ClassificationExperiment:
         """See Experiment."""
         config, texts = self.config, self.texts
         origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
-        train, validation = (_all(corpus, corpus.name) for corpus in (texts.train, texts.validation))
+        train, validation = (all_of(corpus) for corpus in (texts.train, texts.validation))
         make_head = make_score_head if config.predict == "score" else make_class_head
         head = make_head(train, texts.train.name)
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
         learned, held_out = (as_numbers(examples, head, tokenizer, longest) for examples in (train, validation))
         if texts.test is not None:  # so that what is wrong with it is not told after the training
-            as_numbers(_all(texts.test, texts.test.name), head, tokenizer, longest)
+            as_numbers(all_of(texts.test), head, tokenizer, longest)
         bundle = origin.bundle(config.task, config.data.language, head, longest)
         for kind, corpus, found in (("training", texts.train, learned), ("validation", texts.validation, held_out)):
             tell(f"{kind} data: {_described(found)} from {corpus.name}")
@@ -130,13 +126,6 @@ class ClassificationExperiment:
         return train_tokenizers(self.config.tokenizer, texts, (), self.folder)
 
 
-def _all(corpus: Any, name: str) -> list[LabelledText]:
-    examples = list(corpus)
-    if not examples:
-        raise DataError(f"{name}: there are no texts")
-    return examples
-
-
 def _batch(labelled: Labelled, special: SpecialIds, examples: NDArray[np.int64]) -> LabelledBatch:
     rows = [labelled.texts.rows[example] for example in examples]
     labels = torch.from_numpy(labelled.labels[examples])
@@ -166,7 +155,9 @@ class ClassificationTask:
         self, config: ClassificationConfig, folder: Path, progress: Progress | None = None
     ) -> ClassificationExperiment:
         """See Task."""
-        return ClassificationExperiment(config, folder, open_texts(config.data, folder, progress))
+        return ClassificationExperiment(
+            config, folder, open_examples(config.data, folder, openers_of(config.data, progress))
+        )
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """All scores, the first with its interval."""
@@ -176,7 +167,8 @@ class ClassificationTask:
         self, config: ClassificationConfig | None, folder: Path, file: str | None, dataset: str | None, split: str
     ) -> Corpus:
         """See MeasuringTask."""
-        return open_test(config.data if config else None, folder, file, dataset, split)
+        data = config.data if config else None
+        return open_test(data, folder, openers_of(data), file, dataset, split)
 
     def measured(self, bundle: ModelBundle, data: Corpus) -> Measured:
         """See MeasuringTask."""

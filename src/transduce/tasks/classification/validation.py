@@ -9,13 +9,13 @@ from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import SpecialIds
-from transduce.errors import DataError
 from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS, confusion, count_classes, count_scores
 from transduce.evaluation.measured import Confusion, Measured
 from transduce.evaluation.metrics import SentenceCounts
 from transduce.inference.classifier import find_probabilities, find_scores
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.tasks.classification.data import Corpus, Labelled, as_numbers
+from transduce.tasks.encoder_data import all_of
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
@@ -59,9 +59,7 @@ def predict(
 
 def measure(bundle: ModelBundle, corpus: Corpus) -> Measured:
     """What a bundle's model makes of labelled texts; raises DataError for a label that it does not know."""
-    head, examples = head_of(bundle), list(corpus)
-    if not examples:
-        raise DataError(f"{corpus.name}: there are no texts")
+    head, examples = head_of(bundle), all_of(corpus)
     labelled = as_numbers(examples, head, bundle.tokenizers.target, bundle.config.longest_source)
     found = predict(bundle.model, head, bundle.special, labelled)
     if isinstance(head, ScoreHeadConfig):

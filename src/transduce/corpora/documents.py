@@ -1,0 +1,56 @@
+"""Documents of sentences: lines of text, with a blank line between one document and the next."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from transduce.corpora.catalogue.download import Progress
+from transduce.corpora.catalogue.registry import find_dataset
+from transduce.corpora.corpus import TextCorpus
+from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.splits import DataConfig, open_splits, open_text
+from transduce.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sentences that follow one another."""
+
+    sentences: tuple[str, ...]
+
+
+def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[Document]:
+    """The documents of a text: a blank line ends one, and so many lines do, where there are no blank lines."""
+
+    def read() -> Iterator[Document]:
+        sentences: list[str] = []
+        for line in text:
+            if line.strip():
+                sentences.append(line)
+            if sentences and (not line.strip() or len(sentences) == longest):
+                yield Document(tuple(sentences))
+                sentences = []
+        if sentences:
+            yield Document(tuple(sentences))
+
+    return ExampleCorpus(text.name, read, lambda: f"{text.content()} {longest}")
+
+
+def open_dataset_text(name: str, language: str, progress: Progress | None = None) -> TextCorpus:
+    """The training text of a built-in data set: of one of sentence pairs, its side of a language."""
+    dataset = find_dataset(name)
+    if dataset.kind == "text":
+        return open_text(name, "train", progress)
+    if dataset.kind != "pairs":
+        raise ConfigError(f"{name} is no running text; choose a text, or pairs of sentences")
+    if language not in dataset.languages:
+        raise ConfigError(f"{name} has no language '{language}'; it has {', '.join(dataset.languages)}")
+    other = next(one for one in dataset.languages if one != language)
+    (corpus,) = (
+        each.corpus for each in open_splits(DataConfig(dataset=name, source=language, target=other), Path()).train
+    )
+    return TextCorpus(
+        f"{corpus.name} ({language})",
+        lambda: (pair.source for pair in corpus),
+        lambda: f"{corpus.content()} {language}",
+    )

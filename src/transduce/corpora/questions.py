@@ -1,0 +1,93 @@
+"""Questions whose answers stand in passages: files in the form of SQuAD (Rajpurkar et al. 2016)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.corpora.examples import ExampleCorpus, file_corpus
+from transduce.corpora.formats import open_bytes
+from transduce.errors import DataError
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A part of a passage."""
+
+    text: str
+    start: int
+    """In characters of the passage, from 0."""
+
+    @property
+    def end(self) -> int:
+        """After its last character."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the passage that may answer it, and the answers that people gave."""
+
+    name: str
+    """By which it can be found."""
+    question: str
+    passage: str
+    answers: tuple[Answer, ...]
+    """None where the passage does not answer it."""
+    place: str
+    """File and name."""
+
+
+def question_corpus(path: str | Path) -> ExampleCorpus[Question]:
+    """The questions of a SQuAD file, version 1.1 or 2.0.
+
+    Raises DataError, with the question, for what is not in that form, and for an answer that does not stand in its
+    passage where it should.
+    """
+    return file_corpus(path, lambda: _questions(path))
+
+
+def _questions(path: str | Path) -> Iterator[Question]:
+    try:
+        with open_bytes(path) as stream:
+            tree = msgspec.json.decode(stream.read())
+    except (msgspec.DecodeError, RecursionError, EOFError) as error:
+        raise DataError(f"{path} is not JSON ({error})") from None
+    if not isinstance(tree, dict) or not isinstance(tree.get("data"), list):
+        raise DataError(f'{path} is not in the form of SQuAD: expected an object with "data", a list of articles')
+    for number, article in enumerate(tree["data"], 1):
+        where = f"{path}: article {number}"
+        for place, paragraph in enumerate(_field(article, "paragraphs", list, where), 1):
+            within = f"{where}, paragraph {place}"
+            passage = _field(paragraph, "context", str, within)
+            for asked in _field(paragraph, "qas", list, within):
+                yield _question(asked, passage, path, within)
+
+
+def _question(asked: Any, passage: str, path: str | Path, within: str) -> Question:
+    name = str(asked.get("id", "")) if isinstance(asked, dict) else ""
+    where = f"{path}: question {name}" if name else within
+    question = _field(asked, "question", str, where)
+    is_impossible = bool(asked.get("is_impossible", False))
+    answers = []
+    for found in [] if is_impossible else _field(asked, "answers", list, where):
+        text, start = _field(found, "text", str, where), _field(found, "answer_start", int, where)
+        if not text or passage[start : start + len(text)] != text:
+            raise DataError(
+                f"{where}: its answer {text!r} is not in its passage at character {start}, where "
+                f"{passage[start : start + max(len(text), 1)]!r} stands"
+            )
+        answers.append(Answer(text, start))
+    if not question.strip() or not passage.strip():
+        raise DataError(f"{where}: its {'question' if passage.strip() else 'passage'} is blank")
+    return Question(name or question, question, passage, tuple(answers), where)
+
+
+def _field(row: Any, key: str, kind: type, where: str) -> Any:
+    found = row.get(key) if isinstance(row, dict) else None
+    if not isinstance(found, kind) or isinstance(found, bool):
+        words = {str: "text", list: "list", int: "number"}
+        raise DataError(f"{where} has no {words[kind]} under '{key}'")
+    return found

@@ -1,0 +1,67 @@
+"""Which tokens of a text are hidden, and what stands in their places (Devlin et al. 2019, section 3.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.config import Settings
+from transduce.ranges import ShareWithin
+from transduce.text.tokenizer import SPACE, Tokenizer
+
+MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a token in sight may be wrong, too
+
+
+class MaskingConfig(Settings, frozen=True):
+    """Which tokens are hidden."""
+
+    share: ShareWithin = 0.15
+    """Share of the tokens that are hidden: 80 % become [MASK], 10 % a random token, 10 % stay."""
+    whole_words: bool = False
+    """Hide all tokens of a word or none."""
+    dynamic: bool = True
+    """Hide others in each epoch; else the same texts with the same places (Liu et al. 2019, section 4.1)."""
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Hides tokens of one vocabulary."""
+
+    config: MaskingConfig
+    mask: int
+    ordinary: NDArray[np.int64]
+    """The tokens that may stand for another."""
+    continues: NDArray[np.bool_]
+    """Of each token of the vocabulary, whether it continues a word."""
+
+    @staticmethod
+    def of(config: MaskingConfig, tokenizer: Tokenizer) -> "Masking":
+        """For a tokenizer, which must have a token that hides others."""
+        assert tokenizer.mask is not None
+        pieces = tokenizer.pieces(range(len(tokenizer)))
+        marks_spaces = any(piece.startswith(SPACE) for piece in pieces)
+        special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.mask}
+        ordinary = [token for token, piece in enumerate(pieces) if piece and token not in special]
+        continues = [not piece.startswith(SPACE) if marks_spaces else piece.startswith("##") for piece in pieces]
+        return Masking(config, tokenizer.mask, np.array(ordinary), np.array(continues))
+
+    def hide(
+        self, tokens: Sequence[int] | NDArray[np.integer], random: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The tokens with some of them hidden, at least one, and the places of these."""
+        changed = np.array(tokens, dtype=np.int64)
+        count = max(round(self.config.share * len(changed)), 1)
+        if self.config.whole_words:
+            word = np.cumsum(~self.continues[changed])
+            order = random.permutation(np.unique(word))
+            sizes = np.array([np.count_nonzero(word == one) for one in order])
+            chosen = order[: max(int(np.searchsorted(np.cumsum(sizes), count, side="right")), 1)]
+            places = np.flatnonzero(np.isin(word, chosen))
+        else:
+            places = np.sort(random.permutation(len(changed))[:count])
+        draw = random.random(len(places))
+        changed[places[draw < MASKED]] = self.mask
+        is_random = (draw >= MASKED) & (draw < MASKED + RANDOM)
+        changed[places[is_random]] = random.choice(self.ordinary, int(is_random.sum()))
+        return changed, places

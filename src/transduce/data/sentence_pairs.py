@@ -1,0 +1,219 @@
+"""Documents cut into rows that fill an encoder: two parts that follow one another, or do not, or one part."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.corpora.documents import Document
+from transduce.data.batch import SpecialIds
+from transduce.data.batching import Largest, Plan
+from transduce.data.examples import ExampleData, TextBatchingConfig
+from transduce.data.masking import Masking
+from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
+from transduce.errors import DataError
+from transduce.text.tokenizer import Tokenizer
+
+SENTENCES_AT_ONCE = 4096
+EPOCH = 2**32  # by which the numbers of an epoch's rows differ from those of the epoch before
+SHORT = 0.1  # share of rows that are filled to a random length (Devlin et al. 2019, appendix A.2)
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Texts with hidden tokens, what these were, and whether the second of two texts follows the first."""
+
+    text: TextBatch
+    places: torch.Tensor
+    """Of the hidden tokens among rows * time: [hidden]."""
+    words: torch.Tensor
+    """What they were: [hidden]."""
+    follows: torch.Tensor | None
+    """1 where the second text follows the first, else 0: [rows]; None where there is one text."""
+
+    def to(self, device: torch.device) -> "MaskedBatch":
+        """The same batch on a device."""
+        follows = None if self.follows is None else self.follows.to(device)
+        return MaskedBatch(self.text.to(device), self.places.to(device), self.words.to(device), follows)
+
+
+@dataclass(frozen=True)
+class SentenceStore:
+    """The ids of all sentences, document after document."""
+
+    ids: NDArray[np.int32]
+    sentences: NDArray[np.int64]
+    """Where each sentence begins among ids, and where the last ends."""
+    documents: NDArray[np.int64]
+    """The number of the first sentence of each document, and of all sentences."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def tokens(self, first: int, stop: int) -> NDArray[np.int32]:
+        """The ids of sentences that follow one another."""
+        return self.ids[self.sentences[first] : self.sentences[stop]]
+
+
+def store_sentences(documents: Iterable[Document], tokenizer: Tokenizer, name: str) -> SentenceStore:
+    """The ids of documents, in memory; raises DataError where there are none."""
+    lengths: list[int] = []
+    counts: list[int] = []
+    parts: list[NDArray[np.int32]] = []
+    waiting: list[str] = []
+
+    def encode() -> None:
+        encoded = tokenizer.encode_batch(waiting)
+        lengths.extend(map(len, encoded))
+        parts.append(np.array([token for ids in encoded for token in ids], dtype=np.int32))
+        waiting.clear()
+
+    for document in documents:
+        counts.append(len(document.sentences))
+        waiting.extend(document.sentences)
+        if len(waiting) >= SENTENCES_AT_ONCE:
+            encode()
+    encode()
+    if not sum(lengths):
+        raise DataError(f"{name}: there are no documents; were they to be drawn, raise data.validation_share")
+    return SentenceStore(np.concatenate(parts), np.cumsum([0, *lengths]), np.cumsum([0, *counts]))
+
+
+@dataclass(frozen=True)
+class MaskedRow:
+    """A row before its tokens are hidden."""
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32] | None
+    follows: bool
+
+
+@dataclass(frozen=True)
+class MaskedData:
+    """Rows of documents, drawn anew in each epoch; see training/batches.py."""
+
+    store: SentenceStore
+    masking: Masking
+    special: SpecialIds
+    config: TextBatchingConfig
+    next_sentence: bool
+    """Whether a row has two texts, of which half the second ones come from another document."""
+    seed: int
+    _kept: dict[int, list[MaskedRow]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def plan(self, epoch: int) -> Plan:
+        """The rows of each batch; the same for the same seed and epoch."""
+        drawn = epoch if self.masking.config.dynamic else 0
+        lengths = np.array([row_length(row.first, row.second) for row in self._rows(drawn)], dtype=np.int64)
+        plan = ExampleData(lengths, lambda rows: rows, self.config, self.seed).plan(epoch)
+        return [batch + drawn * EPOCH for batch in plan]
+
+    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
+        """A batch in so many parts, as even as can be."""
+        return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+
+    def largest(self, parts: int) -> Largest:
+        """The largest part of the first epoch: no other has much larger ones, since rows are filled."""
+        most = max(self._first_plan, key=self.padded_tokens)
+        part = self.split(most, parts)[-1]
+        return Largest([part], (self.padded_tokens(part),), has_several=parts > 1)
+
+    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
+        """Tokens of some rows; padding is not computed."""
+        return sum(row_length(row.first, row.second) for row in map(self._row, pairs.tolist()))
+
+    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
+        """What to say of some rows whose batch is beyond the memory, and what to do then."""
+        what = f"the largest part of a batch, {len(pairs):,} texts of {self.padded_tokens(pairs):,} tokens,"
+        return what, "raise training.accumulate, or lower batching.examples (or tokens) or batching.max_tokens"
+
+    def batch(self, pairs: NDArray[np.int64]) -> MaskedBatch:
+        """Rows with some of their tokens hidden."""
+        rows: list[tuple[Ids, Ids | None]] = []
+        hidden: list[NDArray[np.int64]] = []
+        words: list[NDArray[np.int64]] = []
+        found = [self._row(number) for number in pairs.tolist()]
+        for number, row in zip(pairs.tolist(), found, strict=True):
+            random = np.random.default_rng([self.seed, number])
+            tokens = row.first if row.second is None else np.concatenate([row.first, row.second])
+            changed, places = self.masking.hide(tokens, random)
+            rows.append((changed[: len(row.first)], None if row.second is None else changed[len(row.first) :]))
+            hidden.append(places + 1 + (places >= len(row.first)))  # after [CLS], and [SEP]
+            words.append(tokens[places].astype(np.int64))
+        text = make_text_batch(rows, self.special)
+        time = text.tokens.shape[1]
+        return MaskedBatch(
+            text,
+            torch.from_numpy(np.concatenate([places + row * time for row, places in enumerate(hidden)])),
+            torch.from_numpy(np.concatenate(words)),
+            torch.tensor([int(row.follows) for row in found]) if self.next_sentence else None,
+        )
+
+    @cached_property
+    def _first_plan(self) -> Plan:
+        return self.plan(0)
+
+    def _row(self, number: int) -> MaskedRow:
+        return self._rows(number // EPOCH)[number % EPOCH]
+
+    def _rows(self, epoch: int) -> list[MaskedRow]:
+        """All rows of an epoch; those of the last one asked for are kept."""
+        if epoch not in self._kept:
+            self._kept.clear()
+            self._kept[epoch] = self._draw(epoch)
+        return self._kept[epoch]
+
+    def _draw(self, epoch: int) -> list[MaskedRow]:
+        random = np.random.default_rng([self.seed, epoch])
+        rows = []
+        documents = self.store.documents
+        for number in range(len(documents) - 1):
+            rows += self._of_document(number, int(documents[number]), int(documents[number + 1]), random)
+        return rows
+
+    def _of_document(self, number: int, first: int, stop: int, random: np.random.Generator) -> list[MaskedRow]:
+        room = self.config.max_tokens - (3 if self.next_sentence else 2)
+        rows = []
+        while first < stop:
+            goal = int(random.integers(2, room + 1)) if random.random() < SHORT else room
+            end = first + 1
+            while end < stop and self.store.sentences[end] - self.store.sentences[first] < goal:
+                end += 1
+            if not self.next_sentence:
+                tokens = self.store.tokens(first, end)
+                rows += [MaskedRow(part, None, False) for part in _pieces(tokens, room)]
+                first = end
+                continue
+            middle = int(random.integers(first + 1, end)) if end - first > 1 else end
+            one = self.store.tokens(first, middle)
+            is_next = end - first > 1 and random.random() < 0.5
+            other = self.store.tokens(middle, end) if is_next else self._elsewhere(number, goal - len(one), random)
+            one, other = _cut(one, other, room)
+            if len(one) and len(other):
+                rows.append(MaskedRow(one, other, is_next))
+            first = end if is_next else middle  # what was not used comes next
+        return rows
+
+    def _elsewhere(self, number: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
+        """Sentences of another document, from a random one on."""
+        documents = self.store.documents
+        count = len(documents) - 1
+        other = (number + int(random.integers(1, max(count, 2)))) % count
+        first = int(random.integers(documents[other], documents[other + 1]))
+        end = first + 1
+        while end < documents[other + 1] and self.store.sentences[end] - self.store.sentences[first] < goal:
+            end += 1
+        return self.store.tokens(first, end)
+
+
+def _pieces(tokens: NDArray[np.int32], room: int) -> Sequence[NDArray[np.int32]]:
+    return [tokens[start : start + room] for start in range(0, len(tokens), room)]
+
+
+def _cut(one: NDArray[np.int32], other: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Both, the longer one cut where they do not meet, until they fit."""
+    of_other = min(len(other), max(room // 2, room - len(one)))
+    return one[max(len(one) + of_other - room, 0) :], other[:of_other]

@@ -1,0 +1,152 @@
+"""A trained model that answers questions, as a tool: questions with passages in, parts of the passages out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import SpecialIds
+from transduce.data.passages import PassageWindow, encode_passages
+from transduce.devices import find_device
+from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.texts import read_texts
+from transduce.models.heads import SpanHeadConfig
+from transduce.task_table import check_tool
+
+N_BEST = 1
+CANDIDATES = 20  # likeliest beginnings and ends of a window that are paired
+
+
+@dataclass(frozen=True)
+class FoundAnswer:
+    """A part of a passage that may answer a question."""
+
+    text: str
+    """Empty where the model finds that the passage does not answer it."""
+    start: int
+    """In characters of the passage, from 0."""
+    end: int
+    """After it."""
+    probability: float
+    """Among all the parts of the passage that were weighed, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a model found in a passage."""
+
+    question: str
+    answers: list[FoundAnswer]
+    """The likeliest first."""
+
+    @property
+    def text(self) -> str:
+        """The likeliest answer."""
+        return self.answers[0].text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Asked = tuple[str, str]
+"""A question and a passage."""
+
+
+class Answerer:
+    """Answers questions from passages by a bundle's model, on its device and at its precision.
+
+    Raises InputError for a model that is for something else.
+    """
+
+    def __init__(self, bundle: ModelBundle) -> None:
+        check_tool("the model", bundle.config.task, "answerer")
+        self.bundle = bundle
+        self.head = cast(SpanHeadConfig, bundle.config.head)
+
+    @staticmethod
+    def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Answerer":
+        """From the folder of a model or a run: see `transduce.load`."""
+        place = find_device(device_for(precision, device))
+        return Answerer(at_precision(ModelBundle.load(Path(path), place), precision))
+
+    @overload
+    def answer(self, question: str, passage: str, n_best: int = N_BEST) -> Answered: ...
+
+    @overload
+    def answer(self, question: Iterable[Asked], passage: None = None, n_best: int = N_BEST) -> list[Answered]: ...
+
+    def answer(
+        self, question: str | Iterable[Asked], passage: str | None = None, n_best: int = N_BEST
+    ) -> Answered | list[Answered]:
+        """One question from a passage, or several from theirs, given as pairs: as many results, in the same order.
+
+        Long passages are read in windows that overlap; the best answer of all windows is told.
+        """
+        if isinstance(question, str):
+            return self._answer([(question, passage or "")], n_best)[0]
+        return self._answer(list(question), n_best)
+
+    def _answer(self, asked: Sequence[Asked], n_best: int) -> list[Answered]:
+        tokenizer, longest = self.bundle.tokenizers.target, self.bundle.config.longest_source
+        windows = encode_passages(asked, tokenizer, longest, self.head.overlap)
+        logits = find_span_logits(self.bundle.model, windows, self.bundle.special)
+        return find_answers(asked, windows, logits, self.head, n_best)
+
+
+def find_span_logits(
+    model: nn.Module, windows: Sequence[PassageWindow], special: SpecialIds
+) -> list[NDArray[np.float32]]:
+    """How likely an answer begins and ends at each token of each window's row: [tokens, 2]."""
+    return read_texts(model, [(window.question, window.passage) for window in windows], special)
+
+
+def find_answers(
+    asked: Sequence[Asked],
+    windows: Sequence[PassageWindow],
+    logits: Sequence[NDArray[np.float32]],
+    head: SpanHeadConfig,
+    n_best: int,
+) -> list[Answered]:
+    """The best pairs of a beginning and an end, of all windows of each question.
+
+    Where there may be no answer, that weighs as much as in the window that finds it least likely.
+    """
+    found: list[dict[tuple[int, int], float]] = [{} for _ in asked]
+    without = [np.inf for _ in asked]
+    for window, scores in zip(windows, logits, strict=True):
+        number = window.number
+        without[number] = min(without[number], float(scores[0].sum()))
+        for start, end, score in _spans(scores[window.first : -1].astype(np.float64), head.longest_answer):
+            place = (window.places[start][0], window.places[end][1])
+            found[number][place] = max(score, found[number].get(place, -np.inf))
+    return [
+        Answered(question, _best(passage, spans, none if head.no_answer or not spans else None, n_best))
+        for (question, passage), spans, none in zip(asked, found, without, strict=True)
+    ]
+
+
+def _spans(scores: NDArray[np.float64], longest: int) -> list[tuple[int, int, float]]:
+    """The first and the last token of likely answers in a window, and how likely they are."""
+    starts, ends = (np.argsort(-scores[:, side], kind="stable")[:CANDIDATES].tolist() for side in (0, 1))
+    return [
+        (start, end, float(scores[start, 0] + scores[end, 1]))
+        for start in starts
+        for end in ends
+        if start <= end < start + longest
+    ]
+
+
+def _best(passage: str, spans: dict[tuple[int, int], float], without: float | None, n_best: int) -> list[FoundAnswer]:
+    weighed = [(score, place) for place, score in spans.items()] + ([(without, (0, 0))] if without is not None else [])
+    weighed.sort(key=lambda one: -one[0])
+    raised = np.exp(np.array([score for score, _ in weighed]) - weighed[0][0])
+    probabilities = (raised / raised.sum()).tolist()
+    return [
+        FoundAnswer(passage[start:end], start, end, probability)
+        for (_, (start, end)), probability in zip(weighed[:n_best], probabilities, strict=False)
+    ]

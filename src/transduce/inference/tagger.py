@@ -1,0 +1,122 @@
+"""A trained tagger as a tool: texts in; the tag of each word, and the entities that they tell, out."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from transduce.bundle import ModelBundle
+from transduce.corpora.tagged import entities_of
+from transduce.data.batch import SpecialIds
+from transduce.data.tagged import WordRows, encode_words
+from transduce.devices import find_device
+from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.texts import read_texts
+from transduce.models.heads import TagHeadConfig
+from transduce.task_table import check_tool
+
+WORD = re.compile(r"[@#]?\w+(?:[-.'’]\w+)*|\S")
+"""A word of a text: letters and digits, joined or not, or a single other character."""
+
+
+@dataclass(frozen=True)
+class TaggedWord:
+    """A word and its tag."""
+
+    text: str
+    start: int
+    """In characters of the text, from 0."""
+    end: int
+    """After it."""
+    tag: str
+    probability: float
+    """Of the tag, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Words that name something."""
+
+    text: str
+    kind: str
+    start: int
+    """In characters of the text, from 0."""
+    end: int
+    """After it."""
+    probability: float
+    """The least of its tags'."""
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """What a model tells of a text."""
+
+    text: str
+    words: list[TaggedWord]
+    entities: list[Entity]
+
+
+class Tagger:
+    """Tags the words of texts by a bundle's model, on its device and at its precision.
+
+    Raises InputError for a model that is no tagger.
+    """
+
+    def __init__(self, bundle: ModelBundle) -> None:
+        check_tool("the model", bundle.config.task, "tagger")
+        self.bundle = bundle
+        self.labels = cast(TagHeadConfig, bundle.config.head).labels
+
+    @staticmethod
+    def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Tagger":
+        """A tagger from the folder of a model or a run: see `transduce.load`."""
+        place = find_device(device_for(precision, device))
+        return Tagger(at_precision(ModelBundle.load(Path(path), place), precision))
+
+    @overload
+    def tag(  # type: ignore[overload-overlap] # a text is an iterable of texts, too
+        self, texts: str
+    ) -> TaggedText: ...
+
+    @overload
+    def tag(self, texts: Iterable[str]) -> list[TaggedText]: ...
+
+    def tag(self, texts: str | Iterable[str]) -> TaggedText | list[TaggedText]:
+        """The words of one text, or of several, with their tags; a text of any length is read, in parts if need be."""
+        return self._tag([texts])[0] if isinstance(texts, str) else self._tag(list(texts))
+
+    def _tag(self, texts: Sequence[str]) -> list[TaggedText]:
+        words = [list(WORD.finditer(text)) for text in texts]
+        tokenizer, longest = self.bundle.tokenizers.target, self.bundle.config.longest_source
+        rows = encode_words([[word[0] for word in of_text] for of_text in words], tokenizer, longest)
+        probabilities = find_tag_probabilities(self.bundle.model, rows, self.bundle.special)
+        return [self._tagged(*each) for each in zip(texts, words, probabilities, strict=True)]
+
+    def _tagged(self, text: str, words: Sequence[re.Match[str]], probabilities: NDArray[np.float64]) -> TaggedText:
+        best = probabilities.argmax(1) if len(words) else np.zeros(0, dtype=np.int64)
+        told = [
+            TaggedWord(word[0], word.start(), word.end(), self.labels[tag], float(row[tag]))
+            for word, tag, row in zip(words, best.tolist(), probabilities, strict=True)
+        ]
+        entities = []
+        for first, stop, kind in entities_of([word.tag for word in told]):
+            start, end = told[first].start, told[stop - 1].end
+            least = min(word.probability for word in told[first:stop])
+            entities.append(Entity(text[start:end], kind, start, end, least))
+        return TaggedText(text, told, entities)
+
+
+def find_tag_probabilities(model: nn.Module, rows: WordRows, special: SpecialIds) -> list[NDArray[np.float64]]:
+    """The probability of each tag of each word of each sentence: [words, tags]."""
+    found = read_texts(model, [(ids, None) for ids in rows.ids], special)
+    of_sentences: dict[int, list[NDArray[np.float64]]] = {}
+    for (sentence, _, _), begins, logits in zip(rows.words, rows.first_pieces, found, strict=True):
+        chosen = logits[np.array(begins, dtype=np.int64) + 1].astype(np.float64)  # the first token is [CLS]
+        raised = np.exp(chosen - chosen.max(1, keepdims=True))
+        of_sentences.setdefault(sentence, []).append(raised / raised.sum(1, keepdims=True))
+    return [np.concatenate(parts) for _, parts in sorted(of_sentences.items())]

@@ -1,0 +1,47 @@
+"""Learn which words are hidden, and whether a text follows another (Devlin et al. 2019, section 3.1)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transduce.data.sentence_pairs import MaskedBatch
+from transduce.models.heads import EncoderModel, WordHead
+from transduce.objectives.labels import count_of
+from transduce.objectives.objective import Loss
+
+
+class MaskedLogits(NamedTuple):
+    """What a model makes of a batch."""
+
+    words: Float[Tensor, "hidden vocabulary"]
+    follows: Float[Tensor, "rows 2"] | None
+    """Of the second text not following the first, and following it."""
+
+
+@dataclass(frozen=True)
+class MaskedWords:
+    """Cross-entropy of the hidden words and, where rows have two texts, of whether the second follows the first.
+
+    The mean of each counts the same.
+    """
+
+    def __call__(self, model: nn.Module, batch: MaskedBatch, carried: dict[str, Tensor] | None) -> Loss:
+        """Sums over hidden words; what is reported is of these alone."""
+        logits = masked_logits(model, batch)
+        loss = plain = functional.cross_entropy(logits.words.float(), batch.words, reduction="sum")
+        count = count_of(batch.words)
+        if logits.follows is not None and batch.follows is not None:
+            loss = loss + functional.cross_entropy(logits.follows.float(), batch.follows) * count
+        return Loss(loss, plain.detach(), count)
+
+
+def masked_logits(model: nn.Module, batch: MaskedBatch) -> MaskedLogits:
+    """Logits for the hidden places alone, and for the pairs of texts."""
+    assert isinstance(model, EncoderModel) and isinstance(model.head, WordHead)
+    encoded = model.encoder(batch.text.tokens, batch.text.segments, batch.text.is_real)
+    hidden = encoded.hidden.flatten(0, 1).index_select(0, batch.places)
+    follows = None if model.head.follows is None else model.head.follows(encoded.pooled)
+    return MaskedLogits(model.head.output(model.head.before_output(hidden)), follows)

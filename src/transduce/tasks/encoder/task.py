@@ -1,0 +1,225 @@
+"""Pre-training a text encoder by hidden words and next sentences: what a run asks of it; see tasks/task.py."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from transduce.bundle import ModelBundle
+from transduce.corpora.catalogue.download import Progress
+from transduce.corpora.documents import Document, documents_of, open_dataset_text
+from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.formats import text_file
+from transduce.data.batch import SpecialIds
+from transduce.data.examples import TextBatchingConfig
+from transduce.data.masking import Masking, MaskingConfig
+from transduce.data.sentence_pairs import MaskedData, SentenceStore, store_sentences
+from transduce.errors import ConfigError, InputError
+from transduce.models.heads import WordHeadConfig
+from transduce.objectives.masked_words import MaskedWords, masked_logits
+from transduce.probe import PROBES
+from transduce.tasks.encoder.settings import DocumentsConfig, PretrainingConfig
+from transduce.tasks.encoder_data import Examples
+from transduce.tasks.encoder_origin import find_encoder
+from transduce.tasks.encoder_settings import check_validation
+from transduce.tasks.inputs import Input, tokenizer_inputs
+from transduce.tasks.task import Measure, Prepared, Rate, Tell
+from transduce.text.tokenizer import Tokenizer, Tokenizers, train_tokenizers
+from transduce.training.distributed import Processes
+from transduce.training.memory_check import MemoryTrial
+from transduce.training.validation import Validation
+
+DEFAULT_SHARE = 0.02
+PROBE_CHARACTERS = 60
+VALIDATION_SEED = 1
+SCORES = ["masked_accuracy", "next_accuracy"]
+
+
+@dataclass(frozen=True)
+class EncoderExperiment:
+    """The documents of a run; see Experiment."""
+
+    config: PretrainingConfig
+    folder: Path
+    texts: Examples[Document]
+
+    @property
+    def name(self) -> str:
+        """See Experiment."""
+        return self.texts.train.name
+
+    @property
+    def inputs(self) -> list[Input]:
+        """See Experiment."""
+        return [*tokenizer_inputs(self.config.tokenizer, self.folder), *self.texts.inputs]
+
+    @cached_property
+    def examples(self) -> list[tuple[str, str]]:
+        """The beginnings of a few documents."""
+        return [(one.sentences[0][:PROBE_CHARACTERS], "") for one in islice(self.texts.train, PROBES)]
+
+    def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
+        """See Experiment."""
+        config, texts = self.config, self.texts
+        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
+        tokenizer = origin.tokenizers.target
+        if tokenizer.mask is None:
+            raise ConfigError('tokenizer: it has no [MASK] to hide words; set kind = "bert", or bring one that has')
+        if config.next_sentence and not origin.config.pooler:
+            raise ConfigError("next_sentence needs model.pooler; set next_sentence = false")
+        bundle = origin.bundle(
+            config.task,
+            config.data.language,
+            WordHeadConfig(next_sentence=config.next_sentence),
+            config.batching.max_tokens,
+        )
+        train, validation = (
+            store_sentences(corpus, tokenizer, corpus.name) for corpus in (texts.train, texts.validation)
+        )
+        for kind, store, corpus in (("training", train, texts.train), ("validation", validation, texts.validation)):
+            documents, sentences = len(store.documents) - 1, len(store.sentences) - 1
+            tell(
+                f"{kind} data: {len(store):,} tokens, {sentences:,} sentences, {documents:,} documents of {corpus.name}"
+            )
+        tell(f"vocabulary: {len(tokenizer):,} tokens")
+        validator = self._validator(bundle.special, tokenizer, validation)
+        for name, share in validator.baselines.items():
+            tell(f"always the most frequent answer: {name} {share:.4f}")
+        data = MaskedData(
+            train,
+            Masking.of(config.masking, tokenizer),
+            bundle.special,
+            config.batching,
+            config.next_sentence,
+            config.seed,
+        )
+        return Prepared(bundle, data, MaskedWords(), validator, "hidden words")
+
+    def validator(self, bundle: ModelBundle) -> "EncoderValidator":
+        """See Experiment."""
+        tokenizer = bundle.tokenizers.target
+        store = store_sentences(self.texts.validation, tokenizer, self.texts.validation.name)
+        return self._validator(bundle.special, tokenizer, store)
+
+    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
+        """Nothing: what matters is what can be learned from it."""
+        return None
+
+    def measure(self, metric: str | None) -> Measure:
+        """Raises InputError: trainings are compared by what is learned from their encoders."""
+        raise InputError("pre-trained encoders cannot be compared by a sweep; sweep what is fine-tuned from them")
+
+    def _validator(self, special: SpecialIds, tokenizer: Tokenizer, store: SentenceStore) -> "EncoderValidator":
+        config = self.config
+        # the same rows with the same places for all models of one tokenizer, whatever training hides
+        masking = Masking.of(MaskingConfig(share=config.masking.share), tokenizer)
+        batching = TextBatchingConfig(tokens=4096, max_tokens=config.batching.max_tokens)
+        data = MaskedData(store, masking, special, batching, config.next_sentence, VALIDATION_SEED)
+        return EncoderValidator(data, config.validation.best_by)
+
+    def _make_tokenizers(self) -> Tokenizers:
+        texts = (sentence for document in self.texts.train for sentence in document.sentences)
+        return train_tokenizers(self.config.tokenizer, texts, (), self.folder)
+
+
+@dataclass(frozen=True)
+class EncoderValidator:
+    """Validates a pre-trained encoder; see tasks/task.py."""
+
+    data: MaskedData
+    best_by: str
+
+    @cached_property
+    def baselines(self) -> dict[str, float]:
+        """The accuracies of always giving the most frequent answer."""
+        batches = [self.data.batch(rows) for rows in self.data.plan(0)]
+        words = np.bincount(torch.cat([batch.words for batch in batches]).numpy())
+        found = {"masked_accuracy": float(words.max() / words.sum())}
+        if self.data.next_sentence:
+            follows = np.bincount(torch.cat([one.follows for one in batches if one.follows is not None]).numpy())
+            found["next_accuracy"] = float(follows.max() / follows.sum())
+        return found
+
+    @torch.inference_mode()
+    def __call__(self, model: nn.Module) -> Validation:
+        """See Validator."""
+        device = next(model.parameters()).device
+        sums: dict[str, float] = {}
+        counts = {"masked": 0, "next": 0}
+
+        def add(name: str, logits: torch.Tensor, truth: torch.Tensor) -> None:
+            loss = functional.cross_entropy(logits.float(), truth, reduction="sum")
+            right = (logits.argmax(-1) == truth).sum()
+            sums[f"{name}_loss"] = sums.get(f"{name}_loss", 0.0) + float(loss)
+            sums[f"{name}_accuracy"] = sums.get(f"{name}_accuracy", 0.0) + float(right)
+            counts[name] += len(truth)
+
+        for rows in self.data.plan(0):
+            batch = self.data.batch(rows).to(device)
+            logits = masked_logits(model, batch)
+            add("masked", logits.words, batch.words)
+            if logits.follows is not None and batch.follows is not None:
+                add("next", logits.follows, batch.follows)
+        scores = {name: total / max(counts[name.split("_")[0]], 1) for name, total in sums.items()}
+        loss = sum(score for name, score in scores.items() if name.endswith("_loss"))
+        scores = {"loss": loss} | scores
+        if self.best_by not in scores:
+            raise ConfigError(f"validation.best_by = '{self.best_by}', but there are no pairs of texts; choose another")
+        return Validation(scores, (1 if self.best_by == "loss" else -1) * scores[self.best_by])
+
+    def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
+        """Nothing: what is read at once keeps no gradients."""
+        return ()
+
+
+def open_documents(config: DocumentsConfig, folder: Path, progress: Progress | None = None) -> Examples[Document]:
+    """The documents that the settings name; relative paths start from the folder."""
+
+    def names(named: str | list[str]) -> list[str]:
+        return [named] if isinstance(named, str) else named
+
+    def joined(files: str | list[str]) -> ExampleCorpus[Document]:
+        paths = [folder / file for file in names(files)]
+        corpora = [documents_of(text_file(path), config.document_lines) for path in paths]
+        return ExampleCorpus.joined(", ".join(map(str, paths)), corpora)
+
+    if config.dataset is not None:
+        texts = [open_dataset_text(name, config.language, progress) for name in names(config.dataset)]
+        corpora = [documents_of(text, config.document_lines) for text in texts]
+        train = ExampleCorpus.joined(", ".join(text.name for text in texts), corpora)
+    else:
+        train = joined(config.train or [])
+    if config.validation is not None:
+        return Examples(train, joined(config.validation), None)
+    return Examples(*train.drawn(config.validation_share or DEFAULT_SHARE), None)
+
+
+class EncoderTask:
+    """See Task."""
+
+    config = PretrainingConfig
+
+    def check(self, config: PretrainingConfig) -> None:
+        """Raise ConfigError for metrics of other tasks, or two vocabularies."""
+        known = SCORES if config.next_sentence else SCORES[:1]
+        check_validation(config.validation.metrics, config.validation.best_by, known)
+        if not config.tokenizer.is_shared:
+            raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")
+
+    def open(self, config: PretrainingConfig, folder: Path, progress: Progress | None = None) -> EncoderExperiment:
+        """See Task."""
+        return EncoderExperiment(config, folder, open_documents(config.data, folder, progress))
+
+    def describe_test(self, test: dict[str, Any]) -> str:
+        """There is none."""
+        return ""
+
+
+ENCODER = EncoderTask()

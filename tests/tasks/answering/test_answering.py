@@ -1,0 +1,202 @@
+"""From questions on passages to a model that answers: windows, training, measures, and answers with their places."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+import transduce
+from transduce.bundle import ModelBundle
+from transduce.cli.main import app
+from transduce.corpora.questions import question_corpus
+from transduce.data.passages import encode_passages
+from transduce.errors import DataError
+from transduce.evaluation.answers import count_answers, normalized, word_f1
+from transduce.inference.answerer import Answerer
+from transduce.models.heads import SpanHeadConfig
+from transduce.tasks.answering.task import as_windows
+
+QUESTION = "where lives it"
+PLACES = ("rome", "oslo", "paris", "lima")
+NAMES = ("ada", "noam", "grace", "kurt")
+
+
+def article(no_answer: bool = False) -> dict[str, Any]:
+    paragraphs = []
+    for i, name in enumerate(NAMES):
+        for place in PLACES:
+            context = f"we know that {name} lives in {place} and likes it"
+            asked = {"id": f"{name}-{place}", "question": "where lives it", "is_impossible": False}
+            answers = [{"text": place, "answer_start": context.index(place)}]
+            if no_answer and i == 0:
+                context, answers, asked = f"we know that {name} sleeps", [], asked | {"is_impossible": True}
+            paragraphs.append({"context": context, "qas": [asked | {"answers": answers}]})
+    return {"data": [{"title": "where", "paragraphs": paragraphs * 2}]}
+
+
+SETTINGS: dict[str, Any] = {
+    "task": "answering",
+    "data": {"train": "train.json", "validation": "train.json", "test": "train.json"},
+    "tokenizer": {"kind": "words", "min_frequency": 1},
+    "model": {"kind": "bert", "layers": 1, "dim": 24, "heads": 3, "max_positions": 24, "dropout": 0.0},
+    "batching": {"examples": 8, "max_tokens": 20},
+    "head": {"overlap": 4},
+    "training": {"updates": 60, "precision": "float32", "report_every": 20},
+    "optimizer": {"learning_rate": 0.01, "schedule": {"kind": "linear", "warmup": 5}},
+    "validation": {"every_updates": 30, "best_by": "f1"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("answering")
+    (folder / "train.json").write_text(json.dumps(article()), encoding="utf-8")
+    (folder / "none.json").write_text(json.dumps(article(no_answer=True)), encoding="utf-8")
+    (folder / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    transduce.train(folder / "tiny.toml", folder / "run")
+    return folder / "run"
+
+
+def test_an_answer_is_a_part_of_its_passage(run: Path) -> None:
+    answerer = transduce.load(run)
+    assert isinstance(answerer, Answerer)
+    passage = "We know  that Kurt lives in Lima and likes it".lower()
+    found = answerer.answer("where lives it", passage, n_best=3)
+    assert str(found) == "lima"
+    assert len(found.answers) == 3
+    for one in found.answers:
+        assert passage[one.start : one.end] == one.text
+    probabilities = [one.probability for one in found.answers]
+    assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1
+
+
+def test_an_answer_is_found_far_into_a_long_passage(run: Path) -> None:
+    passage = "and likes it " * 12 + "we know that ada lives in oslo and likes it " + "and likes it " * 12
+    found = Answerer.load(run).answer(
+        [("where lives it", passage), ("where lives it", "we know that ada lives in rome and likes it")]
+    )
+    assert [str(one) for one in found] == ["oslo", "rome"]
+    assert found[0].answers[0].start == passage.index("oslo")
+
+
+def test_the_history_has_the_test_and_evaluate_finds_the_same(
+    run: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = ModelBundle.load(run).history["test"]
+    assert test["f1"] == test["exact_match"] == 1.0
+    app(["evaluate", str(run), "--reference", str(folder / "train.json"), "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["scores"]["exact_match"]["score"] == 1.0
+
+
+def test_a_question_without_an_answer_is_told_so(folder: Path) -> None:
+    overrides = {"data": dict.fromkeys(("train", "validation", "test"), "none.json"), "head.no_answer": True}
+    transduce.train(folder / "tiny.toml", folder / "none", overrides=overrides)
+    found = Answerer.load(folder / "none").answer(
+        [
+            ("where lives it", "we know that ada sleeps"),
+            ("where lives it", "we know that kurt lives in oslo and likes it"),
+        ]
+    )
+    assert [str(one) for one in found] == ["", "oslo"]
+
+
+def test_a_question_without_an_answer_needs_the_setting(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"it has no answer; set head\.no_answer"):
+        transduce.train(folder / "tiny.toml", tmp_path / "run", overrides={"data.train": "none.json"})
+
+
+def test_the_command_reads_lines_objects_and_a_passage(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passage = "we know that ada lives in oslo and likes it"
+    (tmp_path / "lines").write_text(f"where lives it\t{passage}\n\n", encoding="utf-8")
+    (tmp_path / "asked.jsonl").write_text(json.dumps({"question": "where lives it", "passage": passage}))
+    (tmp_path / "questions").write_text("where lives it\n", encoding="utf-8")
+    (tmp_path / "passage").write_text(passage, encoding="utf-8")
+    app(["answer", str(run), str(tmp_path / "lines")])
+    app(["answer", str(run), str(tmp_path / "asked.jsonl")])
+    app(["answer", str(run), str(tmp_path / "questions"), "--passage", str(tmp_path / "passage")])
+    first, blank, second, third = map(json.loads, capsys.readouterr().out.splitlines())
+    assert blank is None
+    assert first == second == third
+    assert first["answers"][0]["text"] == "oslo"
+
+
+def test_windows_overlap_and_hold_all_of_a_passage(run: Path) -> None:
+    tokenizer = ModelBundle.load(run).tokenizers.target
+    passage = " ".join(["we know that ada lives in oslo and likes it"] * 4)
+    windows = encode_passages([("where lives it", passage)], tokenizer, 16, 4)
+    assert len(windows) > 3
+    for one, after in pairwise(windows):
+        assert one.places[-4:] == after.places[:4]
+        assert len(one.question) + len(one.passage) + 3 == 16
+    covered = {place for window in windows for place in window.places}
+    assert len(covered) == len(tokenizer.encode(passage))
+    for window in windows:
+        for token, (start, end) in zip(window.passage, window.places, strict=True):
+            assert tokenizer.pieces([token]) == [passage[start:end]]
+
+
+def test_a_window_points_at_the_whole_answer_or_at_none(run: Path, folder: Path) -> None:
+    tokenizer = ModelBundle.load(run).tokenizers.target
+    questions = list(question_corpus(folder / "train.json"))[:3]
+    asked = as_windows(questions, SpanHeadConfig(overlap=2), tokenizer, 12)
+    assert len(asked.windows) > 3
+    pointing = set()
+    for window, start, end in zip(asked.windows, asked.starts.tolist(), asked.ends.tolist(), strict=True):
+        answer = questions[window.number].answers[0]
+        if (start, end) != (0, 0):
+            pointing.add(window.number)
+            places = window.places[start - window.first], window.places[end - window.first]
+            assert (places[0][0], places[1][1]) == (answer.start, answer.end)
+    assert pointing == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("The  Rome!", "rome"), ("an apple a day", "apple day"), ("U.S.", "us"), ("the", "")],
+)
+def test_answers_are_compared_without_case_articles_and_punctuation(answer: str, expected: str) -> None:
+    assert normalized(answer) == expected
+
+
+def test_f1_is_of_words_and_the_best_of_several_true_answers_counts() -> None:
+    assert word_f1("the old city of rome", "rome") == pytest.approx(2 * 1 / (4 + 1))
+    counts = count_answers(["city of Rome", "", "x"], [["oslo", "the city of rome."], [], ["y"]])
+    assert counts["exact_match"].score == pytest.approx(2 / 3)
+    assert counts["f1"].score == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answers": [{"text": "oslo", "answer_start": 3}]}, "question q: its answer 'oslo' is not in its passage at"),
+        ({"answers": [{"text": "oslo"}]}, "no number under 'answer_start'"),
+        ({"answers": "oslo"}, "no list under 'answers'"),
+        ({"question": " "}, "its question is blank"),
+        ({"question": 3}, "no text under 'question'"),
+    ],
+    ids=str,
+)
+def test_a_file_that_is_not_squads_is_told(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    asked = {"id": "q", "question": "where", "answers": [{"text": "rome", "answer_start": 3}]} | change
+    tree = {"data": [{"paragraphs": [{"context": "in rome", "qas": [asked]}]}]}
+    (tmp_path / "bad.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        list(question_corpus(tmp_path / "bad.json"))
+
+
+@pytest.mark.parametrize(("text", "message"), [("{", "is not JSON"), ("[]", "not in the form of SQuAD")])
+def test_a_file_that_is_no_json_is_told(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        list(question_corpus(tmp_path / "bad.json"))
