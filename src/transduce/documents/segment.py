@@ -1,0 +1,140 @@
+"""The small type between documents and translators: a segment of text with inline marks."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something inside a segment that is carried over as it is: a tag, a placeholder, a line break."""
+
+    raw: str
+    """As the document writes it."""
+    kind: Literal["open", "close", "alone"] = "alone"
+    pair: str = ""
+    """The same for an opening mark and its closing one, and for no other of the segment."""
+    shown: str = ""
+    """What a translator reads in its place. Unless that is blank, the translation must hold it (`is_held`)."""
+    breaks: bool = False
+    """Whether what stands before it is translated apart from what comes after."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its text stands in the translation exactly as here: a placeholder, an address, code."""
+        return bool(self.shown.strip())
+
+
+Part = str | Mark
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Text and marks in their order."""
+
+    parts: tuple[Part, ...]
+
+    @staticmethod
+    def of(parts: Iterable[Part]) -> "Segment":
+        """The same parts, neighbouring texts joined; opening and closing marks without their other half stand alone."""
+        joined: list[Part] = []
+        for part in parts:
+            if isinstance(part, str) and joined and isinstance(before := joined[-1], str):
+                joined[-1] = before + part
+            elif part != "":
+                joined.append(part)
+        return Segment(tuple(_without_halves(joined)))
+
+    @property
+    def text(self) -> str:
+        """What a translator reads."""
+        return "".join(part if isinstance(part, str) else part.shown for part in self.parts)
+
+    @property
+    def marks(self) -> list[Mark]:
+        """All of them, in order."""
+        return [part for part in self.parts if isinstance(part, Mark)]
+
+    @property
+    def is_translatable(self) -> bool:
+        """Whether there is a letter to translate, outside what is held."""
+        return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in self.parts)
+
+    def split_edges(self) -> tuple[tuple[Part, ...], "Segment", tuple[Part, ...]]:
+        """Blanks and marks before the first text, the text, and what stands after it; pairs are not torn, and what is
+        held belongs to the text."""
+        first, last = 0, len(self.parts)
+        while first < last and not _is_text(self.parts[first]):
+            first += 1
+        while last > first and not _is_text(self.parts[last - 1]):
+            last -= 1
+        first, last = self._whole_pairs(first, last)
+        core = list(self.parts[first:last])
+        before, after = list(self.parts[:first]), list(self.parts[last:])
+        if core and isinstance(core[0], str):
+            stripped = core[0].lstrip()
+            before.append(core[0][: len(core[0]) - len(stripped)])
+            core[0] = stripped
+        if core and isinstance(core[-1], str):
+            stripped = core[-1].rstrip()
+            after.insert(0, core[-1][len(stripped) :])
+            core[-1] = stripped
+        return tuple(filter(None, before)), Segment(tuple(core)), tuple(filter(None, after))
+
+    def _whole_pairs(self, first: int, last: int) -> tuple[int, int]:
+        """The smallest range about this one with both marks, or neither, of each pair."""
+        halves: dict[str, list[int]] = {}
+        for place, part in enumerate(self.parts):
+            if isinstance(part, Mark) and part.kind != "alone":
+                halves.setdefault(part.pair, []).append(place)
+        is_settled = False
+        while not is_settled:
+            is_settled = True
+            for begin, end in halves.values():
+                if (first <= begin < last) != (first <= end < last):
+                    first, last, is_settled = min(first, begin), max(last, end + 1), False
+        return first, last
+
+
+def problems(source: Segment, target: Segment) -> list[str]:
+    """What is wrong with the marks of a translation: those lost, added or doubled, and pairs that do not nest though
+    the source's do."""
+    wanted, found = Counter(source.marks), Counter(target.marks)
+    told = [f"{mark.raw!r} is lost" for mark in (wanted - found).elements()]
+    told += [f"{mark.raw!r} is added" for mark in (found - wanted).elements()]
+    if is_nested(source.marks) and not is_nested(target.marks):
+        told.append("marks are not well nested")
+    return told
+
+
+def is_nested(marks: Sequence[Mark]) -> bool:
+    """Whether each closing mark closes the last one that was opened."""
+    opened: list[str] = []
+    for mark in marks:
+        if mark.kind == "open":
+            opened.append(mark.pair)
+        elif mark.kind == "close" and (not opened or opened.pop() != mark.pair):
+            return False
+    return not opened
+
+
+def _is_text(part: Part) -> bool:
+    return bool(part.strip()) if isinstance(part, str) else part.is_held
+
+
+def _without_halves(parts: Sequence[Part]) -> list[Part]:
+    opened: dict[str, int] = {}
+    whole: set[int] = set()
+    for place, part in enumerate(parts):
+        if isinstance(part, Mark) and part.kind == "open":
+            opened[part.pair] = place
+        elif isinstance(part, Mark) and part.kind == "close" and part.pair in opened:
+            whole |= {opened.pop(part.pair), place}
+    return [
+        Mark(part.raw, shown=part.shown, breaks=part.breaks)
+        if isinstance(part, Mark) and part.kind != "alone" and place not in whole
+        else part
+        for place, part in enumerate(parts)
+    ]
