@@ -8,6 +8,7 @@ from transduce.documents.placeholders import PLACEHOLDER, TAG
 from transduce.documents.placing import Span
 from transduce.documents.segment import Mark
 
+_ENDING = frozenset(".,;:!?…。！？")
 _OPENING = frozenset("([{<„“«‹¿¡\"'")
 
 
@@ -36,7 +37,7 @@ class Restored:
 
 
 def restore_held(
-    text: str, marks: Sequence[Mark], places: Sequence[float], expected: Sequence[int | None] = ()
+    text: str, marks: Sequence[Mark], places: Sequence[float], expected: Sequence[Span | None] = ()
 ) -> Restored:
     """A translation in which each held mark stands once: found, else mended where it is misspelt, else put in; and no
     placeholder or tag that the source has not.
@@ -45,8 +46,8 @@ def restore_held(
         text: the translation.
         marks: those held of the source, in its order.
         places: how far into the source each stands, 0 to 1.
-        expected: where in the translation each belongs that is missing from it; None or nothing where that is not
-            known, and the place in the source has to do.
+        expected: where in the translation each belongs that is missing from it, in place of some characters or of
+            none; None or nothing where that is not known, and the place in the source has to do.
     """
     restored = Restored(text, [None] * len(marks))
     by_length = sorted(range(len(marks)), key=lambda n: (-len(marks[n].shown), n))
@@ -57,8 +58,8 @@ def restore_held(
     for number in range(len(marks) - 1, -1, -1):
         if restored.spans[number] is None:
             wanted = expected[number] if number < len(expected) else None
-            guess = round(places[number] * len(text)) if wanted is None else wanted
-            _insert(restored, number, marks[number].shown, guess)
+            guess = round(places[number] * len(text))
+            _insert(restored, number, marks[number].shown, *((guess, guess) if wanted is None else wanted))
     _remove_others(restored)
     return restored
 
@@ -94,12 +95,20 @@ def _find(restored: Restored, number: int, shown: str, place: float, is_exact: b
     restored.spans[number] = restored.replace(start, end, shown)
 
 
-def _insert(restored: Restored, number: int, shown: str, place: int) -> None:
-    """Put a mark's text between words."""
+def _insert(restored: Restored, number: int, shown: str, place: int, end: int) -> None:
+    """Put a mark's text between words, or in the place of some."""
+    while place < end and restored.text[end - 1] in _ENDING:
+        end -= 1
+    if place < end and restored.is_free(place, end):
+        restored.notes.append(f"{shown!r} was missing and has been put in for {restored.text[place:end]!r}")
+        restored.spans[number] = restored.replace(place, end, shown)
+        return
     text = restored.text
     place = min(max(place, 0), len(text))
     while 0 < place < len(text) and not text[place].isspace() and not text[place - 1].isspace():
         place += 1
+    while place > 0 and text[place - 1] in _ENDING:  # of the sentence, or a part of it
+        place -= 1
     for span in sorted(span for span in restored.spans if span is not None):
         if span[0] < place < span[1]:
             place = span[1]

@@ -91,6 +91,7 @@ class _Placing:
             for place in range(len(self.words)):
                 wanted = linked.get(number[place], set())
                 found[place] = {i for i, word in enumerate(source_number) if word in wanted}
+            _share_out(found, len(self.source_words))
         elif self.words and self.source_words:  # in their order
             longer = max(len(self.words), len(self.source_words))
             for step in range(longer):
@@ -295,6 +296,23 @@ def _crossing(marks: Sequence[Mark]) -> set[str]:
                 crossing.add(mark.pair)
             opened.remove(mark.pair)
     return crossing
+
+
+def _share_out(sources_of: list[set[int]], count: int) -> None:
+    """Let a word whose only source has another word, too, go with a source that has none, where their neighbours go
+    together: in `Der Hund` for `The dog` attention may be at the dog for both words."""
+    linked = [sum(source in found for found in sources_of) for source in range(count)]
+    for place, found in enumerate(sources_of):
+        if len(found) != 1 or linked[next(iter(found))] < 2:
+            continue
+        for neighbour, step in ((place + 1, -1), (place - 1, 1)):
+            beside = sources_of[neighbour] if 0 <= neighbour < len(sources_of) else set()
+            free = [source + step for source in beside if 0 <= source + step < count and not linked[source + step]]
+            if free:
+                linked[next(iter(found))] -= 1
+                linked[free[0]] += 1
+                sources_of[place] = {free[0]}
+                break
 
 
 def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
