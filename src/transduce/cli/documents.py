@@ -82,7 +82,9 @@ def _write(path: str, data: bytes) -> None:
         return
     with open_partial(Path(path)) as file:
         if not is_empty(file):
-            raise InputError(f"{partial_of(Path(path))} is left of an earlier command; remove it or choose another name")
+            raise InputError(
+                f"{partial_of(Path(path))} is left of an earlier command; remove it or choose another name"
+            )
         try:
             file.write(data)
             publish(file, Path(path))

@@ -16,9 +16,7 @@ Tell = Callable[[float], None]
 
 
 @contextmanager
-def show_progress(
-    total: int | None, begun: int = 0, is_shown: bool = True, what: str = "lines"
-) -> Iterator[Tell]:
+def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what: str = "lines") -> Iterator[Tell]:
     """A bar on a terminal, elsewhere a plain line now and then if the total is known; some lines are done already."""
     pace = _Pace(total, begun, what)
     if not (is_shown and sys.stderr.isatty()):

@@ -38,7 +38,9 @@ def read_input(path: str) -> bytes:
         if path != "-":
             return Path(path).read_bytes()
         descriptor = _descriptor_of_input()
-        return sys.stdin.buffer.read() if descriptor is None else b"".join(iter(lambda: os.read(descriptor, BLOCK), b""))
+        return (
+            sys.stdin.buffer.read() if descriptor is None else b"".join(iter(lambda: os.read(descriptor, BLOCK), b""))
+        )
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; expected a document") from None
     except OSError as error:

@@ -113,8 +113,8 @@ class TextFile:
             return text.encode(self.encoding)
         except UnicodeEncodeError as error:
             if self.escape is not None:
-                written = {c: self.escape(c) for c in set(text) if not _has(self.encoding, c)}
-                return text.translate(str.maketrans(written)).encode(self.encoding)
+                written = {ord(c): self.escape(c) for c in set(text) if not _has(self.encoding, c)}
+                return text.translate(written).encode(self.encoding)
             raise InputError(
                 f"{self.name}: its encoding, {self.encoding}, has no {error.object[error.start]!r}, which the "
                 "translation needs; convert the file to UTF-8"

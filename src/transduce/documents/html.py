@@ -12,18 +12,19 @@ from transduce.documents.placeholders import hold, pair_tags, tag_mark
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.errors import InputError
 
-INLINE = frozenset(
+_INLINE = (
     "a abbr acronym b bdi bdo big cite data del dfn em font i img ins label mark nobr picture q rp rt ruby s small "
-    "source span strike strong sub sup time u wbr".split()
+    "source span strike strong sub sup time u wbr"
 )
+_SKIPPED = (
+    "audio canvas embed iframe listing noembed noframes noscript object plaintext pre script style template textarea "
+    "video xmp"
+)
+INLINE = frozenset(_INLINE.split())
 """Elements that a sentence goes on through; all others end it."""
-CODE = frozenset("code kbd samp tt var math svg".split())
+CODE = frozenset(["code", "kbd", "samp", "tt", "var", "math", "svg"])
 """Elements of a sentence whose content is held."""
-BREAKS = frozenset(["br"])
-SKIPPED = frozenset(
-    "audio canvas embed iframe listing noembed noframes noscript object plaintext pre script select-no style template "
-    "textarea video xmp".split()
-)
+SKIPPED = frozenset(_SKIPPED.split())
 """Elements whose content is no text to translate."""
 _META = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _TAG = re.compile(
@@ -32,7 +33,7 @@ _TAG = re.compile(
     | <[!/?][^>]*>""",
     re.VERBOSE | re.DOTALL,
 )
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_VOID = frozenset(["img", "source", "wbr"])  # inline ones without an end
 
 
 def read_html(data: bytes, name: str, wanted: Languages) -> Document:
@@ -84,7 +85,7 @@ def _segments(text: str) -> Iterator[tuple[list[Part], int, int]]:
             name = (tag["name"] or "").lower()
             if not name or name in INLINE or name in CODE:  # a comment, too
                 parts.append(tag_mark(text[place:end], tag) if name and name not in _VOID else Mark(text[place:end]))
-            elif name in BREAKS:
+            elif name == "br":
                 parts.append(Mark(text[place:end], shown=" ", breaks=True))
             else:
                 if any(_is_text(part) for part in parts):

@@ -29,7 +29,7 @@ def check(name: str, what: str, found: str, wanted: str) -> None:
     """Raise InputError for a document in another language than is to be translated; "" is unknown and fits."""
     both = primary(found), primary(wanted)
     if all(both) and len(both[0]) == len(both[1]) and both[0] != both[1]:
-        raise InputError(f"{name}: its {what} is {found!r}, but the model's is {wanted!r}; use a model for {found!r}")
+        raise InputError(f"{name}: its {what} is {found!r}, not {wanted!r}")
 
 
 def _normal(code: str) -> str:

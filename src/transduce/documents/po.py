@@ -79,7 +79,9 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, dict[int, _Place]]], dict[str
     for entry, (_, of_entry) in zip(messages, found, strict=True):
         values = dict(entry.msgstr_plural) if entry.msgid_plural else {0: entry.msgstr}
         if values != {number: place.value for number, place in of_entry.items()}:
-            raise InputError(f"{file.name}: the translation of {entry.msgid[:40]!r} cannot be read; check it with msgfmt")
+            raise InputError(
+                f"{file.name}: the translation of {entry.msgid[:40]!r} cannot be read; check it with msgfmt"
+            )
         pairs.append((entry, of_entry))
     return pairs, dict(catalogue.metadata)
 

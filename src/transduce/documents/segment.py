@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 
-
 @dataclass(frozen=True)
 class Mark:
     """Something inside a segment that is carried over as it is: a tag, a placeholder, a line break."""

@@ -10,11 +10,12 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
-_ABBREVIATIONS = frozenset(
+_SHORT = (
     "mr mrs ms dr prof st sr jr vs etc no nos vol fig eq sec ch pp approx dept inc ltd co corp e.g i.e cf al "
     "bzw ca usw evtl ggf inkl nr str z.b d.h u.a o.ä hr fr abb abs art bd bsp "
-    "m mm mme mlle av env p.ex sra srta ud uds pág núm".split()
+    "m mm mme mlle av env p.ex sra srta ud uds pág núm"
 )
+_ABBREVIATIONS = frozenset(_SHORT.split())
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:

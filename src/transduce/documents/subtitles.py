@@ -124,8 +124,6 @@ def _segment(text: str, kind: str) -> Segment:
         parts += [text[done : found.start()], Mark(found[0])]
         done = found.end()
     parts.append(text[done:])
-    if kind == "vtt":
-        parts = [part if isinstance(part, Mark) else part for part in parts]
     marked = mark_tags(parts)
     if kind == "vtt":
         marked = [_unescape_vtt(part) if isinstance(part, str) else part for part in marked]
@@ -155,6 +153,12 @@ def _escape_vtt(text: str) -> str:
 
 
 def _unescape_vtt(text: str) -> str:
-    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", "\xa0"), ("&lrm;", "\u200e"), ("&rlm;", "\u200f")):
+    for entity, character in (
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&nbsp;", "\xa0"),
+        ("&lrm;", "\u200e"),
+        ("&rlm;", "\u200f"),
+    ):
         text = text.replace(entity, character)
     return text.replace("&amp;", "&")

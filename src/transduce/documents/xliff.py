@@ -80,8 +80,10 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
             found = Languages(token.attributes.get("srcLang", ""), token.attributes.get("trgLang", ""))
         if token.name == "file" and "source-language" in token.attributes:
             found = Languages(token.attributes["source-language"], token.attributes.get("target-language", ""))
-        is_skipped = (skipped[-1] if skipped else False) if "translate" not in token.attributes else (
-            token.attributes["translate"] == "no"
+        is_skipped = (
+            (skipped[-1] if skipped else False)
+            if "translate" not in token.attributes
+            else (token.attributes["translate"] == "no")
         )
         if token.name not in ("trans-unit", "unit"):
             skipped.append(is_skipped)

@@ -92,7 +92,9 @@ def tokens_of(file: TextFile) -> Iterator[Token]:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise InputError(f"{file.name}: line {parser.CurrentLineNumber}: more than {DEEPEST} elements in each other")
+            raise InputError(
+                f"{file.name}: line {parser.CurrentLineNumber}: more than {DEEPEST} elements in each other"
+            )
         events.append((parser.CurrentByteIndex, "start", tag, attributes))
 
     def end(tag: str) -> None:

@@ -84,7 +84,9 @@ class SegmentTranslator:
         found = dict(zip(map(id, wanted), self._search(wanted, tell), strict=True))
         self._align([piece for piece in wanted if _is_incomplete(piece)])
         notes = [[note for piece in of_segment for note in _restore(piece)] for of_segment in pieces]
-        self._align([piece for segment, some in zip(segments, pieces, strict=True) if _has_tags(segment) for piece in some])
+        self._align(
+            [piece for segment, some in zip(segments, pieces, strict=True) if _has_tags(segment) for piece in some]
+        )
         return [
             self._join(segment, of_segment, [found.get(id(piece)) for piece in of_segment], of_notes)
             for segment, of_segment, of_notes in zip(segments, pieces, notes, strict=True)
@@ -230,7 +232,9 @@ class SegmentTranslator:
     def _is_unknown(self, piece: _Piece) -> bool:
         """Whether words are left out of the vocabulary, but for what is held."""
         tokenizer = self.translator.bundle.tokenizers.source
-        return tokenizer.unknown in tokenizer.encode(_without(piece.text, list(zip(piece.held, piece.places, strict=True))))
+        return tokenizer.unknown in tokenizer.encode(
+            _without(piece.text, list(zip(piece.held, piece.places, strict=True)))
+        )
 
     def _confidence(self, translations: Sequence[Translation]) -> float | None:
         candidates = [one.n_best[0] for one in translations if one.n_best]
@@ -312,7 +316,11 @@ def _expected(piece: _Piece, mark: Mark, place: int) -> Span | None:
     number = len(piece.text[: place + 1].split()) - 1
     ours = sorted({j for i, j in piece.links if i == number and j < len(words)})
     shared = {j for i, j in piece.links if i != number}
-    if any(start == _place_read(piece, place) for start, _ in piece.stand_ins) and len(ours) == 1 and ours[0] not in shared:
+    if (
+        any(start == _place_read(piece, place) for start, _ in piece.stand_ins)
+        and len(ours) == 1
+        and ours[0] not in shared
+    ):
         return words[ours[0]]
     for source in range(len(piece.text[:place].split()) - 1, -1, -1):
         if targets := [j for i, j in piece.links if i == source and j < len(words)]:

@@ -137,7 +137,7 @@ class DocumentTranslator:
             else:
                 remembered.append((number, core, match.target.split_edges()[1].text))
         placed = self._segments.place([(core, text) for _, core, text in remembered])
-        for (number, core, _), segment in zip(remembered, placed, strict=True):
+        for (number, *_), segment in zip(remembered, placed, strict=True):
             before, _, after = document.units[number].source.split_edges()
             targets[number] = _with_edges(before, segment, after)
             reports[number] = _report(document.units[number], targets[number], "memory")
@@ -147,7 +147,9 @@ class DocumentTranslator:
             for number in numbers:
                 before, _, after = document.units[number].source.split_edges()
                 targets[number] = _with_edges(before, translated.segment, after)
-                reports[number] = _report(document.units[number], targets[number], "model", translated, offers.get(core))
+                reports[number] = _report(
+                    document.units[number], targets[number], "model", translated, offers.get(core)
+                )
         return TranslatedDocument(document.translated(targets), [one for one in reports if one is not None])
 
     def _look_up(self, core: Segment, offers: dict[Segment, Match | None]) -> Match | None:
@@ -166,8 +168,7 @@ def languages_of(translator: Translator, wanted: Languages | None = None) -> Lan
     """The languages that a translator translates between, but for those that are wanted; "" where one is not known."""
     config = translator.bundle.config
     known = [
-        "" if code == unknown else code
-        for code, unknown in zip((config.source, config.target), UNKNOWN, strict=True)
+        "" if code == unknown else code for code, unknown in zip((config.source, config.target), UNKNOWN, strict=True)
     ]
     asked = wanted or Languages()
     return Languages(asked.source or known[0], asked.target or known[1])
