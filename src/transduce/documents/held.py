@@ -37,7 +37,11 @@ class Restored:
 
 
 def restore_held(
-    text: str, marks: Sequence[Mark], places: Sequence[float], expected: Sequence[Span | None] = ()
+    text: str,
+    marks: Sequence[Mark],
+    places: Sequence[float],
+    apart: Sequence[tuple[bool, bool]],
+    expected: Sequence[Span | None] = (),
 ) -> Restored:
     """A translation in which each held mark stands once: found, else mended where it is misspelt, else put in; and no
     placeholder or tag that the source has not.
@@ -46,6 +50,7 @@ def restore_held(
         text: the translation.
         marks: those held of the source, in its order.
         places: how far into the source each stands, 0 to 1.
+        apart: whether there is a blank in the source before and after each.
         expected: where in the translation each belongs that is missing from it, in place of some characters or of
             none; None or nothing where that is not known, and the place in the source has to do.
     """
@@ -61,6 +66,8 @@ def restore_held(
             guess = round(places[number] * len(text))
             _insert(restored, number, marks[number].shown, *((guess, guess) if wanted is None else wanted))
     _remove_others(restored)
+    for number, sides in enumerate(apart):
+        _set_apart(restored, number, *sides)
     return restored
 
 
@@ -118,6 +125,19 @@ def _insert(restored: Restored, number: int, shown: str, place: int, end: int) -
     start, end = restored.replace(place, place, f"{left}{shown}{right}")
     restored.spans[number] = (start + len(left), end - len(right))
     restored.notes.append(f"{shown!r} was missing and has been put in")
+
+
+def _set_apart(restored: Restored, number: int, left: bool, right: bool) -> None:
+    """Part a mark's text from a word that touches it, where it is so in the source."""
+    for is_after in (True, False):
+        span = restored.spans[number]
+        assert span is not None  # each has been found or put in
+        place = span[is_after]
+        beside = restored.text[place : place + 1] if is_after else restored.text[place - 1 : place] if place else ""
+        if (right if is_after else left) and beside.isalnum() and beside.isascii():
+            restored.replace(place, place, " ")
+            if not is_after:
+                restored.spans[number] = (place + 1, span[1] + 1)
 
 
 def _remove_others(restored: Restored) -> None:

@@ -108,6 +108,11 @@ def problems(source: Segment, target: Segment) -> list[str]:
     return told
 
 
+def emptied_pairs(source: Segment, target: Segment) -> list[str]:
+    """The opening marks of pairs that hold words in the source, but nothing in its translation."""
+    return [mark.raw for pair, mark in _filled(source).items() if mark.raw and pair not in _filled(target)]
+
+
 def is_nested(marks: Sequence[Mark]) -> bool:
     """Whether each closing mark closes the last one that was opened."""
     opened: list[str] = []
@@ -117,6 +122,20 @@ def is_nested(marks: Sequence[Mark]) -> bool:
         elif mark.kind == "close" and (not opened or opened.pop() != mark.pair):
             return False
     return not opened
+
+
+def _filled(segment: Segment) -> dict[str, Mark]:
+    """The opening marks of pairs with words in them."""
+    opened: dict[str, Mark] = {}
+    filled: dict[str, Mark] = {}
+    for part in segment.parts:
+        if isinstance(part, Mark) and part.kind == "open":
+            opened[part.pair] = part
+        elif isinstance(part, Mark) and part.kind == "close":
+            opened.pop(part.pair, None)
+        elif _is_text(part):
+            filled |= opened
+    return filled
 
 
 def _is_text(part: Part) -> bool:

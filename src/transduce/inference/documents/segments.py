@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from transduce.documents.held import restore_held
 from transduce.documents.placing import Span, is_fixed, place_marks
-from transduce.documents.segment import Mark, Segment
+from transduce.documents.segment import Mark, Segment, emptied_pairs
 from transduce.documents.sentences import split_sentences
 from transduce.inference.aligner import Aligner
 from transduce.inference.details import find_head
@@ -82,6 +82,7 @@ class SegmentTranslator:
         for piece in wanted:
             self._let_read(piece)
         found = dict(zip(map(id, wanted), self._search(wanted, tell), strict=True))
+        found |= self._search_again([(piece, found[id(piece)]) for piece in wanted if piece.held])
         self._align([piece for piece in wanted if _is_incomplete(piece)])
         notes = [[note for piece in of_segment for note in _restore(piece)] for of_segment in pieces]
         self._align(
@@ -151,25 +152,42 @@ class SegmentTranslator:
             if tell is not None:
                 tell(done / total)
 
+    def _search_again(self, held: Sequence[tuple[_Piece, Translation]]) -> dict[int, Translation]:
+        """Translations of sentences without what they hold, where the model has not learned to write that and is surer
+        without it; by the identities of the pieces."""
+        unsure = [
+            (piece, before) for piece, before in held if self._holds and (self._confidence([before]) or 0) < UNSURE
+        ]
+        alone = [replace(piece, read="", stand_ins=[]) for piece, _ in unsure]
+        for piece in alone:
+            self._let_read(piece, holds=False)
+        better = {}
+        for (piece, before), other, translation in zip(unsure, alone, self._search(alone, None), strict=True):
+            if translation.n_best and (self._confidence([translation]) or 0) > (self._confidence([before]) or 0):
+                better[id(piece)] = translation
+                piece.read, piece.stand_ins, piece.output = other.read, other.stand_ins, other.output
+        return better
+
     def _request(self, piece: _Piece) -> Request:
         text = " ".join(piece.read.split())
         required, banned = (self.glossary.required(text), self.glossary.banned(text)) if self.glossary else ((), ())
         if not self._holds:
             return Request(text, banned=banned)
-        held = dict.fromkeys(" ".join(mark.shown.split()) for mark in piece.held)
+        held = [" ".join(mark.shown.split()) for mark in piece.held if mark.shown in piece.read]
         return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
 
-    def _let_read(self, piece: _Piece) -> None:
-        """Set what the model reads of a sentence."""
+    def _let_read(self, piece: _Piece, holds: bool = True) -> None:
+        """Set what the model reads of a sentence, with what is held or without it."""
         tokenizer, done = self.translator.bundle.tokenizers.source, 0
         for mark, place in zip(piece.held, piece.places, strict=True):
             piece.read += piece.text[done:place]
             done = place + len(mark.shown)
+            read = mark.shown if holds else ""
             if tokenizer.unknown in tokenizer.encode(mark.shown):
-                piece.stand_ins.append((len(piece.read), len(mark.shown) - len(STAND_IN)))
-                piece.read += STAND_IN
-            else:
-                piece.read += mark.shown
+                read = STAND_IN
+            if read != mark.shown:
+                piece.stand_ins.append((len(piece.read), len(mark.shown) - len(read)))
+            piece.read += read
         piece.read += piece.text[done:]
 
     def _align(self, pieces: Sequence[_Piece]) -> None:
@@ -224,10 +242,12 @@ class SegmentTranslator:
             told.append("tags stand in the order of the words, since the model gives no alignment")
         if sorted(re.findall(r"\d+", segment.text)) != sorted(re.findall(r"\d+", text)):
             told.append("numbers differ")
+        placed = place_marks(segment, text, links, fixed)
+        told += [f"{raw} holds no words any more" for raw in emptied_pairs(segment, placed)]
         confidence = self._confidence(translated)
         if confidence is not None and confidence < UNSURE:
             told.append("the model was not sure")
-        return TranslatedSegment(place_marks(segment, text, links, fixed), confidence, tuple(dict.fromkeys(told)))
+        return TranslatedSegment(placed, confidence, tuple(dict.fromkeys(told)))
 
     def _is_unknown(self, piece: _Piece) -> bool:
         """Whether words are left out of the vocabulary, but for what is held."""
@@ -289,7 +309,11 @@ def _restore(piece: _Piece) -> list[str]:
         return []
     shares = [place / max(len(piece.text), 1) for place in piece.places]
     expected = [_expected(piece, mark, place) for mark, place in zip(piece.held, piece.places, strict=True)]
-    restored = restore_held(piece.output, piece.held, shares, expected)
+    apart = [
+        (piece.text[place - 1 : place].isspace(), piece.text[place + len(mark.shown) :][:1].isspace())
+        for mark, place in zip(piece.held, piece.places, strict=True)
+    ]
+    restored = restore_held(piece.output, piece.held, shares, apart, expected)
     if restored.text != piece.output:
         piece.links = None
     piece.output = restored.text
