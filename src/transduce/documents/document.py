@@ -37,6 +37,8 @@ class Unit:
     """The edits that put a translation into the document."""
     where: str
     """For a person to find it: `line 7`."""
+    is_bilingual: bool = False
+    """Whether the document has a place of its own for the translation; else it takes that of the source."""
     target: Segment | None = None
     """The translation that the document has; None where it has none."""
     is_draft: bool = False
@@ -57,7 +59,7 @@ class Document:
         """The document with a translation of each unit; None, or what stands there already, changes nothing."""
         edits: list[Edit] = []
         for unit, translation in zip(self.units, translations, strict=True):
-            if translation is not None and translation != (unit.source if unit.target is None else unit.target):
+            if translation is not None and translation != (unit.target if unit.is_bilingual else unit.source):
                 edits += unit.write(translation)
         return self.save(edits)
 

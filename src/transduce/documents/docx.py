@@ -118,11 +118,8 @@ class _Paragraph:
         content = [one for one in element.content if not (isinstance(one, Element) and one.name == "pPr")]
         self.start = content[0].start if content else element.inner_end
         self.end = element.inner_end
-        self.formats: dict[str, str] = {}
-        """Of the pairs that are runs."""
         self.usual = self._usual_format(element)
-        parts = list(self._parts(content))
-        self.segment = Segment.of(hold(_joined(parts, self.formats), escape))
+        self.segment = Segment.of(hold(_joined_runs(list(self._parts(content))), escape))
 
     def write(self, segment: Segment) -> list[Edit]:
         """All runs anew."""
@@ -130,11 +127,10 @@ class _Paragraph:
         for part in segment.parts:
             if isinstance(part, str):
                 written.append(self._run(opened[-1], part))
-            elif part.pair in self.formats:
-                if part.kind == "open":
-                    opened.append(self.formats[part.pair])
-                else:
-                    opened.pop()
+            elif part.kind == "open" and _is_run(part):
+                opened.append(part.raw)
+            elif part.kind == "close" and _is_run(part):
+                opened.pop()
             elif part.is_held:
                 written.append(self._run(opened[-1], part.shown))
             else:
@@ -180,8 +176,7 @@ class _Paragraph:
         format = self._format(run)
         name = f"run {run.start}"
         if format != self.usual:
-            self.formats[name] = format
-            yield Mark("", "open", name)
+            yield Mark(format, "open", name)
         for one in run.elements:
             if one.name == "t":
                 yield _text(one)
@@ -213,26 +208,29 @@ def _text(element: Element) -> str:
     return "".join(one.value for one in element.content if isinstance(one, Token) and one.kind == "text")
 
 
-def _joined(parts: Sequence[Part], formats: dict[str, str]) -> list[Part]:
+def _is_run(mark: Mark) -> bool:
+    """Whether a half of a pair is that of a run: the one that opens it is its format, which may be none."""
+    return not mark.raw or re.match(r"<(?:\w+:)?rPr\b", mark.raw) is not None
+
+
+def _joined_runs(parts: Sequence[Part]) -> list[Part]:
     """The parts, in which a run goes on with the one before it that has its format."""
-    joined: list[Part] = []
-    renamed: dict[str, str] = {}
+    found: list[Part] = []
+    opened: list[Mark] = []
+    last: Mark | None = None  # the run that has just been closed
     for part in parts:
-        if isinstance(part, Mark) and part.pair in formats:
-            pair = renamed.get(part.pair, part.pair)
-            before = joined[-1] if joined else ""
-            is_same = (
-                part.kind == "open"
-                and isinstance(before, Mark)
-                and before.kind == "close"
-                and formats.get(before.pair) == formats[part.pair]
-            )
-            if is_same:
-                assert isinstance(before, Mark)
-                renamed[part.pair] = before.pair
-                joined.pop()
-                continue
-            joined.append(Mark(part.raw, part.kind, pair))
+        if not isinstance(part, Mark) or part.kind == "alone" or not _is_run(part):
+            found.append(part)
+            last = None
+        elif part.kind == "close":
+            last = opened.pop()
+            found.append(Mark("", "close", last.pair))
+        elif last is not None and last.raw == part.raw:
+            found.pop()
+            opened.append(last)
+            last = None
         else:
-            joined.append(part)
-    return joined
+            found.append(part)
+            opened.append(part)
+            last = None
+    return found

@@ -65,7 +65,7 @@ def restore_held(
             wanted = expected[number] if number < len(expected) else None
             guess = round(places[number] * len(text))
             _insert(restored, number, marks[number].shown, *((guess, guess) if wanted is None else wanted))
-    _remove_others(restored)
+    _remove_others(restored, marks)
     for number, sides in enumerate(apart):
         _set_apart(restored, number, *sides)
     return restored
@@ -86,8 +86,9 @@ def _find(restored: Restored, number: int, shown: str, place: float, is_exact: b
         pattern = re.escape(shown)
     else:
         pattern = r"\s*".join(re.escape(character) for character in shown if not character.isspace())
-    before = r"(?<!\w)" if shown[0].isalnum() else ""
-    after = r"(?!\w)" if shown[-1].isalnum() else ""
+    is_word = PLACEHOLDER.fullmatch(shown) is None
+    before = r"(?<!\w)" if is_word and shown[0].isalnum() else ""
+    after = r"(?!\w)" if is_word and shown[-1].isalnum() else ""
     text = restored.text
     found = [
         match.span()
@@ -140,10 +141,9 @@ def _set_apart(restored: Restored, number: int, left: bool, right: bool) -> None
                 restored.spans[number] = (place + 1, span[1] + 1)
 
 
-def _remove_others(restored: Restored) -> None:
+def _remove_others(restored: Restored, marks: Sequence[Mark]) -> None:
     """Take out placeholders, addresses and tags that are none of the source's."""
-    searched = 0
-    while found := _next_other(restored, searched):
+    while found := _next_other(restored, marks):
         start, end = found
         restored.notes.append(f"{restored.text[start:end]!r} is not in the source and has been taken out")
         before, after = restored.text[:start], restored.text[end:]
@@ -153,14 +153,19 @@ def _remove_others(restored: Restored) -> None:
         elif not before.strip() and after[:1].isspace() and restored.is_free(end, end + 1):
             end += 1
         restored.replace(start, end, "")
-        searched = max(start - 1, 0)
 
 
-def _next_other(restored: Restored, start: int) -> Span | None:
+def _next_other(restored: Restored, marks: Sequence[Mark]) -> Span | None:
+    """The first placeholder or tag between what is held, or another copy of that."""
+    copies = [re.escape(mark.shown) for mark in marks if PLACEHOLDER.fullmatch(mark.shown)]
+    patterns = [PLACEHOLDER, TAG, *([re.compile("|".join(copies))] if copies else [])]
+    held = sorted(span for span in restored.spans if span is not None)
+    begins, ends = [0, *(end for _, end in held)], [*(begin for begin, _ in held), len(restored.text)]
     found = [
-        match.span()
-        for pattern in (PLACEHOLDER, TAG)
-        for match in pattern.finditer(restored.text, start)
-        if match[0] != "|" and restored.is_free(*match.span())
+        (begin + match.start(), begin + match.end())
+        for begin, end in zip(begins, ends, strict=True)
+        for pattern in patterns
+        for match in pattern.finditer(restored.text[begin:end])
+        if match[0] != "|"
     ]
     return min(found, default=None)

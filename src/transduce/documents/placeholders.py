@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.segment import Mark, Part, Segment, joined
 
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"  # three deep, as ICU's plurals are
 PLACEHOLDER = re.compile(
@@ -13,13 +13,13 @@ PLACEHOLDER = re.compile(
     | \{{%.*?%\}} | \{{\#.*?\#\}} | <%.*?%>                # {{% if x %}}
     | %%                                                   # a percent sign, where % begins a placeholder
     | %\([^()\s]+\)[-+ \#0]*\d*(?:\.\d+)?[a-zA-Z]          # %(name)s
+    | %[A-Za-z_][\w.-]*%                                   # %name%
     | (?<![\d%])%(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcsrap@](?![A-Za-z])
     | (?<![\d%])%[sd](?=[a-z])                             # %ds
-    | (?<!\w)%[A-Za-z_][\w.-]*%(?!\w)                      # %name%
     | \$?{_BRACES}                                         # {{name}}, {{0:.2f}}, ${{name}}
     | \$[A-Za-z_]\w*                                       # $name
     | &(?:[A-Za-z][A-Za-z0-9]*|\#\d+|\#[xX][0-9A-Fa-f]+);  # &nbsp;
-    | \b(?:https?|ftp)://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}}*_]
+    | (?:https?|ftp)://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}}*_]
     | \bwww\.[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}}*_]
     | (?<=[^\s|])\|(?=[^\s|])                               # between plural forms of Symfony and Laravel
     | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+             # mail addresses
@@ -38,7 +38,7 @@ def hold(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     """The parts, with a mark for each placeholder and address in a text; `escape` writes a text for the document. What
     parts plural forms (`one file|many files`) breaks the text."""
     held: list[Part] = []
-    for part in parts:
+    for part in joined(parts):
         if isinstance(part, Mark):
             held.append(part)
             continue
@@ -55,7 +55,7 @@ def hold(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
 def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     """The parts, with a mark for each tag that stands in a text; opening and closing ones are paired."""
     marked: list[Part] = []
-    for part in parts:
+    for part in joined(parts):
         if isinstance(part, Mark):
             marked.append(part)
             continue

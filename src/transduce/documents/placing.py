@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.segment import Mark, Part, Segment, joined
 
 Span = tuple[int, int]
 """Characters of a text, from the first to before the last."""
@@ -35,8 +35,8 @@ def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence
         fixed: where in the text each mark stands that is held or breaks, in the source's order.
     """
     if not source.marks:
-        return Segment.of([text])
-    return Segment.of(_Placing(source, text, links, fixed).parts())
+        return Segment(tuple(joined([text])))
+    return Segment(tuple(joined(_Placing(source, text, links, fixed).parts())))
 
 
 def is_fixed(mark: Mark) -> bool:

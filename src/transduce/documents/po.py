@@ -124,7 +124,8 @@ def _units(file: TextFile, entry: Any, places: dict[int, _Place], one: int | Non
         notes = ("plural form: see whether it fits all its numbers",) if is_plural and len(places) > 2 else ()
         target = _segment(place.value) if place.value else None
         where = f"line {file.line_of(place.start)}"
-        yield Unit(_segment(source), _writer(file, place), where, target, "fuzzy" in entry.flags, notes)
+        is_draft = "fuzzy" in entry.flags
+        yield Unit(_segment(source), _writer(file, place), where, True, target, is_draft, notes)
 
 
 def _writer(file: TextFile, place: _Place) -> Any:

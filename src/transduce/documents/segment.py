@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
@@ -37,14 +37,9 @@ class Segment:
 
     @staticmethod
     def of(parts: Iterable[Part]) -> "Segment":
-        """The same parts, neighbouring texts joined; opening and closing marks without their other half stand alone."""
-        joined: list[Part] = []
-        for part in parts:
-            if isinstance(part, str) and joined and isinstance(before := joined[-1], str):
-                joined[-1] = before + part
-            elif part != "":
-                joined.append(part)
-        return Segment(tuple(_without_halves(joined)))
+        """The parts of a document's segment: neighbouring texts are joined, opening and closing marks without their other
+        half stand alone, and pairs are numbered."""
+        return Segment(tuple(_numbered(_without_halves(joined(parts)))))
 
     @property
     def text(self) -> str:
@@ -97,12 +92,23 @@ class Segment:
         return first, last
 
 
+def joined(parts: Iterable[Part]) -> list[Part]:
+    """The parts, with texts that stand beside each other as one."""
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and found and isinstance(before := found[-1], str):
+            found[-1] = before + part
+        elif part != "":
+            found.append(part)
+    return found
+
+
 def problems(source: Segment, target: Segment) -> list[str]:
     """What is wrong with the marks of a translation: those lost, added or doubled, and pairs that do not nest though
     the source's do."""
-    wanted, found = Counter(source.marks), Counter(target.marks)
-    told = [f"{mark.raw!r} is lost" for mark in (wanted - found).elements()]
-    told += [f"{mark.raw!r} is added" for mark in (found - wanted).elements()]
+    wanted, found = (Counter((mark.raw, mark.kind) for mark in one.marks) for one in (source, target))
+    told = [f"{raw!r} is lost" for raw, _ in (wanted - found).elements()]
+    told += [f"{raw!r} is added" for raw, _ in (found - wanted).elements()]
     if is_nested(source.marks) and not is_nested(target.marks):
         told.append("marks are not well nested")
     return told
@@ -140,6 +146,15 @@ def _filled(segment: Segment) -> dict[str, Mark]:
 
 def _is_text(part: Part) -> bool:
     return bool(part.strip()) if isinstance(part, str) else part.is_held
+
+
+def _numbered(parts: Sequence[Part]) -> list[Part]:
+    """The parts, in which pairs that are marked in the same way have the same names in every segment."""
+    names: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part, Mark) and part.kind != "alone":
+            names.setdefault(part.pair, str(len(names) + 1))
+    return [replace(part, pair=names[part.pair]) if isinstance(part, Mark) and part.pair else part for part in parts]
 
 
 def _without_halves(parts: Sequence[Part]) -> list[Part]:

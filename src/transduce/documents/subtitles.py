@@ -1,5 +1,6 @@
 """SRT and WebVTT: pysubs2 reads the cues, and each is found again in the text, so that nothing else changes."""
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def _segment(text: str, kind: str) -> Segment:
     parts.append(text[done:])
     marked = mark_tags(parts)
     if kind == "vtt":
-        marked = [_unescape_vtt(part) if isinstance(part, str) else part for part in marked]
+        marked = [html.unescape(part) if isinstance(part, str) else part for part in marked]
     lines = mark_lines(hold(marked, escape), str, ends_sentence)
     return Segment.of(_without_dashes(lines))
 
@@ -150,15 +151,3 @@ def _without_dashes(parts: list[Part]) -> Iterator[Part]:
 
 def _escape_vtt(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _unescape_vtt(text: str) -> str:
-    for entity, character in (
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&nbsp;", "\xa0"),
-        ("&lrm;", "\u200e"),
-        ("&rlm;", "\u200f"),
-    ):
-        text = text.replace(entity, character)
-    return text.replace("&amp;", "&")

@@ -111,7 +111,7 @@ def _unit(file: TextFile, source: tuple[str, Element], target: Element | None, l
 
     found = None if target_text is None or not target_text.has_text else segment_of(target_text, file, _inline)
     where = f"line {file.line_of(variant.start)}"
-    return Unit(segment_of(source_text, file, _inline), write, where, found)
+    return Unit(segment_of(source_text, file, _inline), write, where, True, found)
 
 
 def _seg(variant: Element) -> Element:

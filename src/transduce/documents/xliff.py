@@ -124,7 +124,7 @@ def _unit(file: TextFile, entry: _Entry) -> Unit | None:
     if target is not None and target.has_text:
         found = segment_of(target, file, _inline)
         state = target.attributes.get("state", element.attributes.get("state", ""))
-    unit = Unit(segment_of(source, file, _inline), write, f"line {file.line_of(source.start)}", found)
+    unit = Unit(segment_of(source, file, _inline), write, f"line {file.line_of(source.start)}", True, found)
     return replace(unit, is_draft=True) if state in UNTRANSLATED else unit
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from transduce.documents.held import restore_held
@@ -112,7 +112,7 @@ class SegmentTranslator:
         text = segment.text
         marks = list(zip(*_held_of(segment), strict=True))
         pieces = []
-        for start, end in self._bounds(segment, text):
+        for start, end in _without_torn(self._bounds(segment, text), marks):
             held = [(mark, place - start) for mark, place in marks if start <= place < end]
             has_words = any(map(str.isalpha, _without(text[start:end], held)))
             pieces.append(
@@ -243,7 +243,7 @@ class SegmentTranslator:
         if sorted(re.findall(r"\d+", segment.text)) != sorted(re.findall(r"\d+", text)):
             told.append("numbers differ")
         placed = place_marks(segment, text, links, fixed)
-        told += [f"{raw} holds no words any more" for raw in emptied_pairs(segment, placed)]
+        told += [f"{raw[:60]} holds no words any more" for raw in emptied_pairs(segment, placed)]
         confidence = self._confidence(translated)
         if confidence is not None and confidence < UNSURE:
             told.append("the model was not sure")
@@ -272,6 +272,16 @@ def _held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
             places.append(place)
         place += len(part) if isinstance(part, str) else len(part.shown)
     return held, places
+
+
+def _without_torn(bounds: Iterable[Span], marks: Sequence[tuple[Mark, int]]) -> Iterator[Span]:
+    """The same, but what would tear something that is held goes with what comes next."""
+    begin: int | None = None
+    for start, end in bounds:
+        begin = start if begin is None else begin
+        if not any(place < end < place + len(mark.shown) for mark, place in marks):
+            yield begin, end
+            begin = None
 
 
 def _without(text: str, held: Sequence[tuple[Mark, int]]) -> str:

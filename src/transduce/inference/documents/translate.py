@@ -12,7 +12,7 @@ from transduce.documents.document import Document, Languages, Unit
 from transduce.documents.formats import read_document
 from transduce.documents.held import is_complete
 from transduce.documents.memory import Match, Memory
-from transduce.documents.segment import Part, Segment, problems
+from transduce.documents.segment import Part, Segment, joined, problems
 from transduce.errors import InputError
 from transduce.files import new_file
 from transduce.inference.documents.segments import SegmentTranslator, Tell, TranslatedSegment
@@ -131,7 +131,7 @@ class DocumentTranslator:
                 reports[number] = _report(unit, unit.source, "source")
             elif (match := self._look_up(core, offers)) is None or match.similarity < 1:
                 waiting.setdefault(core, []).append(number)
-            elif match.target.marks == core.marks or not core.marks:
+            elif not core.marks or _is_marked_like(core, match.target.split_edges()[1]):
                 targets[number] = _with_edges(before, match.target.split_edges()[1], after)
                 reports[number] = _report(unit, targets[number], "memory")
             else:
@@ -178,13 +178,18 @@ def _fits(core: Segment, target: Segment) -> bool:
     """Whether a memory's translation can stand for a segment: what is held is in it, and line ends are where they are
     known to be."""
     inner = target.split_edges()[1]
-    if inner.marks == core.marks:
+    if _is_marked_like(core, inner):
         return True
     return is_complete(inner.text, [m for m in core.marks if m.is_held]) and not any(m.breaks for m in core.marks)
 
 
+def _is_marked_like(core: Segment, target: Segment) -> bool:
+    """Whether a translation has the very marks of a segment."""
+    return not problems(core, target)
+
+
 def _with_edges(before: Sequence[Part], segment: Segment, after: Sequence[Part]) -> Segment:
-    return Segment.of([*before, *segment.parts, *after])
+    return Segment(tuple(joined([*before, *segment.parts, *after])))
 
 
 def _report(
