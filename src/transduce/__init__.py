@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from transduce.evaluation.evaluate import evaluate as evaluate
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
+    from transduce.inference.documents.translate import DocumentTranslator as DocumentTranslator
     from transduce.inference.generator import Generation as Generation
     from transduce.inference.generator import Generator as Generator
     from transduce.inference.loading import load as load
@@ -31,6 +32,7 @@ _PLACES = {
     "compare": "evaluation.compare",
     "Translator": "inference.translator",
     "Translation": "inference.translator",
+    "DocumentTranslator": "inference.documents.translate",
     "Generator": "inference.generator",
     "Generation": "inference.generator",
     "Request": "inference.requests",
@@ -53,6 +55,7 @@ __all__ = [
     "compare",
     "Translator",
     "Translation",
+    "DocumentTranslator",
     "Generator",
     "Generation",
     "Request",

@@ -18,10 +18,11 @@ pytest.importorskip("polib")
 pytest.importorskip("pysubs2")
 pytest.importorskip("justhtml")
 
-NAMES = (
-    "a.po crlf.po latin.po a.xlf two.xliff latin.xlf a.tmx crlf.tmx a.srt a.vtt a.html crlf.htm latin.html a.md crlf.md "
-    "a.text a.docx"
-).split()
+LIST = (
+    "a.po crlf.po latin.po a.xlf two.xliff latin.xlf a.tmx crlf.tmx a.srt a.vtt a.html crlf.htm latin.html a.md "
+    "crlf.md a.text a.docx"
+)
+NAMES = LIST.split()
 EN_DE = Languages("en", "de")
 
 
@@ -108,7 +109,7 @@ def test_po_the_source_and_all_else_stay(folder: Path) -> None:
     ]
 
 
-def PO_LINES(folder: Path) -> list[str]:  # noqa: N802
+def PO_LINES(folder: Path) -> list[str]:
     return (folder / "a.po").read_text().splitlines()
 
 
@@ -247,7 +248,7 @@ def test_html_is_escaped_again_and_what_an_encoding_lacks_is_an_entity(folder: P
 
 def test_po_in_an_encoding_that_lacks_a_character_is_refused(folder: Path) -> None:
     document = read(folder, "latin.po")
-    with pytest.raises(InputError, match="encoding, .*8859-1, has no '犬'"):
+    with pytest.raises(InputError, match=r"encoding, .*8859-1, has no '犬'"):
         document.translated([Segment(("犬",)), *[None] * (len(document.units) - 1)])
 
 

@@ -19,8 +19,8 @@ def restored(text: str, *shown: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        "%s", "%d", "%5.2f", "%1$s", "%ld", "%@", "%%", "%(name)s", "%(count)05d", "%name%", "{}", "{0}", "{name!r:>10}",
-        "${name}", "{{ x }}", "{{x|e}}", "{% if x %}", "<%= x %>", "$HOME", "&nbsp;", "&#160;", "https://a.b/c?d=e#f",
+        "%s", "%d", "%5.2f", "%1$s", "%ld", "%@", "%%", "%(name)s", "%(count)05d", "%name%", "{}", "{0}",
+        "{name!r:>10}", "${name}", "{{ x }}", "{{x|e}}", "{% if x %}", "<%= x %>", "$HOME", "&nbsp;", "&#160;", "https://a.b/c?d=e#f",
         "www.a.b", "ann.b+c@d.example", "{n, plural, one {# file} other {{n} files}}",
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Marks are put where the words are that they were about; none is lost, doubled or torn, whatever the alignment says."""
+"""Marks are put where the words are that they were about; none is lost, doubled or torn, however words are aligned."""
 
 import pytest
 from hypothesis import given

@@ -101,7 +101,8 @@ def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:
         (translated.count("source"), "without words"),
     ]
     told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
-    lines = [f"{len(translated.segments):,} segments: {told}" if told else "no text to translate"]
+    number = len(translated.segments)
+    lines = [f"{number:,} segment{'s' if number > 1 else ''}: {told}" if told else "no text to translate"]
     to_see = [one for one in translated.segments if one.review]
     if to_see:
         where = ", ".join(dict.fromkeys(one.where for one in to_see[:NAMED])) + (" ..." if len(to_see) > NAMED else "")

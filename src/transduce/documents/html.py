@@ -51,11 +51,6 @@ def read_html(data: bytes, name: str, wanted: Languages) -> Document:
     return Document([_unit(file, *found) for found in _segments(file.text)], file.save)
 
 
-def translatable_html(text: str, name: str = "the text") -> Document:
-    """The same for a text that is in memory, a page or a part of one."""
-    return read_html(text.encode(), name, Languages())
-
-
 @dataclass(frozen=True)
 class _Text:
     """A run of characters that the parser takes for text."""

@@ -37,8 +37,8 @@ class Segment:
 
     @staticmethod
     def of(parts: Iterable[Part]) -> "Segment":
-        """The parts of a document's segment: neighbouring texts are joined, opening and closing marks without their other
-        half stand alone, and pairs are numbered."""
+        """A document's segment: texts beside each other are joined, an opening or closing mark without the other stands
+        alone, and pairs are numbered."""
         return Segment(tuple(_numbered(_without_halves(joined(parts)))))
 
     @property

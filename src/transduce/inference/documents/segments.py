@@ -51,6 +51,8 @@ class _Piece:
     is_translated: bool
     read: str = ""
     """The text as the model reads it: one unknown word for what its vocabulary cannot write."""
+    is_required: bool = True
+    """Whether the search is to hold what is held."""
     stand_ins: list[tuple[int, int]] = field(default_factory=list)
     """Where those begin in what is read, and how many characters each is shorter than what it stands for."""
     output: str = ""
@@ -158,9 +160,9 @@ class SegmentTranslator:
         unsure = [
             (piece, before) for piece, before in held if self._holds and (self._confidence([before]) or 0) < UNSURE
         ]
-        alone = [replace(piece, read="", stand_ins=[]) for piece, _ in unsure]
+        alone = [replace(piece, read="", stand_ins=[], is_required=False) for piece, _ in unsure]
         for piece in alone:
-            self._let_read(piece, holds=False)
+            self._let_read(piece)
         better = {}
         for (piece, before), other, translation in zip(unsure, alone, self._search(alone, None), strict=True):
             if translation.n_best and (self._confidence([translation]) or 0) > (self._confidence([before]) or 0):
@@ -173,16 +175,16 @@ class SegmentTranslator:
         required, banned = (self.glossary.required(text), self.glossary.banned(text)) if self.glossary else ((), ())
         if not self._holds:
             return Request(text, banned=banned)
-        held = [" ".join(mark.shown.split()) for mark in piece.held if mark.shown in piece.read]
+        held = [" ".join(mark.shown.split()) for mark in piece.held] if piece.is_required else []
         return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
 
-    def _let_read(self, piece: _Piece, holds: bool = True) -> None:
-        """Set what the model reads of a sentence, with what is held or without it."""
+    def _let_read(self, piece: _Piece) -> None:
+        """Set what the model reads of a sentence, with what is held if the search is to hold it."""
         tokenizer, done = self.translator.bundle.tokenizers.source, 0
         for mark, place in zip(piece.held, piece.places, strict=True):
             piece.read += piece.text[done:place]
             done = place + len(mark.shown)
-            read = mark.shown if holds else ""
+            read = mark.shown if piece.is_required else ""
             if tokenizer.unknown in tokenizer.encode(mark.shown):
                 read = STAND_IN
             if read != mark.shown:

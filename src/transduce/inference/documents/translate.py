@@ -11,6 +11,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.documents.document import Document, Languages, Unit
 from transduce.documents.formats import read_document
 from transduce.documents.held import is_complete
+from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
 from transduce.documents.segment import Part, Segment, joined, problems
 from transduce.errors import InputError
@@ -116,6 +117,11 @@ class DocumentTranslator:
             partial.write_bytes(translated.data)
         return translated.segments
 
+    def translate_html(self, text: str) -> str:
+        """Translate a page, or a part of one."""
+        document = read_document(text.encode(), "the text", self.languages, "html") if text.strip() else None
+        return text if document is None else self._translate(document, False, None).data.decode()
+
     def _translate(self, document: Document, fill_only: bool, tell: Tell | None) -> TranslatedDocument:
         reports: list[SegmentReport | None] = [None] * len(document.units)
         targets: list[Segment | None] = [None] * len(document.units)
@@ -165,13 +171,21 @@ class DocumentTranslator:
 
 
 def languages_of(translator: Translator, wanted: Languages | None = None) -> Languages:
-    """The languages that a translator translates between, but for those that are wanted; "" where one is not known."""
+    """The languages that a translator translates between, with the regions that are wanted; "" where one is not known.
+
+    Raises InputError where others are wanted than the model is known to have.
+    """
     config = translator.bundle.config
-    known = [
-        "" if code == unknown else code for code, unknown in zip((config.source, config.target), UNKNOWN, strict=True)
-    ]
-    asked = wanted or Languages()
-    return Languages(asked.source or known[0], asked.target or known[1])
+    wanted = wanted or Languages()
+    found = []
+    for code, unknown, asked, word in (
+        (config.source, UNKNOWN[0], wanted.source, "from"),
+        (config.target, UNKNOWN[1], wanted.target, "to"),
+    ):
+        if asked and code != unknown and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
+            raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
+        found.append(asked or ("" if code == unknown else code))
+    return Languages(*found)
 
 
 def _fits(core: Segment, target: Segment) -> bool:
