@@ -11,6 +11,7 @@ import pytest
 
 from transduce.documents.document import Document, Languages
 from transduce.documents.formats import FORMATS, format_of, read_document
+from transduce.documents.placing import place_marks
 from transduce.documents.segment import Mark, Segment, problems
 from transduce.errors import InputError
 
@@ -302,6 +303,32 @@ def test_docx_runs_keep_their_formats_and_other_files_of_the_archive_stay(folder
         assert old.namelist() == new.namelist()
         changed = {name for name in old.namelist() if old.read(name) != new.read(name)}
         assert changed == {"word/document.xml", "word/header1.xml"}
+
+
+def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words(folder: Path) -> None:
+    word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    field = "".join(
+        f"<w:r>{inner}</w:r>"
+        for inner in (
+            '<w:fldChar w:fldCharType="begin"/>', "<w:instrText> REF a </w:instrText>",
+            '<w:fldChar w:fldCharType="separate"/>', "<w:t>Figure 1</w:t>", '<w:fldChar w:fldCharType="end"/>',
+        )
+    )  # fmt: skip
+    text = f'<w:r><w:t xml:space="preserve">See </w:t></w:r><w:bookmarkStart w:id="1"/>{field}<w:bookmarkEnd w:id="1"/>'
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(
+            "word/document.xml", f'<w:document xmlns:w="{word}"><w:body><w:p>{text}</w:p></w:body></w:document>'
+        )
+    (unit,) = read_document(data.getvalue(), "a.docx").units
+    core = unit.source.split_edges()[1]
+    assert core.text == "See Figure 1"
+    found = place_marks(core, "Bild 1 siehe", {(0, 2), (1, 0), (2, 1)}, [])
+    written = "".join(edit.text for edit in unit.write(found))
+    order = [
+        written.index(one) for one in ("bookmarkStart", "begin", "instrText", "separate", "Bild 1", "end", "siehe")
+    ]
+    assert order == sorted(order)
 
 
 def _bomb() -> bytes:

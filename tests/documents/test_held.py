@@ -2,7 +2,7 @@
 
 import pytest
 
-from transduce.documents.held import is_complete, restore_held
+from transduce.documents.held import restore_held
 from transduce.documents.placeholders import PLACEHOLDER, hold, mark_lines, mark_tags, plain_segment
 from transduce.documents.segment import Mark
 
@@ -92,8 +92,3 @@ def test_it_is_put_where_it_is_expected_and_before_the_full_stop() -> None:
 
 def test_a_word_of_code_is_the_whole_word() -> None:
     assert restore_held("an einem a", marks("a"), [1.0], [(True, True)]).spans == [(9, 10)]
-
-
-def test_whether_all_is_there_is_told() -> None:
-    assert is_complete("a %s b %s", marks("%s", "%s"))
-    assert not is_complete("a %s b", marks("%s", "%s"))

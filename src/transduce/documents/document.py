@@ -1,8 +1,11 @@
 """A document as segments, and their translations written into its own text, whose other characters stay."""
 
 import codecs
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 
 from transduce.documents.segment import Segment
@@ -99,7 +102,11 @@ class TextFile:
 
     def line_of(self, place: int) -> int:
         """The number of the line, from 1, that a character stands on."""
-        return self.text.count("\n", 0, place) + 1
+        return bisect_left(self._line_ends, place) + 1
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [found.start() for found in re.finditer("\n", self.text)]
 
     def save(self, edits: Sequence[Edit]) -> bytes:
         """The file with edits made."""

@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.placeholders import hold
@@ -15,6 +16,8 @@ from transduce.errors import InputError
 LARGEST = 256 * 2**20  # bytes that an archive's files may have together, unpacked
 DENSEST = 500  # times as large as packed; XML that a program has written is some ten or twenty times
 SMALL = 2**20  # bytes for which that does not matter
+_RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
+_FIELD = re.compile(r"""<\w+:fldChar\s[^>]*?fldCharType=["'](begin|separate|end)["']""")
 _TEXTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 
 
@@ -89,15 +92,15 @@ def _units(file: TextFile, path: str) -> Iterator[Unit]:
 
 
 def _paragraphs(element: Element, file: TextFile, path: str) -> Iterator[Unit]:
-    """A paragraph, or those in a box of text within it."""
-    inner = list(_inner_paragraphs(element))
-    if inner:
+    """A paragraph, or where that has no words those in a box of text within it."""
+    paragraph, inner = _Paragraph(element, file, path), list(_inner_paragraphs(element))
+    if inner and not paragraph.segment.is_translatable:
         for one in inner:
             yield from _paragraphs(one, file, path)
-        return
-    paragraph = _Paragraph(element, file, path)
-    if paragraph.segment.text.strip():
-        yield Unit(paragraph.segment, paragraph.write, f"line {file.line_of(element.start)} of {path}")
+    elif paragraph.segment.text.strip():
+        where = f"line {file.line_of(element.start)} of {path}"
+        notes = ("a box of text that stands in it is left as it is",) if inner else ()
+        yield Unit(paragraph.segment, paragraph.write, where, notes=notes)
 
 
 def _inner_paragraphs(element: Element) -> Iterator[Element]:
@@ -119,7 +122,8 @@ class _Paragraph:
         self.start = content[0].start if content else element.inner_end
         self.end = element.inner_end
         self.usual = self._usual_format(element)
-        self.segment = Segment.of(hold(_joined_runs(list(self._parts(content))), escape))
+        parts = self._with_whole_fields(_joined_runs(list(self._parts(content))))
+        self.segment = Segment.of(hold(parts, escape))
 
     def write(self, segment: Segment) -> list[Edit]:
         """All runs anew."""
@@ -169,6 +173,10 @@ class _Paragraph:
                 yield Mark(self.file.text[one.start : one.inner_start], "open", name)
                 yield from self._parts(one.content)
                 yield Mark(self.file.text[one.inner_end : one.end], "close", name)
+            elif (half := _RANGE.fullmatch(one.name)) is not None:
+                number = next((value for key, value in one.attributes.items() if key.endswith(":id")), "")
+                kind: Literal["open", "close"] = "open" if half["half"] == "Start" else "close"
+                yield Mark(self.file.text[one.start : one.end], kind, f"{half['name']} {number}")
             elif one.name != "proofErr":  # of Word's own check of the text that was there
                 yield Mark(self.file.text[one.start : one.end])
 
@@ -190,6 +198,30 @@ class _Paragraph:
                 yield Mark(self._alone(run, one, format))
         if format != self.usual:
             yield Mark("", "close", name)
+
+    def _with_whole_fields(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts, in which all from a field's beginning to its result is one mark, which the field's end closes."""
+        found: list[Part] = []
+        opened: list[str] = []  # fields whose result is being read
+        head, depth = "", 0  # of the field whose instruction is being read, and how many are in it
+        for part in parts:
+            kind = _FIELD.search(part.raw) if isinstance(part, Mark) else None
+            is_begin, is_end = kind is not None and kind[1] == "begin", kind is not None and kind[1] == "end"
+            if not depth and not is_begin:
+                if is_end and opened:
+                    part = Mark(part.raw, "close", opened.pop())  # type: ignore[union-attr]
+                found.append(part)
+                continue
+            head += self._run(self.usual, part) if isinstance(part, str) else "" if _is_run(part) else part.raw
+            depth += is_begin - is_end
+            if depth == 1 and kind is not None and kind[1] == "separate":
+                opened.append(f"field {len(found)}")
+                found.append(Mark(head, "open", opened[-1]))
+                head, depth = "", 0
+            elif not depth:  # without a result
+                found.append(Mark(head))
+                head = ""
+        return [*found, Mark(head)] if head else found
 
     def _alone(self, run: Element, one: Element, format: str) -> str:
         """Something of a run in a run of its own."""

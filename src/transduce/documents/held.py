@@ -1,7 +1,7 @@
 """Sees to it that what a translation must hold stands in it exactly as in the source, as often as there."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from transduce.documents.placeholders import PLACEHOLDER, TAG
@@ -69,15 +69,6 @@ def restore_held(
     for number, sides in enumerate(apart):
         _set_apart(restored, number, *sides)
     return restored
-
-
-def is_complete(text: str, marks: Iterable[Mark]) -> bool:
-    """Whether all held marks stand in a text as they are."""
-    marks = list(marks)
-    restored = Restored(text, [None] * len(marks))
-    for number in sorted(range(len(marks)), key=lambda n: (-len(marks[n].shown), n)):
-        _find(restored, number, marks[number].shown, 0.0, is_exact=True)
-    return None not in restored.spans
 
 
 def _find(restored: Restored, number: int, shown: str, place: float, is_exact: bool) -> None:

@@ -68,7 +68,7 @@ def _unit(file: TextFile, parts: list[Part], start: int, end: int) -> Unit:
 
 
 def _escape(text: str) -> str:
-    return html.escape(text, quote=False).replace("\xa0", "&nbsp;")
+    return html.escape(text, quote=False)
 
 
 def _segments(text: str) -> Iterator[tuple[list[Part], int, int]]:

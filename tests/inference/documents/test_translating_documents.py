@@ -114,6 +114,11 @@ def test_a_memory_gives_the_words_and_the_document_the_tags(capitals: Capitals) 
     assert found.data == b"<p>Der <b>alte</b> Mann"
 
 
+def test_a_memory_brings_no_tags_of_its_own(capitals: Capitals) -> None:
+    memory = Memory.of([(plain_segment("The <b>old</b> man"), plain_segment("Der <b>alte</b> Mann"))])
+    assert documents(capitals, memory=memory).translate(b"The old man", "a", "text").data == b"Der alte Mann"
+
+
 def test_languages_are_the_models_and_others_are_refused(capitals: Capitals) -> None:
     with pytest.raises(InputError, match=r"language .* is 'fr', not 'de'"):
         documents(capitals).translate(b'msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "a"\nmsgstr ""\n', "a.po")
@@ -125,6 +130,7 @@ def test_languages_are_the_models_and_others_are_refused(capitals: Capitals) -> 
 def test_a_part_of_a_page_is_translated_as_text(capitals: Capitals) -> None:
     assert documents(capitals).translate_html("The <b>dog</b> é") == "THE <b>DOG</b> É"
     assert documents(capitals).translate_html(" ") == " "
+    assert documents(capitals).translate_html("<meta charset=latin1><p>é") == "<meta charset=latin1><p>É"
 
 
 def test_a_file_is_written_once(capitals: Capitals, tmp_path: Path) -> None:

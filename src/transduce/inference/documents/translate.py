@@ -1,19 +1,20 @@
 """Documents in, the same documents in another language out; with a memory, and a log of where each segment is from."""
 
+import codecs
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from transduce.corpora.languages import UNKNOWN
-from transduce.documents.document import Document, Languages, Unit
+from transduce.documents.document import Document, Languages
 from transduce.documents.formats import read_document
-from transduce.documents.held import is_complete
 from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
-from transduce.documents.segment import Part, Segment, joined, problems
+from transduce.documents.segment import Segment, joined, problems
 from transduce.errors import InputError
 from transduce.files import new_file
 from transduce.inference.documents.segments import SegmentTranslator, Tell, TranslatedSegment
@@ -119,55 +120,100 @@ class DocumentTranslator:
 
     def translate_html(self, text: str) -> str:
         """Translate a page, or a part of one."""
-        document = read_document(text.encode(), "the text", self.languages, "html") if text.strip() else None
-        return text if document is None else self._translate(document, False, None).data.decode()
+        if not text.strip():
+            return text
+        data = codecs.BOM_UTF8 + text.encode(errors="replace")  # the mark, since the page may name another encoding
+        return self.translate(data, "the text", "html").data.removeprefix(codecs.BOM_UTF8).decode()
 
     def _translate(self, document: Document, fill_only: bool, tell: Tell | None) -> TranslatedDocument:
-        reports: list[SegmentReport | None] = [None] * len(document.units)
-        targets: list[Segment | None] = [None] * len(document.units)
+        work = _Work(document)
         waiting: dict[Segment, list[int]] = {}
-        offers: dict[Segment, Match | None] = {}
-        remembered: list[tuple[int, Segment, str]] = []
+        matches: dict[Segment, Match | None] = {}
+        remembered: list[tuple[int, Segment]] = []
         for number, unit in enumerate(document.units):
-            before, core, after = unit.source.split_edges()
+            core = work.cores[number]
             if unit.target is not None and (not core.is_translatable or (fill_only and not unit.is_draft)):
-                reports[number] = _report(unit, unit.target, "document")
+                work.leave(number, unit.target)
             elif not core.is_translatable:
-                targets[number] = unit.source
-                reports[number] = _report(unit, unit.source, "source")
-            elif (match := self._look_up(core, offers)) is None or match.similarity < 1:
+                work.put(number, core, "source")
+            elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
                 waiting.setdefault(core, []).append(number)
-            elif not core.marks or _is_marked_like(core, match.target.split_edges()[1]):
-                targets[number] = _with_edges(before, match.target.split_edges()[1], after)
-                reports[number] = _report(unit, targets[number], "memory")
             else:
-                remembered.append((number, core, match.target.split_edges()[1].text))
-        placed = self._segments.place([(core, text) for _, core, text in remembered])
-        for (number, *_), segment in zip(remembered, placed, strict=True):
-            before, _, after = document.units[number].source.split_edges()
-            targets[number] = _with_edges(before, segment, after)
-            reports[number] = _report(document.units[number], targets[number], "memory")
+                remembered.append((number, match.target))
+        places = [(work.cores[number], target) for number, target in remembered]
+        for (number, _), segment in zip(remembered, self._place(places), strict=True):
+            work.put(number, segment, "memory")
         found = self._segments.translate(list(waiting), tell)
         for (core, numbers), translated in zip(waiting.items(), found, strict=True):
             assert not problems(core, translated.segment), problems(core, translated.segment)
             for number in numbers:
-                before, _, after = document.units[number].source.split_edges()
-                targets[number] = _with_edges(before, translated.segment, after)
-                reports[number] = _report(
-                    document.units[number], targets[number], "model", translated, offers.get(core)
-                )
-        return TranslatedDocument(document.translated(targets), [one for one in reports if one is not None])
+                work.put(number, translated.segment, "model", translated, matches.get(core))
+        return TranslatedDocument(document.translated(work.targets), work.all_reports())
 
-    def _look_up(self, core: Segment, offers: dict[Segment, Match | None]) -> Match | None:
+    def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
         """What the memory has; what does not fit as it is counts as less than the same."""
         if self.memory is None:
             return None
-        if core not in offers:
+        if core not in matches:
             match = self.memory.find(core)
             if match is not None and match.similarity == 1.0 and not _fits(core, match.target):
-                match = Match(match.source, match.target, 0.999)
-            offers[core] = match
-        return offers[core]
+                match = replace(match, similarity=0.999)
+            matches[core] = match
+        return matches[core]
+
+    def _place(self, pairs: Sequence[tuple[Segment, Segment]]) -> list[Segment]:
+        """Translations of a memory with the marks of the segments that they are for, where they have others."""
+        inner = [target.split_edges()[1] for _, target in pairs]
+        others = [n for n, (core, _) in enumerate(pairs) if problems(core, inner[n])]
+        placed = self._segments.place([(pairs[n][0], inner[n].text) for n in others])
+        for n, segment in zip(others, placed, strict=True):
+            inner[n] = segment
+        return inner
+
+
+class _Work:
+    """What has become of a document's units so far."""
+
+    def __init__(self, document: Document) -> None:
+        self._units = document.units
+        self._edges = [unit.source.split_edges() for unit in document.units]
+        self.cores = [core for _, core, _ in self._edges]
+        """What there is to translate."""
+        self.targets: list[Segment | None] = [None] * len(document.units)
+        self._reports: list[SegmentReport | None] = [None] * len(document.units)
+
+    def leave(self, number: int, target: Segment) -> None:
+        """Let a translation stand."""
+        self._reports[number] = SegmentReport(
+            self._units[number].where, self._units[number].source.text, target.text, "document"
+        )
+
+    def put(
+        self,
+        number: int,
+        core: Segment,
+        origin: Origin,
+        translated: TranslatedSegment | None = None,
+        match: Match | None = None,
+    ) -> None:
+        """Give a unit a translation, about which stands what stands about its source."""
+        unit, (before, _, after) = self._units[number], self._edges[number]
+        target = Segment(tuple(joined([*before, *core.parts, *after])))
+        confidence = None if translated is None else translated.confidence
+        self.targets[number] = target
+        self._reports[number] = SegmentReport(
+            unit.where,
+            unit.source.text,
+            target.text,
+            origin,
+            None if confidence is None else round(confidence, 4),
+            None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
+            (*(translated.notes if translated else ()), *unit.notes),
+        )
+
+    def all_reports(self) -> list[SegmentReport]:
+        """One a unit."""
+        return [report for report in self._reports if report is not None]
 
 
 def languages_of(translator: Translator, wanted: Languages | None = None) -> Languages:
@@ -189,37 +235,8 @@ def languages_of(translator: Translator, wanted: Languages | None = None) -> Lan
 
 
 def _fits(core: Segment, target: Segment) -> bool:
-    """Whether a memory's translation can stand for a segment: what is held is in it, and line ends are where they are
-    known to be."""
+    """Whether a memory's translation can stand for a segment: it has its marks, or what it holds and no line ends of
+    which it would not be known where they belong."""
     inner = target.split_edges()[1]
-    if _is_marked_like(core, inner):
-        return True
-    return is_complete(inner.text, [m for m in core.marks if m.is_held]) and not any(m.breaks for m in core.marks)
-
-
-def _is_marked_like(core: Segment, target: Segment) -> bool:
-    """Whether a translation has the very marks of a segment."""
-    return not problems(core, target)
-
-
-def _with_edges(before: Sequence[Part], segment: Segment, after: Sequence[Part]) -> Segment:
-    return Segment(tuple(joined([*before, *segment.parts, *after])))
-
-
-def _report(
-    unit: Unit,
-    target: Segment | None,
-    origin: Origin,
-    translated: TranslatedSegment | None = None,
-    match: Match | None = None,
-) -> SegmentReport:
-    offer = None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3))
-    return SegmentReport(
-        unit.where,
-        unit.source.text,
-        "" if target is None else target.text,
-        origin,
-        None if translated is None or translated.confidence is None else round(translated.confidence, 4),
-        offer,
-        (*(translated.notes if translated else ()), *(unit.notes if origin != "document" else ())),
-    )
+    held, others = (Counter(mark.shown for mark in one.marks if mark.is_held) for one in (core, inner))
+    return not problems(core, inner) or (held == others and not any(mark.breaks for mark in core.marks))
