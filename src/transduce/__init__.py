@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from transduce.experiment.run import train as train
     from transduce.inference.answerer import Answerer as Answerer
     from transduce.inference.classifier import Classifier as Classifier
+    from transduce.inference.documents.translate import DocumentTranslator as DocumentTranslator
     from transduce.inference.encoder import Encoder as Encoder
     from transduce.inference.generator import Generation as Generation
     from transduce.inference.generator import Generator as Generator
@@ -35,6 +36,7 @@ _PLACES = {
     "compare": "evaluation.compare",
     "Translator": "inference.translator",
     "Translation": "inference.translator",
+    "DocumentTranslator": "inference.documents.translate",
     "Generator": "inference.generator",
     "Generation": "inference.generator",
     "Classifier": "inference.classifier",
@@ -61,6 +63,7 @@ __all__ = [
     "compare",
     "Translator",
     "Translation",
+    "DocumentTranslator",
     "Generator",
     "Generation",
     "Classifier",

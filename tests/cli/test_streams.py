@@ -146,9 +146,9 @@ def test_documents_are_refused_where_text_is_asked_for(
     document = tmp_path / name
     document.write_bytes(b"PK\x03\x04\xff")
     for arguments in (
-        ("translate", tiny_run, document),
+        ("translate", tiny_run, document, "--format", "lines"),
         ("evaluate", document, "--reference", document),
-        ("score", tiny_run, "--source", document, "--target", document),
+        ("score", tiny_run, "--source", document, "--target", __file__),
     ):
         status, output, errors = transduce(*arguments)
         assert (status, output) == (2, "")

@@ -204,7 +204,7 @@ def test_a_jsonl_line_that_is_no_pair_is_named(tmp_path, line, pattern):
 @pytest.mark.parametrize("name", ["pairs", "pairs.txt", "pairs.csv.gz", "pairs.gz"])
 def test_one_file_of_an_unknown_ending_lists_the_known_ones(tmp_path, name):
     path = write(tmp_path / name, "a\tb\n")
-    with pytest.raises(DataError, match=rf"{name}: one file of pairs must end in \.tsv, \.jsonl .*two files"):
+    with pytest.raises(DataError, match=rf"{name}: one file of pairs must end in \.tsv, \.jsonl, \.tmx.*two files"):
         parallel_files([path])
 
 
@@ -295,10 +295,10 @@ def test_lines_of_one_language_may_be_a_stretch_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["film.srt", "film.VTT", "program.po", "memory.tmx", "page.html.gz", "report.docx"])
-def test_documents_are_refused_with_what_to_do(tmp_path, name):
+def test_documents_are_refused_as_lines_with_what_to_do(tmp_path, name):
     document = write(tmp_path / name, b"PK\x03\x04\xff")
     text = write(tmp_path / "text", "a\n")
-    for paths in ([document, text], [text, document], [document]):
+    for paths in ([document, text], [text, document]):
         with pytest.raises(DataError, match=f"{name}: .* is not supported; .* plain text with one segment per line"):
             parallel_files(paths)
     with pytest.raises(DataError, match="is not supported; convert it"):

@@ -27,6 +27,7 @@ from transduce.cli.main import app, run
 from transduce.corpora import splits as datasets
 from transduce.corpora.catalogue import files as dataset_files
 from transduce.corpora.catalogue.registry import DATASETS
+from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
@@ -307,6 +308,7 @@ def write_files(folder: Path) -> None:
     write_gpt2(folder / "gpt2")
     write_bert(folder / "minilm")
     write_labelled(folder)
+    write_documents(folder, pairs)
     (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")
 
 
@@ -328,6 +330,28 @@ def squad() -> dict[str, Any]:
     answer = {"text": "London", "answer_start": 13}
     asked = [{"id": str(i), "question": "Where does Ada live?", "answers": [answer]} for i in range(20)]
     return {"data": [{"paragraphs": [{"context": "Ada lives in London.", "qas": asked}]}]}
+
+
+def write_documents(folder: Path, pairs: list[SentencePair]) -> None:
+    """Write documents from German, and translation memories and subtitles of both languages."""
+    header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    (folder / "strings.po").write_text(f'{header}msgid "Der %s schläft."\nmsgstr ""\n', encoding="utf-8")
+    (folder / "page.html").write_text("<p>Der <b>Hund</b> schläft.</p>\n", encoding="utf-8")
+    unit = "<trans-unit id='1'><source>Der Hund</source></trans-unit>"
+    xliff = f"<xliff version='1.2'><file source-language='de' target-language='en'><body>{unit}</body></file></xliff>"
+    (folder / "strings.xlf").write_text(xliff, encoding="utf-8")
+    units = "".join(
+        f'<tu><tuv xml:lang="de"><seg>{pair.target}</seg></tuv><tuv xml:lang="en"><seg>{pair.source}</seg></tuv></tu>'
+        for pair in pairs
+    )
+    (folder / "memory.tmx").write_text(f'<tmx version="1.4"><body>{units}</body></tmx>', encoding="utf-8")
+    for name, texts in (
+        ("film.srt", [pair.target for pair in pairs[:2]]),
+        ("movie.de.srt", [pair.target for pair in pairs]),
+        ("movie.en.srt", [pair.source for pair in pairs]),
+    ):
+        cues = (f"{i}\n00:{i:02}:00,000 --> 00:{i:02}:30,000\n{text}\n\n" for i, text in enumerate(texts))
+        (folder / name).write_text("".join(cues), encoding="utf-8")
 
 
 def write_data(folder: Path, texts: Path) -> None:

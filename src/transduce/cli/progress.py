@@ -16,9 +16,9 @@ Tell = Callable[[float], None]
 
 
 @contextmanager
-def show_progress(total: int | None, begun: int = 0, is_shown: bool = True) -> Iterator[Tell]:
+def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what: str = "lines") -> Iterator[Tell]:
     """A bar on a terminal, elsewhere a plain line now and then if the total is known; some lines are done already."""
-    pace = _Pace(total, begun)
+    pace = _Pace(total, begun, what)
     if not (is_shown and sys.stderr.isatty()):
         yield _plain_lines(pace) if is_shown and total is not None else lambda lines: None
         return
@@ -38,13 +38,14 @@ def show_progress(total: int | None, begun: int = 0, is_shown: bool = True) -> I
 
 
 class _Pace:
-    def __init__(self, total: int | None, begun: int) -> None:
-        self.total = total
+    def __init__(self, total: int | None, begun: int, what: str) -> None:
+        self.total, self.what = total, what
         self.begun = begun
         self.started = time.monotonic()
 
     def describe(self, lines: float) -> str:
-        shown = f"{int(lines):,} lines" if self.total is None else f"{int(lines):,} of {self.total:,} lines"
+        of = "" if self.total is None else f" of {self.total:,}"
+        shown = f"{int(lines):,}{of} {self.what}"
         rate = (lines - self.begun) / max(time.monotonic() - self.started, 1e-9)
         if lines <= self.begun:
             return shown

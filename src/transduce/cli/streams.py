@@ -32,6 +32,23 @@ def count_lines(path: str) -> int | None:
     return sum(1 for _ in read_lines(path)) if Path(path).is_file() else None
 
 
+def read_input(path: str) -> bytes:
+    """All bytes of a file, or of standard input."""
+    try:
+        if path != "-":
+            return Path(path).read_bytes()
+        descriptor = _descriptor_of_input()
+        return (
+            sys.stdin.buffer.read() if descriptor is None else b"".join(iter(lambda: os.read(descriptor, BLOCK), b""))
+        )
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; expected a document") from None
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            raise InputError("standard input is closed; give a file, or pipe text to it") from None
+        raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
 def check_read_once(**names: str | None) -> None:
     """Raise InputError if more than one of these names, told by what each is for, is `-`, standard input."""
     found = [what for what, name in names.items() if name == "-"]

@@ -1,9 +1,9 @@
-"""`transduce translate`: lines in, lines out."""
+"""`transduce translate`: lines in, lines out; or a document in, and the same document in another language out."""
 
 import copy
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 def translate(
     context: typer.Context,
     model: Model,
-    input: Annotated[str, typer.Argument(help="A text file, .gz, .xz and .zst too; - is standard input.")] = "-",
+    input: Annotated[
+        str, typer.Argument(help="A text file, .gz, .xz and .zst too, or a document; - is standard input.")
+    ] = "-",
     output: Annotated[
         str, typer.Option(*OUTPUT, help="A new file, .gz, .xz and .zst compressed; - is standard output.")
     ] = "-",
@@ -125,12 +127,39 @@ def translate(
     explain: Annotated[
         bool, typer.Option("--explain", help="Colour each word by how sure the model was of it, for a terminal.")
     ] = False,
+    format: Annotated[
+        Literal["lines", "text", "markdown", "html", "tmx", "xliff", "po", "srt", "vtt", "docx"] | None,
+        typer.Option(help="What the input is (default: by its ending, else lines); text is plain text in paragraphs."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Translations that exist: .tmx, .tsv, .xlf or .po. A segment that is there is taken from it; one that "
+            "is like it is offered in the log."
+        ),
+    ] = None,
+    fill_only: Annotated[
+        bool, typer.Option("--fill-only", help="Leave segments as they are that have a translation.")
+    ] = False,
+    log: Annotated[
+        str | None,
+        typer.Option(help="A new file of JSON lines: where each segment's translation is from, and what to look at."),
+    ] = None,
+    source_language: Annotated[
+        str | None, typer.Option(help="The language to translate from (default: the model's).")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="The language to translate to (default: the model's).")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Translate text line by line; every input line gives one output line, and blank lines stay blank.
+    """Translate text line by line, or a document: Markdown, HTML, TMX, XLIFF, PO, SRT, WebVTT, DOCX.
+
+    Every line gives one output line, and blank lines stay blank. Of a document all stays as it is but its text.
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
+    from transduce.cli.documents import kind_of, translate_document
     from transduce.cli.explaining import explained
     from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.progress import show_progress
@@ -139,6 +168,7 @@ def translate(
     from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.errors import InputError
 
+    kind = kind_of(context, input, format)
     if compile and input != "-":
         raise InputError("--compile is for lines that come one by one, on standard input; leave it out for a file")
     if compile and coverage_penalty:
@@ -147,8 +177,12 @@ def translate(
         raise InputError("--details are part of the JSON output; add --json")
     if explain and (json or n_best > 1 or output != "-"):
         raise InputError("--explain is for a terminal: leave out --json, --n-best and --output")
-    check_read_once(**{"the text": input, "--prefix-file": prefix_file, "--glossary": glossary})
+    check_read_once(**{"the text": input, "--prefix-file": prefix_file, "--glossary": glossary, "--memory": memory})
     set_threads(threads)
+    if kind is not None:
+        chosen = which_shortlist(shortlist, shortlist_file)
+        translate_document(context, open_translator(model, device, precision, with_ or [], engine, chosen), kind)
+        return
     search = make_search(context)
     entries = read_glossary(glossary, search)
     with growing_output(output, context.params, resume) as out:

@@ -1,4 +1,4 @@
-"""Readers of text: lines and pairs from plain or compressed files, one segment a line."""
+"""Readers of text: lines and pairs from plain or compressed files, one segment a line, and pairs out of documents."""
 
 import functools
 import gzip
@@ -11,6 +11,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -18,13 +19,19 @@ import msgspec
 import zstandard
 
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
-from transduce.errors import DataError
+from transduce.documents.document import Languages
+from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
+from transduce.errors import DataError, InputError
 from transduce.files import sha256
 
 COMPRESSED = (".gz", ".xz", ".zst")
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+SUBTITLES = (".srt", ".vtt")
+"""Endings of files of which two, in two languages, are aligned by time."""
 
 Columns = Sequence[int | str]
-"""Two columns, source and target: numbers from 1, names in a header line, or keys of JSON objects."""
+"""Two columns, source and target: numbers from 1, names in a header line, keys of JSON objects, or languages of a
+translation memory."""
 
 DOCUMENTS = {
     ending: kind
@@ -51,6 +58,10 @@ def open_bytes(path: str | Path) -> IO[bytes]:
         raise DataError(f"{path} is a folder; expected a text file")
     if kind := DOCUMENTS.get(_ending(path).lower()):
         raise DataError(f"{path}: {kind} is not supported; convert it to plain text with one segment per line")
+    return _open(path)
+
+
+def _open(path: Path) -> IO[bytes]:
     try:
         if path.suffix in COMPRESSED and path.is_file() and not path.stat().st_size:
             raise DataError(f"{path}: damaged: a compressed file cannot be empty (0 bytes)")
@@ -75,7 +86,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
         with open_bytes(path) as stream:
             for number, line in enumerate(stream, 1):
                 yield decode_line(line, number, path)
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+    except DAMAGED as error:
         raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
 
 
@@ -100,8 +111,12 @@ def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) 
     name = " and ".join(str(path) for path in paths)
     if any(Path(path).name == "-" for path in paths):
         raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
+    is_document = len(paths) == 1 and is_bilingual(paths[0])
+    are_subtitles = len(paths) == 2 and all(_ending(path).lower() in SUBTITLES for path in paths)
     for path in paths:
-        open_bytes(path).close()
+        (_open(Path(path)) if (is_document or are_subtitles) and not Path(path).is_dir() else open_bytes(path)).close()
+    if are_subtitles and columns is None:
+        return ParallelCorpus(name, lambda: _subtitles(*paths), _fingerprint(paths))
     if len(paths) == 2:
         if columns is not None:
             raise DataError(f"{name}: columns are for one file of pairs, but there are two files")
@@ -132,7 +147,19 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
 
 def is_file_of_pairs(path: str | Path) -> bool:
     """Whether a file's ending says that both sides are in it."""
-    return _ending(path) in PAIR_FORMATS
+    return _ending(path).lower() in PAIR_FORMATS
+
+
+def is_bilingual(path: str | Path) -> bool:
+    """Whether a file's ending is that of a document which holds texts and their translations."""
+    return PAIR_FORMATS.get(_ending(path).lower()) is _document
+
+
+def languages_in_file(path: str | Path) -> tuple[str, str] | None:
+    """The two languages that such a document is in; None where it does not tell, or has more."""
+    with _as_data_errors():
+        found = languages_in(_bytes_of(path), _name(path))
+    return (found.source, found.target) if found.source and found.target else None
 
 
 def _ending(path: str | Path) -> str:
@@ -142,7 +169,7 @@ def _ending(path: str | Path) -> str:
 
 
 def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
-    ending = _ending(path)
+    ending = _ending(path).lower()
     if ending not in PAIR_FORMATS:
         known = ", ".join(PAIR_FORMATS)
         raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
@@ -226,6 +253,45 @@ def _reason(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+    if columns is not None and (len(columns) != 2 or not all(isinstance(column, str) for column in columns)):
+        raise DataError(f'{path}: its columns are its languages, such as ["en", "de"], but are {list(columns)}')
+    wanted = Languages(*map(str, columns)) if columns is not None else Languages()
+    with _as_data_errors():
+        for source, target in pairs_in(_bytes_of(path), _name(path), wanted):
+            yield SentencePair(source, target)
+
+
+def _subtitles(*paths: str | Path) -> Iterator[SentencePair]:
+    first, second = ((_bytes_of(path), _name(path)) for path in paths)
+    with _as_data_errors():
+        for source, target in subtitle_pairs(first, second):
+            yield SentencePair(source, target)
+
+
+@contextmanager
+def _as_data_errors() -> Iterator[None]:
+    """What is wrong with a document is a mistake in the data here."""
+    try:
+        yield
+    except InputError as error:
+        raise DataError(str(error)) from None
+
+
+def _bytes_of(path: str | Path) -> bytes:
+    try:
+        with _open(Path(path)) as stream:
+            return stream.read()
+    except DAMAGED as error:
+        raise DataError(f"{path}: damaged ({error}); it may have been cut off") from None
+
+
+def _name(path: str | Path) -> str:
+    """A file's name without what tells how it is packed."""
+    name = str(path)
+    return name[: -len(Path(path).suffix)] if Path(path).suffix in COMPRESSED else name
+
+
 class _Zstandard(io.RawIOBase):
     """Decompressed bytes; the library's own reader takes a file that was cut off for a whole one."""
 
@@ -262,6 +328,10 @@ class _Zstandard(io.RawIOBase):
 PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[SentencePair]]] = {
     ".tsv": _tsv,
     ".jsonl": _jsonl,
+    ".tmx": _document,
+    ".xlf": _document,
+    ".xliff": _document,
+    ".po": _document,
 }
 
 

@@ -14,9 +14,10 @@ from transduce.corpora.catalogue.files import find_split, in_language
 from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset
 from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
-from transduce.corpora.formats import parallel_files, table_file, text_file
+from transduce.corpora.formats import Columns, is_bilingual, parallel_files, table_file, text_file
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.corpora.generated.sequences import SequencesConfig, Task, sequence_pairs
+from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.splitting import Part, PartFilter, Side, Split, SplitKind
 from transduce.errors import ConfigError
 from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
@@ -32,7 +33,8 @@ class CorpusConfig(Settings, frozen=True):
     """One of several training corpora."""
 
     files: str | list[str]
-    """Two line-aligned files, or one .tsv or .jsonl file of pairs; .gz, .xz and .zst are read too."""
+    """Two line-aligned files, one .tsv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles (.srt,
+    .vtt), aligned by time; .gz, .xz and .zst are read too."""
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     """How many times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
 
@@ -47,13 +49,15 @@ class DataConfig(Settings, frozen=True):
     target: str = "target"
     """Language to translate to."""
     train: str | list[str | CorpusConfig] | None = None
-    """Training files: two line-aligned ones, one .tsv or .jsonl, or several corpora with weights."""
+    """Training files: two line-aligned ones, one .tsv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt), or
+    several corpora with weights."""
     validation: str | list[str] | None = None
     """Validation files; a part of the training files unless given."""
     test: str | list[str] | None = None
     """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
     columns: list[PositiveInt | str] | None = None
-    """Source and target column of a .tsv (numbers from 1, or names in its header), or keys of a .jsonl."""
+    """Source and target column of a .tsv (numbers from 1, or names in its header), keys of a .jsonl, or languages of a
+    .tmx; for that the default is source and target."""
     max_tokens: PositiveInt | None = None
     """Training pairs with more tokens on either side are removed; no limit by default."""
     cleaning: tuple[Step, ...] = ()
@@ -95,6 +99,13 @@ class DataConfig(Settings, frozen=True):
         plain = [entry for entry in entries if isinstance(entry, str)]
         weighted = [entry.files for entry in entries if isinstance(entry, CorpusConfig)]
         return [files for files in (plain, *weighted, self.validation, self.test) if files]
+
+    def columns_for(self, paths: Sequence[str | Path]) -> Columns | None:
+        """The columns of some files: of a document its languages, as they are known."""
+        if len(paths) != 1:
+            return None
+        languages = (self.source, self.target)
+        return languages if self.columns is None and is_bilingual(paths[0]) and languages != UNKNOWN else self.columns
 
     @property
     def is_generated(self) -> bool:
@@ -204,7 +215,7 @@ def _open_files(config: DataConfig, folder: Path) -> Splits:
 
     def open_files(files: str | list[str]) -> ParallelCorpus:
         paths = [folder / file for file in ([files] if isinstance(files, str) else files)]
-        return parallel_files(paths, config.columns if len(paths) == 1 else None)
+        return parallel_files(paths, config.columns_for(paths))
 
     train = [WeightedCorpus(open_files(entry.files), entry.weight) for entry in corpora]
     test = open_files(config.test) if config.test is not None else None

@@ -11,7 +11,13 @@ from transduce.config import Changes, convert, override, read_changes, read_toml
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.facts import CorpusFacts, describe_pairs, sample_pairs
-from transduce.corpora.formats import PAIR_FORMATS, is_file_of_pairs, parallel_files
+from transduce.corpora.formats import (
+    PAIR_FORMATS,
+    is_bilingual,
+    is_file_of_pairs,
+    languages_in_file,
+    parallel_files,
+)
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.splits import DataConfig
 from transduce.errors import ConfigError, DataError
@@ -97,7 +103,7 @@ def recipe_for(
         return _recorded(run, files)
     changes = read_changes(files.overrides, TranslationConfig)
     wanted = override({}, changes, TranslationConfig)
-    source, target = languages_of(files.paths)
+    source, target = _languages(files.paths)
     named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
     model = {"kind": "transformer"}
     if isinstance(asked := wanted.get("model", {}), dict) and asked.get("kind", "transformer") == "transformer":
@@ -108,7 +114,7 @@ def recipe_for(
         tell("languages: not recognised from the file names; set data.source and data.target")
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
-    corpus = parallel_files(files.paths, settings.columns)
+    corpus = parallel_files(files.paths, settings.columns_for(files.paths))
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, asked, tell)
     chosen = choose(kept, most_subwords, machine(), wanted)
@@ -116,6 +122,14 @@ def recipe_for(
         tell(reason)
     tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}
     return Recipe(files.name, change(tables, "settings", files.overrides), Path())
+
+
+def _languages(paths: Sequence[str]) -> tuple[str, str]:
+    """Source and target language, by the names of the files, or as a document tells."""
+    found = languages_of(paths)
+    if found == UNKNOWN and len(paths) == 1 and is_bilingual(paths[0]):
+        return languages_in_file(paths[0]) or UNKNOWN
+    return found
 
 
 def _look_at(

@@ -55,7 +55,7 @@ ROWS = [
     *(
         row(
             f"a document: {ending}",
-            f"translate run text{ending}",
+            f"translate run text{ending} --format lines",
             2,
             ending,
             write(f"text{ending}", content),
@@ -71,7 +71,7 @@ ROWS = [
     *(
         row(
             f"a document by its name: {ending}",
-            f"translate run text{ending}",
+            f"translate run text{ending} --format lines",
             2,
             (f"text{ending}", kind),
             write(f"text{ending}", PLAIN),

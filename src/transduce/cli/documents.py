@@ -1,0 +1,111 @@
+"""What `transduce translate` does with a document instead of lines."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from transduce.cli.options import given_options
+from transduce.cli.output import is_empty, is_new_file, open_partial, partial_of, publish, text_output
+from transduce.cli.progress import show_progress
+from transduce.cli.search_options import make_search, read_glossary
+from transduce.cli.streams import read_input
+from transduce.corpora.languages import is_language
+from transduce.documents.document import Languages
+from transduce.documents.formats import format_of
+from transduce.documents.memory import Memory
+from transduce.errors import InputError
+from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument, languages_of
+from transduce.inference.translator import Translator
+
+OF_LINES = ("resume", "n_best", "prefix", "prefix_file", "compile", "json", "details", "explain")
+OF_DOCUMENTS = ("memory", "fill_only", "log", "source_language", "target_language")
+NAMED = 3  # segments to look at that are named
+
+
+def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
+    """The format of a document, as asked for or by its name's ending; None for lines of text.
+
+    Raises InputError for an option that goes with the other of both.
+    """
+    kind = asked or format_of(path)
+    kind = None if kind == "lines" else kind
+    names = OF_DOCUMENTS if kind is None else OF_LINES
+    if given := given_options(context, but=[name for name in context.params if name not in names]):
+        what = "lines of text" if kind is None else "a document"
+        how = "name its format with --format" if kind is None else "--format lines takes the file for lines"
+        raise InputError(f"{given[0]} is not for {what}, such as {path}; leave it out, or {how}")
+    return kind
+
+
+def translate_document(context: typer.Context, translator: Translator, kind: str) -> None:
+    """Translate the document that a command names, and write its log."""
+    options = context.params
+    languages = _languages(translator, options["source_language"], options["target_language"])
+    search = make_search(context)
+    glossary = read_glossary(options["glossary"], search)
+    memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
+    if options["output"] == "-" and kind == "docx" and sys.stdout.isatty():
+        raise InputError("a Word document cannot be shown on a terminal; name a file with -o")
+    data, quiet = read_input(options["input"]), options["quiet"]
+    documents = DocumentTranslator(translator, search, glossary, memory, languages)
+    with show_progress(100, is_shown=not quiet, what="percent") as tell:
+        translated = documents.translate(
+            data, options["input"], kind, options["fill_only"], lambda share: tell(100 * share)
+        )
+    if options["log"] is not None:
+        with text_output(options["log"]) as stream:
+            stream.writelines(f"{line}\n" for line in translated.log())
+    _write(options["output"], translated.data)
+    if not quiet:
+        for line in _describe(translated, options["log"]):
+            print(f"transduce: {line}", file=sys.stderr)
+
+
+def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:
+    """The languages asked for, which must be codes, and those of the model where it has any."""
+    for option, code in (("--source-language", source), ("--target-language", target)):
+        if code is not None and not is_language(code):
+            raise InputError(f"{option}: {code!r} is no code of a language, such as de or pt-BR")
+    return languages_of(translator, Languages(source or "", target or ""))
+
+
+def _write(path: str, data: bytes) -> None:
+    if not is_new_file(path):
+        if path == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        else:
+            Path(path).write_bytes(data)
+        return
+    with open_partial(Path(path)) as file:
+        if not is_empty(file):
+            raise InputError(
+                f"{partial_of(Path(path))} is left of an earlier command; remove it or choose another name"
+            )
+        try:
+            file.write(data)
+            publish(file, Path(path))
+        finally:
+            partial_of(Path(path)).unlink(missing_ok=True)
+
+
+def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:
+    """What a person should know, a line each."""
+    counts = [
+        (translated.count("model"), "translated"),
+        (translated.count("memory"), "from the memory"),
+        (translated.count("document"), "left as they were"),
+        (translated.count("source"), "without words"),
+    ]
+    told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+    number = len(translated.segments)
+    lines = [f"{number:,} segment{'s' if number > 1 else ''}: {told}" if told else "no text to translate"]
+    to_see = [one for one in translated.segments if one.review]
+    if to_see:
+        where = ", ".join(dict.fromkeys(one.where for one in to_see[:NAMED])) + (" ..." if len(to_see) > NAMED else "")
+        why = f"{log} tells why" if log else "--log FILE tells why"
+        lines.append(f"{len(to_see):,} should be looked at ({where}); {why}")
+    return lines

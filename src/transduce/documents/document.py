@@ -1,0 +1,154 @@
+"""A document as segments, and their translations written into its own text, whose other characters stay."""
+
+import codecs
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+
+from transduce.documents.segment import Segment
+from transduce.errors import InputError
+
+MARKS_OF_ORDER = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Text in place of some characters of a document."""
+
+    start: int
+    end: int
+    text: str
+    part: str = ""
+    """The file that is meant, in a document that is an archive."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A segment of a document."""
+
+    source: Segment
+    write: Callable[[Segment], Sequence[Edit]]
+    """The edits that put a translation into the document."""
+    where: str
+    """For a person to find it: `line 7`."""
+    is_bilingual: bool = False
+    """Whether the document has a place of its own for the translation; else it takes that of the source."""
+    target: Segment | None = None
+    """The translation that the document has; None where it has none."""
+    is_draft: bool = False
+    """Whether that translation is not finished, and counts as none where only gaps are filled."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of it."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Units in the order of the document."""
+
+    units: Sequence[Unit]
+    save: Callable[[Sequence[Edit]], bytes]
+    """The document's bytes with edits made, which do not overlap."""
+
+    def translated(self, translations: Sequence[Segment | None]) -> bytes:
+        """The document with a translation of each unit; None, or what stands there already, changes nothing."""
+        edits: list[Edit] = []
+        for unit, translation in zip(self.units, translations, strict=True):
+            if translation is not None and translation != (unit.target if unit.is_bilingual else unit.source):
+                edits += unit.write(translation)
+        return self.save(edits)
+
+
+@dataclass(frozen=True)
+class Languages:
+    """Codes of the languages that a document is translated between; "" where one is not known."""
+
+    source: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The characters of a file, and how they are written: encoding and byte order mark."""
+
+    name: str
+    text: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+    escape: Callable[[str], str] | None = field(default=None, repr=False)
+    """Writes a character that the encoding lacks; without it that is an error."""
+
+    @staticmethod
+    def read(data: bytes, name: str, encoding: str | None = None) -> "TextFile":
+        """Decode a file by its byte order mark, else the encoding given, else as UTF-8; InputError if it is not so."""
+        for mark, of_mark in MARKS_OF_ORDER:
+            if data.startswith(mark):
+                return TextFile(name, _decode(data[len(mark) :], name, of_mark), of_mark, mark)
+        if encoding is not None:
+            try:
+                encoding = codecs.lookup(encoding).name
+                "".encode(encoding)
+            except (LookupError, ValueError):
+                raise InputError(f"{name}: unknown encoding {encoding[:40]!r}; convert the file to UTF-8") from None
+        return TextFile(name, _decode(data, name, encoding or "utf-8"), encoding or "utf-8")
+
+    def line_of(self, place: int) -> int:
+        """The number of the line, from 1, that a character stands on."""
+        return bisect_left(self._line_ends, place) + 1
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [found.start() for found in re.finditer("\n", self.text)]
+
+    def save(self, edits: Sequence[Edit]) -> bytes:
+        """The file with edits made."""
+        pieces, done = [], 0
+        for edit in sorted(edits, key=attrgetter("start", "end")):
+            assert edit.start >= done, f"{self.name}: edits overlap at {edit.start}"
+            pieces += [self.text[done : edit.start], edit.text]
+            done = edit.end
+        return self.mark + self._encode("".join([*pieces, self.text[done:]]))
+
+    def _encode(self, text: str) -> bytes:
+        try:
+            return text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            if self.escape is not None:
+                written = {ord(c): self.escape(c) for c in set(text) if not _has(self.encoding, c)}
+                return text.translate(written).encode(self.encoding)
+            raise InputError(
+                f"{self.name}: its encoding, {self.encoding}, has no {error.object[error.start]!r}, which the "
+                "translation needs; convert the file to UTF-8"
+            ) from None
+
+
+def _decode(data: bytes, name: str, encoding: str) -> str:
+    try:
+        text = data.decode(encoding)
+        if text.encode(encoding) == data:
+            return text
+    except UnicodeDecodeError as error:
+        place = error.start
+        raise InputError(
+            f"{name}: line {data.count(bytes([10]), 0, place) + 1} is not {encoding.upper()} (byte "
+            f"0x{data[place]:02x}); convert the file to UTF-8, for example with iconv"
+        ) from None
+    except ValueError:
+        pass
+    raise InputError(f"{name}: its {encoding} cannot be written back as it is; convert the file to UTF-8")
+
+
+def _has(encoding: str, character: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""The one table of documents: which formats there are, by the endings of files, and what reads each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+
+from transduce.documents.document import Document, Languages
+from transduce.errors import InputError
+
+Read = Callable[[bytes, str, Languages], Document]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A line of the table."""
+
+    title: str
+    endings: tuple[str, ...]
+    """By which files are taken for it; none for one that must be asked for."""
+    place: str
+    """Module and name of what reads it."""
+
+    @property
+    def read(self) -> Read:
+        """Reads a file's bytes; its name is for messages."""
+        module, _, name = self.place.partition(":")
+        read: Read = getattr(import_module(f"transduce.documents.{module}"), name)
+        return read
+
+
+FORMATS = {
+    "text": Format("plain text in paragraphs", (), "plain:read_text"),
+    "markdown": Format("Markdown", (".md", ".markdown"), "markdown:read_markdown"),
+    "html": Format("HTML", (".html", ".htm", ".xhtml"), "html:read_html"),
+    "tmx": Format("TMX", (".tmx",), "tmx:read_tmx"),
+    "xliff": Format("XLIFF", (".xlf", ".xliff"), "xliff:read_xliff"),
+    "po": Format("gettext PO", (".po", ".pot"), "po:read_po"),
+    "srt": Format("SRT subtitles", (".srt",), "subtitles:read_srt"),
+    "vtt": Format("WebVTT subtitles", (".vtt",), "subtitles:read_vtt"),
+    "docx": Format("Word (DOCX)", (".docx",), "docx:read_docx"),
+}
+
+
+def format_of(name: str) -> str | None:
+    """The format of a file by its name's ending; None for any other file."""
+    ending = PurePath(name).suffix.lower()
+    return next((kind for kind, one in FORMATS.items() if ending in one.endings), None)
+
+
+def read_document(data: bytes, name: str, languages: Languages | None = None, kind: str | None = None) -> Document:
+    """Read a document of a format of the table, by default that of its name's ending.
+
+    Raises InputError for other formats, and for what is damaged, in other languages, or not in the format it should be.
+    """
+    chosen = kind or format_of(name)
+    if chosen not in FORMATS:
+        endings = ", ".join(ending for one in FORMATS.values() for ending in one.endings)
+        raise InputError(
+            f"{name}: no format '{kind}'; there are {', '.join(FORMATS)}"
+            if kind
+            else f"{name}: is of no format that can be translated as a document; there are {endings}"
+        )
+    if not data.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0"):
+        raise InputError(f"{name}: is empty")
+    return FORMATS[chosen].read(data, name, languages or Languages())

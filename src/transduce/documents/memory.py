@@ -1,0 +1,94 @@
+"""Translation memories: translations that exist, taken where a segment is the same, offered where it is like it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from transduce.documents.document import Languages, TextFile
+from transduce.documents.formats import format_of, read_document
+from transduce.documents.libraries import require
+from transduce.documents.placeholders import plain_segment
+from transduce.documents.segment import Segment
+from transduce.errors import InputError
+
+LEAST_LIKE = 0.7
+"""Similarity, 0 to 1, below which a segment is not like another: the share of characters that need not change."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A segment of a memory, and how like it is to the one that was asked for."""
+
+    source: str
+    target: Segment
+    similarity: float
+    """0 to 1, where 1 is the same text."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Segments and their translations."""
+
+    pairs: dict[str, Segment]
+    """Translations by the source's text, blanks between words as one each; the last of several is kept."""
+
+    @staticmethod
+    def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
+        """A memory of pairs, but for those that are blank on a side."""
+        return Memory({_key(source): target for source, target in pairs if _key(source) and _key(target)})
+
+    @staticmethod
+    def read(path: str | Path, languages: Languages) -> "Memory":
+        """The translations in a TMX, XLIFF or PO file, or in a .tsv of source, tab and target.
+
+        Raises InputError for a file that cannot be read, or holds none in these languages.
+        """
+        name, data = str(path), _bytes_of(path)
+        if Path(path).suffix.lower() == ".tsv":
+            memory = Memory.of(_rows(data, name))
+        elif format_of(name) in ("tmx", "xliff", "po"):
+            units = read_document(data, name, languages).units
+            memory = Memory.of((unit.source, unit.target) for unit in units if unit.target and not unit.is_draft)
+        else:
+            raise InputError(f"{name}: a translation memory is a file of the ending .tmx, .tsv, .xlf, .xliff or .po")
+        if not memory.pairs:
+            raise InputError(f"{name}: no translations; each segment is without a target")
+        return memory
+
+    def find(self, segment: Segment) -> Match | None:
+        """The segment that is the same, or most like, if one is like it enough; `similarity` is 1 for the same."""
+        wanted = _key(segment)
+        if (same := self.pairs.get(wanted)) is not None:
+            return Match(wanted, same, 1.0)
+        process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
+        found = process.extractOne(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE)
+        if found is None:
+            return None
+        source, percent, _ = found
+        return Match(source, self.pairs[source], min(percent / 100, 0.999))
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        return list(self.pairs)
+
+
+def _key(segment: Segment) -> str:
+    return " ".join(segment.text.split())
+
+
+def _bytes_of(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def _rows(data: bytes, name: str) -> Iterable[tuple[Segment, Segment]]:
+    for number, line in enumerate(TextFile.read(data, name).text.split("\n"), 1):
+        if not line.strip():
+            continue
+        cells = line.removesuffix("\r").split("\t")
+        if len(cells) < 2:
+            raise InputError(f"{name}: line {number} has no tab; expected a source, a tab and its translation")
+        yield plain_segment(cells[0]), plain_segment(cells[1])

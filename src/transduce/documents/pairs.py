@@ -1,0 +1,100 @@
+"""Parallel text out of documents, to learn from: units with their translations, and subtitles aligned by time."""
+
+from collections.abc import Iterator, Sequence
+
+from transduce.documents import languages, po, tmx, xliff
+from transduce.documents.document import Languages, TextFile
+from transduce.documents.formats import format_of, read_document
+from transduce.documents.segment import Segment
+from transduce.documents.subtitles import Cue, cues_of, plain_text
+
+SHARED = 0.5  # of the shorter of two cues that say the same
+LARGEST = 3  # cues on a side that are one pair: more are joined by chance
+
+
+def pairs_in(data: bytes, name: str, wanted: Languages) -> Iterator[tuple[str, str]]:
+    """Texts and their translations in a TMX, XLIFF or PO file, without tags, drafts and what is blank.
+
+    The languages choose those of a TMX, and turn a file about that is from the target to the source language. Raises
+    InputError for a file that cannot be read, or has not these languages.
+    """
+    kind, turned = format_of(name), False
+    if kind != "tmx":
+        found = languages_in(data, name)
+        turned = bool(found.target and wanted.source) and _is_turned(found, wanted)
+        if turned:
+            wanted = Languages(wanted.target, wanted.source)
+    for unit in read_document(data, name, wanted, kind).units:
+        if unit.target is None or unit.is_draft:
+            continue
+        source, target = _plain(unit.source), _plain(unit.target)
+        if source and target:
+            yield (target, source) if turned else (source, target)
+
+
+def languages_in(data: bytes, name: str) -> Languages:
+    """The languages that a TMX, XLIFF or PO file is in, "" for one that it does not tell."""
+    kind = format_of(name)
+    if kind == "po":
+        return Languages("", po.language_of_po(data, name))
+    codes = tmx.languages_of_tmx(data, name) if kind == "tmx" else xliff.languages_of_xliff(data, name)
+    if len(codes) != 2:
+        return Languages()
+    first, second = map(languages.primary, codes)
+    return Languages(first, second) if first != second else Languages(*codes)
+
+
+def subtitle_pairs(first: tuple[bytes, str], second: tuple[bytes, str]) -> Iterator[tuple[str, str]]:
+    """What two files of subtitles, given by bytes and name, say at the same time; cues that overlap by half or more of
+    the shorter one belong together. InputError for files that cannot be read."""
+    files = [TextFile.read(data, name) for data, name in (first, second)]
+    cues = [sorted(cues_of(file, format_of(file.name) or ""), key=lambda cue: (cue.start, cue.end)) for file in files]
+    for of_first, of_second in _groups(*cues):
+        if max(len(of_first), len(of_second)) > LARGEST:
+            continue
+        source, target = (
+            " ".join(filter(None, (plain_text(file, cue) for cue in group)))
+            for file, group in zip(files, (of_first, of_second), strict=True)
+        )
+        if source and target:
+            yield source, target
+
+
+def _plain(segment: Segment) -> str:
+    return " ".join(segment.text.split())
+
+
+def _is_turned(found: Languages, wanted: Languages) -> bool:
+    return languages.is_same(found.target, wanted.source) and not languages.is_same(found.target, wanted.target)
+
+
+def _groups(first: Sequence[Cue], second: Sequence[Cue]) -> Iterator[tuple[list[Cue], list[Cue]]]:
+    """Cues that belong together, directly or by one between them, in the order of time."""
+    groups: list[tuple[list[Cue], list[Cue]]] = []
+    group_of: dict[int, int] = {}  # of cues of the second file
+    begin = 0
+    for cue in first:
+        while begin < len(second) and second[begin].end <= cue.start:
+            begin += 1
+        joined = []
+        for place in range(begin, len(second)):
+            if second[place].start >= cue.end:
+                break
+            if _share(cue, second[place]) >= SHARED:
+                joined.append(place)
+        known = sorted({group_of[place] for place in joined if place in group_of})
+        if not known:
+            groups.append(([], []))
+        number = known[0] if known else len(groups) - 1
+        groups[number][0].append(cue)
+        for place in joined:
+            if place not in group_of:
+                groups[number][1].append(second[place])
+                group_of[place] = number
+    yield from (group for group in groups if group[1])
+
+
+def _share(first: Cue, second: Cue) -> float:
+    """How much of the shorter cue the two share, 0 to 1."""
+    shared = min(first.end, second.end) - max(first.start, second.start)
+    return shared / max(1, min(first.end - first.start, second.end - second.start))

@@ -1,0 +1,47 @@
+"""Plain text in paragraphs, which empty lines separate; lines that begin with a bullet are paragraphs of their own."""
+
+import re
+from collections.abc import Iterator
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.placeholders import hold
+from transduce.documents.placing import Span
+from transduce.documents.segment import Mark, Segment
+from transduce.errors import InputError
+
+_BULLET = re.compile(r"[ \t]*(?:[-*•–—]|\d+[.)])[ \t]+")
+
+
+def read_text(data: bytes, name: str, wanted: Languages) -> Document:
+    """The paragraphs of a text; the lines of each are read as one and come out as one."""
+    file = TextFile.read(data, name)
+    if "\0" in file.text:
+        raise InputError(f"{name}: is no text; it holds zero bytes")
+    return Document([_unit(file, *span) for span in _paragraphs(file.text)], file.save)
+
+
+def _unit(file: TextFile, start: int, end: int) -> Unit:
+    def write(segment: Segment) -> list[Edit]:
+        return [Edit(start, end, "".join(p.raw if isinstance(p, Mark) else p for p in segment.parts))]
+
+    text = re.sub(r"[ \t]*\r?\n[ \t]*", " ", file.text[start:end])
+    return Unit(Segment.of(hold([text])), write, f"line {file.line_of(start)}")
+
+
+def _paragraphs(text: str) -> Iterator[Span]:
+    """Where the paragraphs stand, without bullets and blanks about them."""
+    start: int | None = None
+    end = place = 0
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        bullet = _BULLET.match(line)
+        if start is not None and (bullet or not line.strip()):
+            yield start, end
+            start = None
+        if line.strip():
+            if start is None:
+                blank = bullet.end() if bullet else len(line) - len(line.lstrip())
+                start = place + blank
+            end = place + len(line.rstrip())
+        place += len(line)
+    if start is not None:
+        yield start, max(start, end)

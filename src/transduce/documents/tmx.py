@@ -1,0 +1,128 @@
+"""TMX, translation memories: units with a text in each of several languages."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from transduce.documents import languages
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.segment import Segment
+from transduce.documents.xml import (
+    Element,
+    blanks_before,
+    content_edit,
+    element_of,
+    escape,
+    read_xml,
+    segment_of,
+    tokens_of,
+    written,
+)
+from transduce.errors import InputError
+
+
+def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
+    """The units that have a text in the source language; InputError where there are none, or for unknown languages."""
+    file = read_xml(data, name)
+    units, seen = [], set()
+    for unit in _units(file):
+        seen |= {code for code, _ in unit.variants}
+        source = _variant(unit, wanted.source or unit.source_language)
+        if source is None:
+            continue
+        target_language = wanted.target or _other(unit, source[0], name)
+        others = [(code, variant) for code, variant in unit.variants if variant is not source[1]]
+        target = languages.find(others, target_language)
+        units.append(_unit(file, source, target, target_language))
+    if not units:
+        what = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
+        raise InputError(f"{name}: {what}")
+    return Document(units, file.save)
+
+
+def languages_of_tmx(data: bytes, name: str) -> list[str]:
+    """The codes of all languages, the header's source language first."""
+    codes: dict[str, None] = {}
+    for unit in _units(read_xml(data, name)):
+        if unit.source_language and _variant(unit, unit.source_language) is not None:
+            codes.setdefault(unit.source_language.casefold())
+        for code, _ in unit.variants:
+            codes.setdefault(code.casefold())
+    return list(codes)
+
+
+@dataclass(frozen=True)
+class _TranslationUnit:
+    source_language: str
+    """As the unit or the header says; "" for any."""
+    variants: Sequence[tuple[str, Element]]
+    """<tuv> by their languages."""
+
+
+def _units(file: TextFile) -> Iterator[_TranslationUnit]:
+    tokens = tokens_of(file)
+    source_language, is_tmx = "", False
+    for token in tokens:
+        if token.kind != "start":
+            continue
+        if not is_tmx and token.name != "tmx":
+            raise InputError(f"{file.name}: is no TMX but begins with <{token.value[:40]}>")
+        is_tmx = True
+        if token.name == "header":
+            source_language = _language(token.attributes.get("srclang", ""))
+        elif token.name == "tu":
+            unit = element_of(token, tokens)
+            variants = [
+                (variant.attributes.get("xml:lang") or variant.attributes.get("lang", ""), variant)
+                for variant in unit.elements
+                if variant.name == "tuv" and variant.find("seg") is not None
+            ]
+            yield _TranslationUnit(_language(unit.attributes.get("srclang", source_language)), variants)
+
+
+def _language(code: str) -> str:
+    return "" if code == "*all*" else code
+
+
+def _variant(unit: _TranslationUnit, language: str) -> tuple[str, Element] | None:
+    coded = [(code, (code, variant)) for code, variant in unit.variants]
+    return languages.find(coded, language) if language else next(iter(unit.variants), None)
+
+
+def _other(unit: _TranslationUnit, source: str, name: str) -> str:
+    codes = sorted({code.casefold() for code, _ in unit.variants if code != source})
+    if len(codes) != 1:
+        found = f"has {', '.join(codes)}" if codes else "has no other"
+        raise InputError(f"{name}: the target language is not known, and a unit {found}; name the languages")
+    return codes[0]
+
+
+def _unit(file: TextFile, source: tuple[str, Element], target: Element | None, language: str) -> Unit:
+    variant = source[1]
+    source_text, target_text = _seg(variant), None if target is None else _seg(target)
+
+    def write(segment: Segment) -> list[Edit]:
+        if target_text is not None:
+            return [content_edit(target_text, file, written(segment))]
+        prefix = variant.tag.rpartition("tuv")[0]
+        code = escape(language).replace('"', "&quot;")
+        new = f'<{prefix}tuv xml:lang="{code}"><{prefix}seg>{written(segment)}</{prefix}seg></{prefix}tuv>'
+        return [Edit(variant.end, variant.end, blanks_before(variant.start, file) + new)]
+
+    found = None if target_text is None or not target_text.has_text else segment_of(target_text, file, _inline)
+    where = f"line {file.line_of(variant.start)}"
+    return Unit(segment_of(source_text, file, _inline), write, where, True, found)
+
+
+def _seg(variant: Element) -> Element:
+    seg = variant.find("seg")
+    assert seg is not None  # see _units
+    return seg
+
+
+def _inline(element: Element) -> tuple[Literal["open", "close", "alone", "pair"], str]:
+    if element.name == "hi":
+        return "pair", "hi"
+    if element.name in ("bpt", "ept"):
+        return ("open" if element.name == "bpt" else "close"), f"i {element.attributes.get('i', '')}"
+    return "alone", ""

@@ -1,0 +1,242 @@
+"""Documents in, the same documents in another language out; with a memory, and a log of where each segment is from."""
+
+import codecs
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from transduce.corpora.languages import UNKNOWN
+from transduce.documents.document import Document, Languages
+from transduce.documents.formats import read_document
+from transduce.documents.languages import is_same, primary
+from transduce.documents.memory import Match, Memory
+from transduce.documents.segment import Segment, joined, problems
+from transduce.errors import InputError
+from transduce.files import new_file
+from transduce.inference.documents.segments import SegmentTranslator, Tell, TranslatedSegment
+from transduce.inference.translator import Translator
+from transduce.search.choices import Search
+from transduce.text.glossary import Glossary
+
+Origin = Literal["model", "memory", "document", "source"]
+"""Where a translation is from: `document` where one stood there and was left, `source` where there are no words."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A translation of a memory that is of another segment, but of one like it."""
+
+    source: str
+    target: str
+    similarity: float
+    """0 to 1."""
+
+
+@dataclass(frozen=True)
+class SegmentReport:
+    """What became of a segment: a line of the log."""
+
+    where: str
+    source: str
+    target: str
+    origin: Origin
+    confidence: float | None = None
+    """Of the model: the geometric mean of the probabilities of its tokens, 0 to 1."""
+    memory: Offer | None = None
+    review: tuple[str, ...] = ()
+    """Why a person should look at it."""
+
+
+@dataclass(frozen=True)
+class TranslatedDocument:
+    """A document in another language."""
+
+    data: bytes
+    segments: list[SegmentReport]
+
+    def count(self, origin: Origin) -> int:
+        """How many segments are from there."""
+        return sum(one.origin == origin for one in self.segments)
+
+    def log(self) -> Iterator[str]:
+        """What became of each segment, as a JSON object on a line."""
+        for number, one in enumerate(self.segments, 1):
+            yield msgspec.json.encode({"segment": number, **msgspec.to_builtins(one)}).decode()
+
+
+@dataclass
+class DocumentTranslator:
+    """Translates whole documents with a translator, see `transduce.documents.formats` for which.
+
+    Placeholders are required of the search where it can (a beam, in PyTorch), else put in afterwards; and each segment
+    that stands several times is translated once.
+    """
+
+    translator: Translator
+    search: Search | None = None
+    glossary: Glossary | None = None
+    memory: Memory | None = None
+    languages: Languages = field(default_factory=Languages)
+    """Those of the model where they are left open."""
+
+    def __post_init__(self) -> None:
+        self.languages = languages_of(self.translator, self.languages)
+        self._segments = SegmentTranslator(self.translator, self.search, self.glossary)
+
+    def translate(
+        self, data: bytes, name: str, kind: str | None = None, fill_only: bool = False, tell: Tell | None = None
+    ) -> TranslatedDocument:
+        """Translate a document of a format of the table, by default that of its name's ending.
+
+        Args:
+            data: its bytes.
+            name: its file's name, for its format and for messages.
+            kind: the format, by its name in the table.
+            fill_only: leave segments as they are that have a translation.
+            tell: hears, now and then, the share that is done.
+
+        Raises InputError for a document that cannot be read, or is in other languages.
+        """
+        return self._translate(read_document(data, name, self.languages, kind), fill_only, tell)
+
+    def translate_file(
+        self, path: str | Path, output: str | Path, kind: str | None = None, fill_only: bool = False
+    ) -> list[SegmentReport]:
+        """The same from one file to a new one; InputError where that exists."""
+        if Path(output).exists():
+            raise InputError(f"{output} exists; remove it or choose another name")
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
+        translated = self.translate(data, str(path), kind, fill_only)
+        with new_file(Path(output)) as partial:
+            partial.write_bytes(translated.data)
+        return translated.segments
+
+    def translate_html(self, text: str) -> str:
+        """Translate a page, or a part of one."""
+        if not text.strip():
+            return text
+        data = codecs.BOM_UTF8 + text.encode(errors="replace")  # the mark, since the page may name another encoding
+        return self.translate(data, "the text", "html").data.removeprefix(codecs.BOM_UTF8).decode()
+
+    def _translate(self, document: Document, fill_only: bool, tell: Tell | None) -> TranslatedDocument:
+        work = _Work(document)
+        waiting: dict[Segment, list[int]] = {}
+        matches: dict[Segment, Match | None] = {}
+        remembered: list[tuple[int, Segment]] = []
+        for number, unit in enumerate(document.units):
+            core = work.cores[number]
+            if unit.target is not None and (not core.is_translatable or (fill_only and not unit.is_draft)):
+                work.leave(number, unit.target)
+            elif not core.is_translatable:
+                work.put(number, core, "source")
+            elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
+                waiting.setdefault(core, []).append(number)
+            else:
+                remembered.append((number, match.target))
+        places = [(work.cores[number], target) for number, target in remembered]
+        for (number, _), segment in zip(remembered, self._place(places), strict=True):
+            work.put(number, segment, "memory")
+        found = self._segments.translate(list(waiting), tell)
+        for (core, numbers), translated in zip(waiting.items(), found, strict=True):
+            assert not problems(core, translated.segment), problems(core, translated.segment)
+            for number in numbers:
+                work.put(number, translated.segment, "model", translated, matches.get(core))
+        return TranslatedDocument(document.translated(work.targets), work.all_reports())
+
+    def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
+        """What the memory has; what does not fit as it is counts as less than the same."""
+        if self.memory is None:
+            return None
+        if core not in matches:
+            match = self.memory.find(core)
+            if match is not None and match.similarity == 1.0 and not _fits(core, match.target):
+                match = replace(match, similarity=0.999)
+            matches[core] = match
+        return matches[core]
+
+    def _place(self, pairs: Sequence[tuple[Segment, Segment]]) -> list[Segment]:
+        """Translations of a memory with the marks of the segments that they are for, where they have others."""
+        inner = [target.split_edges()[1] for _, target in pairs]
+        others = [n for n, (core, _) in enumerate(pairs) if problems(core, inner[n])]
+        placed = self._segments.place([(pairs[n][0], inner[n].text) for n in others])
+        for n, segment in zip(others, placed, strict=True):
+            inner[n] = segment
+        return inner
+
+
+class _Work:
+    """What has become of a document's units so far."""
+
+    def __init__(self, document: Document) -> None:
+        self._units = document.units
+        self._edges = [unit.source.split_edges() for unit in document.units]
+        self.cores = [core for _, core, _ in self._edges]
+        """What there is to translate."""
+        self.targets: list[Segment | None] = [None] * len(document.units)
+        self._reports: list[SegmentReport | None] = [None] * len(document.units)
+
+    def leave(self, number: int, target: Segment) -> None:
+        """Let a translation stand."""
+        self._reports[number] = SegmentReport(
+            self._units[number].where, self._units[number].source.text, target.text, "document"
+        )
+
+    def put(
+        self,
+        number: int,
+        core: Segment,
+        origin: Origin,
+        translated: TranslatedSegment | None = None,
+        match: Match | None = None,
+    ) -> None:
+        """Give a unit a translation, about which stands what stands about its source."""
+        unit, (before, _, after) = self._units[number], self._edges[number]
+        target = Segment(tuple(joined([*before, *core.parts, *after])))
+        confidence = None if translated is None else translated.confidence
+        self.targets[number] = target
+        self._reports[number] = SegmentReport(
+            unit.where,
+            unit.source.text,
+            target.text,
+            origin,
+            None if confidence is None else round(confidence, 4),
+            None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
+            (*(translated.notes if translated else ()), *unit.notes),
+        )
+
+    def all_reports(self) -> list[SegmentReport]:
+        """One a unit."""
+        return [report for report in self._reports if report is not None]
+
+
+def languages_of(translator: Translator, wanted: Languages | None = None) -> Languages:
+    """The languages that a translator translates between, with the regions that are wanted; "" where one is not known.
+
+    Raises InputError where others are wanted than the model is known to have.
+    """
+    config = translator.bundle.config
+    wanted = wanted or Languages()
+    found = []
+    for code, unknown, asked, word in (
+        (config.source, UNKNOWN[0], wanted.source, "from"),
+        (config.target, UNKNOWN[1], wanted.target, "to"),
+    ):
+        if asked and code != unknown and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
+            raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
+        found.append(asked or ("" if code == unknown else code))
+    return Languages(*found)
+
+
+def _fits(core: Segment, target: Segment) -> bool:
+    """Whether a memory's translation can stand for a segment: it has its marks, or what it holds and no line ends of
+    which it would not be known where they belong."""
+    inner = target.split_edges()[1]
+    held, others = (Counter(mark.shown for mark in one.marks if mark.is_held) for one in (core, inner))
+    return not problems(core, inner) or (held == others and not any(mark.breaks for mark in core.marks))

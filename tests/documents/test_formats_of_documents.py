@@ -1,0 +1,399 @@
+"""Whatever a document holds beside the text that is translated stays byte for byte, and others can read the result."""
+
+import io
+import os
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transduce.documents.document import Document, Languages
+from transduce.documents.formats import FORMATS, format_of, read_document
+from transduce.documents.placing import place_marks
+from transduce.documents.segment import Mark, Segment, problems
+from transduce.errors import InputError
+
+pytest.importorskip("polib")
+pytest.importorskip("pysubs2")
+pytest.importorskip("justhtml")
+
+LIST = (
+    "a.po crlf.po latin.po a.xlf two.xliff latin.xlf a.tmx crlf.tmx a.srt a.vtt a.html crlf.htm latin.html a.md "
+    "crlf.md a.text a.docx"
+)
+NAMES = LIST.split()
+EN_DE = Languages("en", "de")
+
+
+def read(folder: Path, name: str, languages: Languages = EN_DE) -> Document:
+    kind = "text" if name.endswith(".text") else None
+    return read_document((folder / name).read_bytes(), name, languages, kind)
+
+
+def upper(segment: Segment) -> Segment:
+    """The text in capitals, and all marks."""
+    return Segment(tuple(part.upper() if isinstance(part, str) else part for part in segment.parts))
+
+
+def in_capitals(document: Document) -> bytes:
+    return document.translated([upper(unit.source) for unit in document.units])
+
+
+def texts(document: Document) -> list[str]:
+    return [" ".join(unit.source.text.split()) for unit in document.units]
+
+
+def test_every_format_has_an_example() -> None:
+    assert {format_of(name) or "text" for name in NAMES} == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_document_of_which_nothing_changes_comes_back_identical(folder: Path, name: str) -> None:
+    document = read(folder, name)
+    assert document.units
+    same = [unit.target if unit.is_bilingual else unit.source for unit in document.units]
+    for translations in ([None] * len(document.units), same):
+        assert document.translated(translations) == (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_is_read_again_with_all_marks(folder: Path, name: str) -> None:
+    before = read(folder, name)
+    after = read_document(in_capitals(before), name, EN_DE, "text" if name.endswith(".text") else None)
+    assert len(after.units) == len(before.units)
+    for old, new in zip(before.units, after.units, strict=True):
+        found = new.target if new.is_bilingual else new.source
+        assert found is not None
+        assert not problems(old.source, found)
+        assert " ".join(found.text.split()) == " ".join(upper(old.source).text.split())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if not name.endswith(("po", "xlf", "xliff", "tmx", "docx", "md"))]
+)
+def test_only_the_texts_have_changed(folder: Path, name: str) -> None:
+    encoding = "latin-1" if name.startswith("latin") else "utf-8"
+    before, after = (
+        re.sub(r"\s+", " ", data.decode(encoding)).lower().replace("a < b", "a &lt; b")
+        for data in ((folder / name).read_bytes(), in_capitals(read(folder, name)))
+    )
+    assert before == after
+
+
+def test_po_the_source_and_all_else_stay(folder: Path) -> None:
+    import polib
+
+    document = read(folder, "a.po")
+    assert texts(document) == [
+        "The dog sees %(name)s.", 'The small cat "sleeps".', "The man", "%d dog", "%d dogs",
+    ]  # fmt: skip
+    assert [(unit.target is not None, unit.is_draft) for unit in document.units] == [
+        (True, False), (False, False), (True, True), (False, False), (False, False),
+    ]  # fmt: skip
+    data = in_capitals(document).decode()
+    old, new = polib.pofile((folder / "a.po").read_text()), polib.pofile(data)
+    for one, other in zip(old, new, strict=True):
+        assert (one.msgid, one.msgctxt, one.flags, one.occurrences, one.previous_msgid, one.obsolete) == (
+            other.msgid, other.msgctxt, other.flags, other.occurrences, other.previous_msgid, other.obsolete,
+        )  # fmt: skip
+    assert new.metadata == old.metadata
+    assert [entry.msgstr for entry in new][:3] == [
+        "THE DOG SEES %(name)s.",
+        'THE <b>SMALL</b> CAT "SLEEPS".\n',
+        "THE MAN",
+    ]
+    assert new[3].msgstr_plural == {0: "%d DOG", 1: "%d DOGS"}
+    assert [line for line in data.splitlines() if "msgstr" not in line] == [
+        line for line in PO_LINES(folder) if "msgstr" not in line
+    ]
+
+
+def PO_LINES(folder: Path) -> list[str]:
+    return (folder / "a.po").read_text().splitlines()
+
+
+def test_po_each_plural_form_is_made_of_the_right_number() -> None:
+    head = (
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: nplurals={}; plural={};\\n"\n\n'
+    )
+    message = 'msgid "a dog"\nmsgid_plural "dogs"\n'
+
+    def sources(count: int, rule: str) -> list[str]:
+        forms = "".join(f'msgstr[{i}] ""\n' for i in range(count))
+        return texts(read_document((head.format(count, rule) + message + forms).encode(), "a.po"))
+
+    assert sources(2, "(n > 1)") == ["a dog", "dogs"]
+    assert sources(1, "0") == ["dogs"]
+    assert sources(3, "(n==1 ? 2 : n>9 ? 0 : 1)") == ["dogs", "dogs", "a dog"]
+
+
+def test_po_long_texts_are_folded_as_gettext_does() -> None:
+    import polib
+
+    text = "The dog sees the small cat and " * 6
+    document = read_document(f'msgid "{text}"\nmsgstr ""\n'.encode(), "a.po")
+    data = in_capitals(document).decode()
+    assert polib.pofile("#\n" + data)[0].msgstr == text.upper()
+    assert max(map(len, data.splitlines()[2:])) <= 80
+    assert data.splitlines()[1:3] == [
+        'msgstr ""',
+        '"THE DOG SEES THE SMALL CAT AND THE DOG SEES THE SMALL CAT AND THE DOG SEES "',
+    ]
+
+
+def test_a_po_whose_text_is_the_name_of_a_file_opens_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "msgid").write_text('msgid "secret"\nmsgstr ""\n')
+    with pytest.raises(InputError):
+        read_document(b"msgid", "a.po")
+
+
+def test_xliff_targets_are_put_beside_their_sources(folder: Path) -> None:
+    import lxml.etree
+
+    document = read(folder, "a.xlf")
+    assert texts(document) == ["The small cat sleeps.", "The man", "The dog", "The child"]
+    assert [(unit.target is not None, unit.is_draft) for unit in document.units] == [
+        (False, False), (True, True), (True, False), (False, False),
+    ]  # fmt: skip
+    data = in_capitals(document)
+    targets = [
+        "".join(one.itertext())
+        for one in lxml.etree.fromstring(data).iter("{*}target")
+        if one.getparent().tag[-1] != "s"
+    ]
+    assert targets == ["THE SMALL CAT <i>SLEEPS</i>.", "THE MAN", "THE DOG", "THE CHILD"]
+    lines, found = ((folder / "a.xlf").read_text("utf-8-sig").splitlines(), data.decode("utf-8-sig").splitlines())
+    added = (
+        """        <target>THE <g id="1" ctype='bold'>SMALL</g> CAT &lt;i&gt;SLEEPS&lt;/i&gt;<x id="2"/>.</target>"""
+    )
+    assert found.pop(8) == added
+    assert [line for line in found if "<target" not in line] == [line for line in lines if "<target" not in line]
+
+
+def test_xliff_2_names_the_language_that_it_lacked(folder: Path) -> None:
+    import lxml.etree
+
+    document = read(folder, "two.xliff")
+    assert texts(document) == ["The dog sees it.", "The man"]
+    root = lxml.etree.fromstring(in_capitals(document))
+    assert root.get("trgLang") == "de"
+    assert len(list(root.iter("{*}target"))) == 2
+
+
+def test_tmx_the_language_asked_for_is_added_or_replaced(folder: Path) -> None:
+    import lxml.etree
+
+    lang = "{http://www.w3.org/XML/1998/namespace}lang"
+
+    def variants(languages: Languages) -> list[list[tuple[str, str]]]:
+        root = lxml.etree.fromstring(in_capitals(read(folder, "a.tmx", languages)))
+        return [
+            [(one.get(lang), "".join(one.itertext()).strip()) for one in unit.iter("tuv")] for unit in root.iter("tu")
+        ]
+
+    small, cat = "The <b>small</b> cat.", "THE <b>SMALL</b> CAT."
+    assert variants(EN_DE) == [
+        [("EN-us", small), ("de", cat), ("fr", "Le chat.")],
+        [("en-us", "The dog"), ("de-AT", "THE DOG")],
+    ]
+    assert variants(Languages("fr", "de"))[0][1:] == [("fr", "Le chat."), ("de", "LE CHAT.")]
+    with pytest.raises(InputError, match="no text in 'it'; it has"):
+        read(folder, "a.tmx", Languages("it", "de"))
+
+
+@pytest.mark.parametrize("kind", ["srt", "vtt"])
+def test_subtitles_times_and_all_else_stay(folder: Path, kind: str) -> None:
+    import pysubs2
+
+    data = (folder / f"a.{kind}").read_bytes().decode("utf-8-sig")
+    new = in_capitals(read(folder, f"a.{kind}")).decode("utf-8-sig")
+    old, found = (
+        pysubs2.SSAFile.from_string(text.replace("\r\n", "\n"), format_=kind, keep_html_tags=True)
+        for text in (data, new)
+    )
+    assert [(event.start, event.end) for event in old] == [(event.start, event.end) for event in found]
+    assert new.count("\r\n") == data.count("\r\n")
+    first = {"srt": "<i>THE DOG SLEEPS.</i>", "vtt": "<v Ann>THE DOG &amp; THE <b>CAT</b> SLEEP."}
+    assert first[kind] in new
+
+
+def test_subtitles_a_sentence_goes_on_through_its_lines_and_speakers_are_apart(folder: Path) -> None:
+    cue = read(folder, "a.srt").units[1].source
+    marks = [(mark.raw, mark.breaks) for mark in cue.marks]
+    assert marks == [("- ", False), ("\r\n", False), ("\r\n", True), ("- ", False), ("{\\an8}", False)]
+
+
+def test_html_texts_are_found_and_code_scripts_and_attributes_are_not(folder: Path) -> None:
+    found = texts(read(folder, "a.html"))
+    assert found == [
+        "The dog & I",
+        "The small cat sleeps & sings. The man",
+        "Unclosed The dog() and Dog",
+        "One",
+        "{name} sees it",
+        "The child",
+        "a < b x",
+    ]
+    segment = read(folder, "a.html").units[2].source
+    assert [mark.shown for mark in segment.marks if mark.is_held] == ["The dog()", "Dog"]
+
+
+def test_html_is_escaped_again_and_what_an_encoding_lacks_is_an_entity(folder: Path) -> None:
+    document = read(folder, "latin.html")
+    translations: list[Segment | None] = [Segment(("犬 <&> ä",)), *[None] * (len(document.units) - 1)]
+    assert b"<title>&#29356; &lt;&amp;&gt; \xe4</title>" in document.translated(translations)
+
+
+def test_po_in_an_encoding_that_lacks_a_character_is_refused(folder: Path) -> None:
+    document = read(folder, "latin.po")
+    with pytest.raises(InputError, match=r"encoding, .*8859-1, has no '犬'"):
+        document.translated([Segment(("犬",)), *[None] * (len(document.units) - 1)])
+
+
+def test_markdown_texts_are_found_and_code_links_and_tables_stay(folder: Path) -> None:
+    found = texts(read(folder, "a.md"))
+    assert found == [
+        "The small dog",
+        "The man sees the cat() and the woman sings * & more of it or https://a.b/.",
+        "The dog sleeps.",
+        "The cat sings.",
+        "The dog",
+        "x",
+        "The man",
+        "1",
+    ]
+
+
+def test_markdown_stays_what_it_was_whatever_signs_a_translation_has() -> None:
+    import markdown_it
+
+    document = read_document(b"The dog\n\n[The cat] sings\n\n[the cat]: x\n", "a.md")
+    signs = "# 1. *a* _b_ `c` [d](e) <f> &amp; | \\ ~~g~~ snake_case 2 * 3"
+    cat = document.units[1].source.marks
+    data = document.translated([Segment((signs,)), Segment((cat[0], "Die Katze", cat[1], " singt"))])
+    tokens = [token for token in markdown_it.MarkdownIt().parse(data.decode()) if token.type == "inline"]
+    assert "".join(child.content for child in tokens[0].children) == signs
+    assert [child.type for child in tokens[1].children] == ["link_open", "text", "link_close", "text"]
+
+
+def test_plain_text_paragraphs_come_out_on_a_line(folder: Path) -> None:
+    document = read(folder, "a.text")
+    assert texts(document) == ["The dog sleeps. The cat sings with %s.", "The man", "The woman", "12:30"]
+    assert in_capitals(document).decode() == (
+        "THE DOG SLEEPS. THE CAT SINGS WITH %s.\n\n  * THE MAN\n  * THE WOMAN\n\n12:30\n"
+    )
+
+
+def test_docx_runs_keep_their_formats_and_other_files_of_the_archive_stay(folder: Path) -> None:
+    import docx
+
+    data = in_capitals(read(folder, "a.docx"))
+    document = docx.Document(io.BytesIO(data))
+    runs = [(run.text, run.bold) for run in document.paragraphs[1].runs]
+    assert runs == [
+        ("THE ", None), ("OLD", True), (" DOG SEES ", None), ("{name}", None), ("\n", None), ("NOW.", None),
+    ]  # fmt: skip
+    assert document.tables[0].cell(0, 1).text == "THE CHILD & I"
+    assert document.sections[0].header.paragraphs[0].text == "THE HEAD"
+    with zipfile.ZipFile(folder / "a.docx") as old, zipfile.ZipFile(io.BytesIO(data)) as new:
+        assert new.testzip() is None
+        assert old.namelist() == new.namelist()
+        changed = {name for name in old.namelist() if old.read(name) != new.read(name)}
+        assert changed == {"word/document.xml", "word/header1.xml"}
+
+
+def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words(folder: Path) -> None:
+    word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    field = "".join(
+        f"<w:r>{inner}</w:r>"
+        for inner in (
+            '<w:fldChar w:fldCharType="begin"/>', "<w:instrText> REF a </w:instrText>",
+            '<w:fldChar w:fldCharType="separate"/>', "<w:t>Figure 1</w:t>", '<w:fldChar w:fldCharType="end"/>',
+        )
+    )  # fmt: skip
+    text = f'<w:r><w:t xml:space="preserve">See </w:t></w:r><w:bookmarkStart w:id="1"/>{field}<w:bookmarkEnd w:id="1"/>'
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(
+            "word/document.xml", f'<w:document xmlns:w="{word}"><w:body><w:p>{text}</w:p></w:body></w:document>'
+        )
+    (unit,) = read_document(data.getvalue(), "a.docx").units
+    core = unit.source.split_edges()[1]
+    assert core.text == "See Figure 1"
+    found = place_marks(core, "Bild 1 siehe", {(0, 2), (1, 0), (2, 1)}, [])
+    written = "".join(edit.text for edit in unit.write(found))
+    order = [
+        written.index(one) for one in ("bookmarkStart", "begin", "instrText", "separate", "Bild 1", "end", "siehe")
+    ]
+    assert order == sorted(order)
+
+
+def _bomb() -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"<a>" + b" " * 30_000_000 + b"</a>")
+    return data.getvalue()
+
+
+ENTITY = b'<!DOCTYPE a [<!ENTITY b "ccc"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.docx", _bomb, "would be 30,000,007 bytes when unpacked"),
+        ("a.docx", lambda: b"PK\3\4 damaged", "no Word document"),
+        ("a.tmx", lambda: ENTITY, "declares the entity 'b'"),
+        ("a.xlf", lambda: ENTITY.replace(b"<a>", b"<xliff version='1.2'>"), "declares the entity 'b'"),
+        ("a.tmx", lambda: b"<!DOCTYPE tmx SYSTEM 'x.dtd'><tmx>&nbsp;</tmx>", "unknown entity &nbsp;"),
+        ("a.tmx", lambda: b"<tmx>" + 2000 * b"<a>", "more than 1000 elements"),
+        ("a.tmx", lambda: b"<tmx><tu>", "line 1: not well-formed XML"),
+        ("a.tmx", lambda: b"<xliff/>", "is no TMX but begins with <xliff>"),
+        ("a.xlf", lambda: b"<tmx/>", "is no XLIFF but begins with <tmx>"),
+        ("a.xlf", lambda: b"<xliff version='3.0'/>", "XLIFF of version '3.0'"),
+        ("a.xlf", lambda: b"<xliff version='1.2'><file source-language='en'/></xliff>", "no texts to translate"),
+        ("a.xlf", lambda: b"<?xml version='1.0' encoding='klingon'?><xliff/>", "unknown encoding 'klingon'"),
+        ("a.po", lambda: b'msgid "a"\nmsgstr "b', "not on its line|PO catalogue|does not end on its line"),
+        ("a.po", lambda: b"Hello", "no msgid"),
+        ("a.po", lambda: b'msgid ""\nmsgstr "Language: fr\\n"\nmsgid "a"\nmsgstr ""\n', "is 'fr', not 'de'"),
+        ("a.po", lambda: b'msgid "\xe4"\nmsgstr ""\n', "line 1 is not UTF-8"),
+        ("a.srt", lambda: b"Hello", "no cues"),
+        ("a.vtt", lambda: b"00:01.000 --> 00:02.000\na\n", "must begin with WEBVTT"),
+        ("a.srt", lambda: "ä".encode("latin-1"), "line 1 is not UTF-8"),
+        ("a.html", lambda: b"a\0b", "zero bytes"),
+        ("a.md", lambda: b"", "a.md: is empty"),
+        ("a.exe", lambda: b"MZ", "is of no format"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_in_a_line(name: str, data: Callable[[], bytes], words: str) -> None:
+    with pytest.raises(InputError, match=words) as error:
+        read_document(data(), name, EN_DE)
+    assert "\n" not in str(error.value)
+
+
+FORMATS_FOLDER = Path(os.environ.get("TRANSDUCE_DATA") or "/nowhere") / "formats"
+
+
+@pytest.mark.skipif(not FORMATS_FOLDER.is_dir(), reason="TRANSDUCE_DATA does not name a folder with formats")
+def test_files_of_others_come_back_identical_and_keep_every_mark() -> None:
+    files = [path for path in FORMATS_FOLDER.glob("*/*.*") if format_of(path.name)]
+    assert len(files) > 15
+    marks = 0
+    for path in files:
+        data = path.read_bytes()
+        languages = Languages("en", "fr" if path.suffix == ".tmx" or ".fr." in path.name else "de")
+        if path.name in ("ImportTest1I.tmx", "ImportTest1J_many.tmx"):
+            languages = Languages("en-us", "ja" if "1I" in path.name else "en-gb")
+        document = read_document(data, path.name, languages)
+        assert document.translated([None] * len(document.units)) == data
+        assert document.translated([u.target if u.is_bilingual else u.source for u in document.units]) == data
+        again = read_document(in_capitals(document), path.name, languages)
+        for old, new in zip(document.units, again.units, strict=True):
+            found = new.target if new.is_bilingual else new.source
+            assert found is not None
+            assert not problems(old.source, found)
+            marks += sum(isinstance(part, Mark) for part in found.parts)
+    assert marks > 500

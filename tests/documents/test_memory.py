@@ -1,0 +1,55 @@
+"""A memory gives what was translated before: the same segment, or one like it."""
+
+from pathlib import Path
+
+import pytest
+
+from transduce.documents.document import Languages
+from transduce.documents.memory import Memory
+from transduce.documents.placeholders import plain_segment
+from transduce.errors import InputError
+
+pytest.importorskip("rapidfuzz")
+EN_DE = Languages("en", "de")
+
+
+def test_the_same_text_is_found_whatever_the_blanks(tmp_path: Path) -> None:
+    table = tmp_path / "pairs.tsv"
+    table.write_text("The dog  sees %s.\tDer Hund sieht %s.\tmore\n\nThe man\tDer Mann\r\n", newline="")
+    memory = Memory.read(table, EN_DE)
+    match = memory.find(plain_segment("The dog sees\n%s."))
+    assert match is not None
+    assert (match.similarity, match.target.text) == (1.0, "Der Hund sieht %s.")
+    man = memory.find(plain_segment("The man"))
+    assert man is not None
+    assert man.target.text == "Der Mann"
+
+
+def test_a_text_that_is_like_it_is_less_than_the_same(tmp_path: Path) -> None:
+    table = tmp_path / "pairs.tsv"
+    table.write_text("The old dog sleeps in the house.\tDer alte Hund schläft im Haus.\n")
+    memory = Memory.read(table, EN_DE)
+    match = memory.find(plain_segment("The old dog sleeps in a house."))
+    assert match is not None
+    assert 0.9 < match.similarity < 1
+    assert memory.find(plain_segment("Who are you?")) is None
+
+
+def test_every_format_with_translations_is_a_memory(folder: Path) -> None:
+    for name, size in (("a.tmx", 1), ("a.xlf", 1), ("two.xliff", 1), ("a.po", 1)):
+        assert len(Memory.read(folder / name, EN_DE).pairs) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.tsv", "no tab\n", "line 1 has no tab"),
+        ("a.tsv", "", "no translations"),
+        ("a.txt", "a\tb\n", "a translation memory is a file"),
+        ("a.tmx", "<tmx><body/></tmx>", "no units"),
+    ],
+)
+def test_what_is_no_memory_is_told(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=words):
+        Memory.read(tmp_path / name, EN_DE)
