@@ -372,7 +372,8 @@ def _read_docx(data: bytes) -> list[tuple[list[str], str]]:
 
 def _markdown(trees: Sequence[Tree]) -> bytes:
     def text(plain: str) -> str:
-        return re.sub(r"([\\`*_\[\]<>&|~#])", r"\\\1", plain) if "://" not in plain else plain
+        escaped = re.sub(r"([\\`*_\[\]>|~#])", r"\\\1", plain)
+        return plain if "://" in plain else escaped.replace("&", "&amp;").replace("<", "&lt;")
 
     rows = (
         render(tree, text, lambda n, inner: f"[{inner}](http://a.example/{n})", lambda n: f"![x](http://a.example/{n})")
@@ -479,7 +480,7 @@ def main() -> None:
     print("| format | segments | placeholders | tags | lost | added | broken |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for kind in KINDS:
-        count = measure(kind, options.segments // len(KINDS), options.seed)
+        count = measure(kind, -(-options.segments // len(KINDS)), options.seed)
         numbers = (count.segments, count.placeholders, count.tags, count.lost, count.added, count.broken)
         print(f"| {kind.name} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
 

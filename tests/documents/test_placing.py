@@ -100,7 +100,7 @@ def segments(draw: st.DrawFn) -> Segment:
             elif kind == "pair" and depth < 3:
                 made += pair(name, *parts(depth + 1))
             else:
-                shown = {"held": draw(st.sampled_from(["%s", "{a b}"])), "break": " "}.get(kind, "")
+                shown = {"held": draw(st.sampled_from(["%s", "{a b}", "%"])), "break": " "}.get(kind, "")
                 made.append(Mark(f"<{name}/>", shown=shown, breaks=kind == "break" and draw(st.booleans())))
         return made
 
@@ -116,7 +116,7 @@ def segments(draw: st.DrawFn) -> Segment:
 @given(segments(), st.data())
 def test_every_mark_is_there_once_and_all_text_too(source: Segment, data: st.DataObject) -> None:
     fixed = [mark for mark in source.marks if is_fixed(mark)]
-    words: list[Part] = data.draw(st.lists(st.sampled_from(["der", "Hund,", "(ja).", "犬が"]), max_size=8))
+    words: list[Part] = data.draw(st.lists(st.sampled_from(["der", "Hund,", "(ja).", "犬が", "?", "„"]), max_size=8))
     for mark in fixed:
         words.insert(data.draw(st.integers(0, len(words))), mark)
     text, spans = "", {}

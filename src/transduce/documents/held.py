@@ -81,10 +81,11 @@ def _find(restored: Restored, number: int, shown: str, place: float, is_exact: b
     before = r"(?<!\w)" if is_word and shown[0].isalnum() else ""
     after = r"(?!\w)" if is_word and shown[-1].isalnum() else ""
     text = restored.text
+    others = [match.span() for match in PLACEHOLDER.finditer(text)]
     found = [
         match.span()
         for match in re.finditer(f"{before}{pattern}{after}", text, re.IGNORECASE if not is_exact else 0)
-        if restored.is_free(*match.span())
+        if restored.is_free(*match.span()) and not any(_is_torn(match.span(), other) for other in others)
     ]
     if not found:
         return
@@ -92,6 +93,11 @@ def _find(restored: Restored, number: int, shown: str, place: float, is_exact: b
     if text[start:end] != shown:
         restored.notes.append(f"{shown!r} was misspelt as {text[start:end]!r}")
     restored.spans[number] = restored.replace(start, end, shown)
+
+
+def _is_torn(found: Span, other: Span) -> bool:
+    """Whether one of two would tear the other: the `%d` in `%user%d` is none."""
+    return found != other and found[0] < other[1] and other[0] < found[1]
 
 
 def _insert(restored: Restored, number: int, shown: str, place: int, end: int) -> None:
@@ -149,6 +155,8 @@ def _remove_others(restored: Restored, marks: Sequence[Mark]) -> None:
 def _next_other(restored: Restored, marks: Sequence[Mark]) -> Span | None:
     """The first placeholder or tag between what is held, or another copy of that."""
     copies = [re.escape(mark.shown) for mark in marks if PLACEHOLDER.fullmatch(mark.shown)]
+    if any(mark.shown.startswith("%") for mark in marks):
+        copies.append("%[sd]")  # after a digit, too, where a program will read the text for such
     patterns = [PLACEHOLDER, TAG, *([re.compile("|".join(copies))] if copies else [])]
     held = sorted(span for span in restored.spans if span is not None)
     begins, ends = [0, *(end for _, end in held)], [*(begin for begin, _ in held), len(restored.text)]

@@ -51,7 +51,7 @@ def _unit(file: TextFile, text: _Text) -> Unit:
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(lambda found: f"\\{found[0]}", text)
+    return _SPECIAL.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", text)
 
 
 def _texts(text: str) -> Iterator[_Text]:

@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(
     | %\([^()\s]+\)[-+ \#0]*\d*(?:\.\d+)?[a-zA-Z]          # %(name)s
     | %[A-Za-z_][\w.-]*%                                   # %name%
     | (?<![\d%])%(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcsrap@](?![A-Za-z])
-    | (?<![\d%])%[sd](?=[a-z])                             # %ds
+    | (?<![\d%])%[sd](?=[A-Za-z])                          # %ds
     | \$?{_BRACES}                                         # {{name}}, {{0:.2f}}, ${{name}}
     | \$[A-Za-z_]\w*                                       # $name
     | &(?:[A-Za-z][A-Za-z0-9]*|\#\d+|\#[xX][0-9A-Fa-f]+);  # &nbsp;

@@ -164,8 +164,8 @@ class _Placing:
         start, end = self.words[first][0], self.words[last][1]
         if not _is_punctuation(self.source[node.end - 1 : node.end]):
             end = self._without_last_signs(start, end)
-        if not _is_punctuation(self.source[node.start : node.start + 1]) and not self.is_fixed[first]:
-            while start < end - 1 and _is_punctuation(self.text[start]):
+        if not _is_punctuation(self.source[node.start : node.start + 1]):
+            while start < end - 1 and _is_punctuation(self.text[start]) and not self._is_in_fixed(start):
                 start += 1
         return start, end
 
@@ -173,10 +173,13 @@ class _Placing:
         """The end of a word without its last punctuation, unless that is all there is, or fixed."""
         shorter = end
         while shorter > start and _is_punctuation(self.text[shorter - 1]):
-            if any(begin < shorter <= stop for begin, stop in self.fixed):
+            if self._is_in_fixed(shorter - 1):
                 break
             shorter -= 1
         return shorter if shorter > start else end
+
+    def _is_in_fixed(self, place: int) -> bool:
+        return any(start <= place < end for start, end in self.fixed)
 
     def _line_end(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """A blank that a line's end takes the place of, as far on in the text as in the source; None for others."""

@@ -133,6 +133,14 @@ def test_a_part_of_a_page_is_translated_as_text(capitals: Capitals) -> None:
     assert documents(capitals).translate_html("<meta charset=latin1><p>é") == "<meta charset=latin1><p>É"
 
 
+def test_where_a_model_writes_nothing_the_source_stands(capitals: Capitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = [Translation(text, [Candidate(text, -0.1, -0.1)]) for text in ("", "<b>")]
+    monkeypatch.setattr(capitals, "translate_chunk", lambda requests, search: nothing)
+    found = documents(capitals).translate(b"The dog\n\nThe man", "a", "text")
+    assert found.data == b"The dog\n\nThe man"
+    assert all("wrote nothing" in " ".join(one.review) for one in found.segments)
+
+
 def test_a_file_is_written_once(capitals: Capitals, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# The dog\n")
     assert len(documents(capitals).translate_file(tmp_path / "a.md", tmp_path / "b.md")) == 1
