@@ -74,7 +74,10 @@ def random_tensors(vocabulary: int) -> dict[str, torch.Tensor]:
         shapes |= {f"{here}.ff.layer_1.weight": (INNER, DIM), f"{here}.ff.layer_1.bias": (INNER,)}
         shapes |= {f"{here}.ff.layer_2.weight": (DIM, INNER), f"{here}.ff.layer_2.bias": (DIM,)}
     random = torch.Generator().manual_seed(1)
-    return {name: torch.randn(shape, generator=random) * 0.3 for name, shape in shapes.items()}
+    return {
+        name: torch.randn(shape, generator=random) * 0.5 + name.endswith("norm.weight")  # norms about 1
+        for name, shape in shapes.items()
+    }
 
 
 def write_xlnet(folder: Path, tokenizer_class: str = "XLNetTokenizerFast", **changes: Any) -> None:

@@ -153,11 +153,11 @@ def same(config: BundleConfig) -> list[Same]:
 
 def no_slow_tokenizer(folder: Path, settings: Mapping[str, Any]) -> Backend:
     """Raises InputError: a file of SentencePiece is not read here."""
-    found = f"{SENTENCE_PIECE} alone, which is not read" if (folder / SENTENCE_PIECE).exists() else "no tokenizer"
+    if not (folder / SENTENCE_PIECE).exists():
+        raise InputError(f"{folder} has no {TOKENIZER}: a model is imported with its tokenizer")
     raise InputError(
-        f"{folder} has no {TOKENIZER}, but {found}; AutoTokenizer.from_pretrained({str(folder)!r})"
-        f".save_pretrained({str(folder)!r}) of transformers, with sentencepiece installed, writes {TOKENIZER} from "
-        f"{SENTENCE_PIECE}"
+        f"{folder} has its tokenizer in {SENTENCE_PIECE} alone; with transformers, sentencepiece and protobuf installed, "
+        f"AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r}) writes {TOKENIZER} from it"
     )
 
 
@@ -206,7 +206,7 @@ XLNET = Family(
     title="XLNet",
     architecture=lambda config: "XLNetLMHeadModel",
     architectures=("XLNetLMHeadModel",),
-    inputs=("input_ids", "token_type_ids", "attention_mask"),
+    inputs=("input_ids", "attention_mask"),  # with token types, generate of transformers fails
     roles=ROLES,
     special={"pad": "<pad>", "unknown": "<unk>", "bos": "<s>", "eos": "</s>"},
     is_byte_level=False,
