@@ -156,8 +156,9 @@ def no_slow_tokenizer(folder: Path, settings: Mapping[str, Any]) -> Backend:
     if not (folder / SENTENCE_PIECE).exists():
         raise InputError(f"{folder} has no {TOKENIZER}: a model is imported with its tokenizer")
     raise InputError(
-        f"{folder} has its tokenizer in {SENTENCE_PIECE} alone; with transformers, sentencepiece and protobuf installed, "
-        f"AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r}) writes {TOKENIZER} from it"
+        f"{folder} has its tokenizer in {SENTENCE_PIECE} alone; with transformers, sentencepiece and protobuf "
+        f"installed, AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r}) writes "
+        f"{TOKENIZER} from it"
     )
 
 
