@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from gpt2_folder import write_gpt2
+from xlnet_folder import write_xlnet
 
 TINY = """
 [data]
@@ -183,6 +184,7 @@ def prepare(folder: Path) -> None:
     train_tokenizers(TokenizerConfig(kind="words", min_frequency=1), *texts).source.save(Path("own.json"))
     learn_shortlist(Path("run"), out=Path("short.safetensors"))
     write_gpt2(Path("gpt2"))
+    write_xlnet(Path("xlnet"))
     if _has_ctranslate2():
         from transduce.exchange.ctranslate2 import export_ctranslate2
 

@@ -36,6 +36,7 @@ from transduce.inference.engines import ctranslate2 as ctranslate2_engine
 from transduce.inference.engines import pytorch_search as decoding
 from transduce.search.limits import limits_for
 from transduce.task_table import find_task
+from xlnet_folder import write_xlnet
 
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
 MINE = 300  # pairs of the files that a user is taken to have
@@ -307,6 +308,7 @@ def write_files(folder: Path) -> None:
     (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")
     write_gpt2(folder / "gpt2")
     write_bert(folder / "minilm")
+    write_xlnet(folder / "xlnet")
     write_labelled(folder)
     write_documents(folder, pairs)
     (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")

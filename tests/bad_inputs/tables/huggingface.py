@@ -45,6 +45,11 @@ def _weights(name: str, words: str | tuple[str, ...], edit: Any) -> Row:
     return row(f"a GPT-2's weights: {name}", IMPORT, 2, words, edit_tensors(WEIGHTS, edit))
 
 
+def _xlnet(name: str, words: str | tuple[str, ...], **values: Any) -> Row:
+    damage = edit_json("xlnet/config.json", lambda tree: tree | values)
+    return row(f"an XLNet: {name}", "import xlnet -o new", 2, words, damage)
+
+
 def _index(name: str, words: str | tuple[str, ...], content: Any, *others: Any) -> Row:
     whole = move(WEIGHTS, f"gpt2/{SHARD}"), write(INDEX, content if isinstance(content, str) else json.dumps(content))
     return row(f"a GPT-2 in parts: {name}", IMPORT, 2, words, *whole, *others)
@@ -152,6 +157,46 @@ ROWS = [
     _index("a file elsewhere", "outside its folder", {"weight_map": {"a": "../own.json"}}),
     _index("a tensor that is not there", "no tensor a", {"weight_map": {"a": SHARD}}),
     _index("a part that is damaged", SHARD, {"weight_map": {"a": SHARD}}, cut(f"gpt2/{SHARD}")),
+    _xlnet("that reads from left to right", "attn_type is 'uni'", attn_type="uni"),
+    _xlnet("read from both ends at once", "bi_data is true", bi_data=True),
+    _xlnet("with distances cut off", "clamp_len is 100", clamp_len=100),
+    _xlnet("with distances cut off at a word", "clamp_len is 'far'", clamp_len="far"),
+    _xlnet("with as many keys for each token", "same_length is true", same_length=True),
+    _xlnet("with biases that layers share", "untie_r is false", untie_r=False),
+    _xlnet("that remembers a part of a segment", "reuse_len: only a memory of whole segments", reuse_len=3),
+    _xlnet("of another activation", "ff_activation is 'silu'", ff_activation="silu"),
+    _xlnet("whose heads do not divide its width", "d_model and n_head", n_head=5),
+    _xlnet("of other heads", ("d_head is 5", "only 4"), d_head=5),
+    _xlnet("of an odd width", "d_model must be even, but is 15", d_model=15),
+    _xlnet("of no memory", "mem_len must be from 1", mem_len=0),
+    _xlnet("of a memory of many digits", "mem_len must be from 1", mem_len=10**30),
+    _xlnet("untied", "tie_word_embeddings is false", tie_word_embeddings=False),
+    _xlnet("quantized", "quantization_config", quantization_config={"bits": 4}),
+    _xlnet("with another head", "architectures", architectures=["XLNetForSequenceClassification"]),
+    _xlnet("with more layers than weights", "no tensor transformer.layer.2.", n_layer=3),
+    _xlnet("with heads of another shape", "[12, 3, 4], but config.json asks for [12, 2, 6]", n_head=2, d_head=6),
+    _xlnet("with more rows than tokens", "vocab_size is 1,000", vocab_size=1000),
+    row(
+        "an XLNet with a model of SentencePiece alone",
+        "import xlnet -o new",
+        2,
+        ("spiece.model alone", "save_pretrained"),
+        move("xlnet/tokenizer.json", "xlnet/spiece.model"),
+    ),
+    row(
+        "an XLNet without a tokenizer",
+        "import xlnet -o new",
+        2,
+        "xlnet has no tokenizer.json",
+        remove("xlnet/tokenizer.json"),
+    ),
+    row(
+        "an XLNet with the tokenizer of another model",
+        "import xlnet -o new",
+        2,
+        "xlnet/tokenizer.json: it has no token",
+        copy("gpt2/tokenizer.json", "xlnet/tokenizer.json"),
+    ),
     row("an import of nothing", "import nowhere -o new", 2, ("nowhere: no such folder", "download")),
     row("an import of a file", "import test.en -o new", 2, "test.en: no such folder"),
     row("an import of a model of ours", "import lm/model -o new", 2, "is a model of Transduce already"),

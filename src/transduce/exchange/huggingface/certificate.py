@@ -76,7 +76,7 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
     ours = [family.outputs(bundle, ids) for ids in rows]
     if not all(one.isfinite().all() for one in ours):
         raise CheckpointError(f"{folder}: the scores that its model gives texts are not finite")
-    found = [family.their_outputs(theirs(torch.tensor([ids])))[0] for ids in rows]
+    found = [family.their_outputs(theirs(**family.their_inputs(torch.tensor([ids]))))[0] for ids in rows]
     difference = max(float((one - other).abs().max()) for one, other in zip(ours, found, strict=True))
     if not difference <= TOLERANCE:
         raise CheckpointError(

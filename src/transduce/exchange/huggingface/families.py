@@ -6,9 +6,10 @@ from transduce.exchange.huggingface.bert import BERT
 from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.gpt2 import GPT2
+from transduce.exchange.huggingface.xlnet import XLNET
 from transduce.ranges import short
 
-FAMILIES = (GPT2, BERT)
+FAMILIES = (GPT2, BERT, XLNET)
 
 
 def family_of_folder(fields: Fields) -> Family:

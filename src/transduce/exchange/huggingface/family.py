@@ -55,3 +55,5 @@ class Family:
     """The most tokens of a row."""
     copies: Callable[[BundleConfig], Mapping[str, str]]
     """Tensors that some versions save although they are others, by name, as tied matrices are."""
+    their_inputs: Callable[[Tensor], Mapping[str, Tensor]] = lambda tokens: {"input_ids": tokens}
+    """What a model of transformers is given, of a row of tokens with an axis for the row, to be compared."""

@@ -17,6 +17,8 @@ class Same(NamedTuple):
     """Of one size each where there are several."""
     is_transposed: bool = False
     """Whether theirs have their two axes the other way round."""
+    shape: tuple[int, ...] | None = None
+    """Of each of theirs, where their axes are split or joined in other ways: the same numbers in the same order."""
 
 
 def linear(ours: str | tuple[str, ...], theirs: str | tuple[str, ...], is_transposed: bool = False) -> list[Same]:
@@ -50,14 +52,16 @@ def from_theirs(
         rows = [ours[name].shape[0] for name in entry.ours]
         joined = (sum(rows), *ours[entry.ours[0]].shape[1:])
         each = (joined[0] // len(entry.theirs), *joined[1:])
-        expected = tuple(reversed(each)) if entry.is_transposed else each
+        turned = tuple(reversed(each)) if entry.is_transposed else each
+        expected = entry.shape or turned
         for name in entry.theirs:
             if tensors[name].shape != expected:
                 raise CheckpointError(
                     f"{where}: tensor {name} is of shape {list(tensors[name].shape)}, but config.json asks for "
                     f"{list(expected)}"
                 )
-        whole = torch.cat([tensors[name].T if entry.is_transposed else tensors[name] for name in entry.theirs])
+        parts = [tensors[name].reshape(turned) for name in entry.theirs]
+        whole = torch.cat([part.T if entry.is_transposed else part for part in parts])
         found |= {name: part.contiguous() for name, part in zip(entry.ours, whole.split(rows), strict=True)}
     if unused:
         raise CheckpointError(
@@ -83,5 +87,6 @@ def to_theirs(tensors: Mapping[str, Tensor], same: Iterable[Same]) -> dict[str, 
     for entry in same:
         whole = torch.cat([tensors[name] for name in entry.ours])
         for name, part in zip(entry.theirs, whole.chunk(len(entry.theirs)), strict=True):
-            found[name] = (part.T if entry.is_transposed else part).contiguous()
+            turned = part.T if entry.is_transposed else part
+            found[name] = turned.reshape(entry.shape or turned.shape).contiguous()
     return found
