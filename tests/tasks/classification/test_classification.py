@@ -261,6 +261,20 @@ def test_files_named_beside_a_built_in_recipe_start_from_the_working_folder(
         assert load_recipe("sst2", changes).config.training.start_from == str(tmp_path / "here")
 
 
+def test_runs_and_a_sweep_tell_accuracies(
+    run: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["sweep", str(folder / "tiny.toml"), "training.updates=1,2", "-q", "--out", str(tmp_path / "swept")]
+    app(command)
+    told = capsys.readouterr().out
+    assert "accuracy of" in told
+    assert "perplexity" not in told
+    app(["runs", str(tmp_path / "swept")])
+    table = capsys.readouterr().out
+    assert "accuracy" in table
+    assert "BLEU" not in table
+
+
 def test_verbs_of_other_tasks_refuse_a_classifier(run: Path) -> None:
     calls: list[Callable[[], Any]] = [
         lambda: app(["translate", str(run)]),
