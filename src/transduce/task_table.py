@@ -91,6 +91,12 @@ def check_tool(model: object, task: str, wanted: str) -> None:
         raise _not_for(model, task)
 
 
+def check_writes(model: object, task: str) -> None:
+    """Raise InputError, with a command that fits, for a model that gives no probabilities of what comes next."""
+    if TASKS[task].probe != "pairs":
+        raise _not_for(model, task)
+
+
 def check_reads_texts(model: object, task: str) -> None:
     """Raise InputError, with a command that fits, for a model without a text encoder."""
     if TASKS[task].probe != "texts":

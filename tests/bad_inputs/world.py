@@ -1,9 +1,11 @@
 """The folder that every row begins with a copy of: a corpus, recipes, and tiny models of every kind."""
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 
+from bert_folder import write_bert
 from gpt2_folder import write_gpt2
 from xlnet_folder import write_xlnet
 
@@ -159,6 +161,49 @@ every_updates = 2
 """
 
 
+ENCODER = """
+[model]
+kind = "bert"
+layers = 1
+dim = 12
+heads = 3
+max_positions = 40
+
+[batching]
+examples = 8
+max_tokens = 24
+
+[training]
+updates = 2
+precision = "float32"
+
+[checkpoint]
+every_updates = 1
+"""
+
+READERS = {
+    "classes": 'task = "classification"\n[data]\ntrain = "classes.tsv"\ntest = "classes.tsv"\n',
+    "pairs": 'task = "classification"\n[data]\ntrain = "classes.tsv"\nsecond = 1\nlabel = 2\n',
+    "tags": 'task = "tagging"\n[data]\ntrain = "tags.conll"\n',
+    "answers": 'task = "answering"\n[data]\ntrain = "asked.json"\n',
+    "words": 'task = "encoder"\n[data]\ntrain = "train.en"\ndocument_lines = 3\nvalidation_share = 0.3\n',
+}
+"""Recipes of what stands on a text encoder, but for the tables that they share, by the names of their runs."""
+
+
+def write_examples() -> None:
+    """Write what models with a text encoder learn from."""
+    rows = [f"{text}\t{label}\n" for text, label in (("a dog", "good"), ("the cat", "bad"), ("a bird sees", "good"))]
+    Path("classes.tsv").write_text("".join(rows * 20), encoding="utf-8")
+    Path("tags.conll").write_text("Ada\tB-person\nlives\tO\n\nin\tO\nRome\tB-place\n\n" * 15, encoding="utf-8")
+    asked = [{"id": str(i), "question": "where?", "answers": [{"text": "Rome", "answer_start": 7}]} for i in range(20)]
+    tree = {"data": [{"paragraphs": [{"context": "Ada in Rome", "qas": asked}]}]}
+    Path("asked.json").write_text(json.dumps(tree), encoding="utf-8")
+    for name, text in READERS.items():
+        kind = 'kind = "bert"' if name == "words" else 'kind = "words"\nmin_frequency = 1'
+        Path(f"{name}.toml").write_text(f"{text}\n[tokenizer]\n{kind}\n{ENCODER}", encoding="utf-8")
+
+
 def prepare(folder: Path) -> None:
     """Fill the working folder; takes a few seconds."""
     from transduce.corpora.generated.grammar import derive_pairs, split_pairs
@@ -176,7 +221,8 @@ def prepare(folder: Path) -> None:
     for name, text in (("tiny", TINY), ("rnn", RECURRENT), ("own", CUSTOMARY), ("copy", SEQUENCES), ("lm", LANGUAGE)):
         Path(f"{name}.toml").write_text(text, encoding="utf-8")
     Path("terms.tsv").write_text("dog\tHund\n", encoding="utf-8")
-    for name, run in (("tiny", "run"), ("rnn", "rnn"), ("lm", "lm")):
+    write_examples()
+    for name, run in (("tiny", "run"), ("rnn", "rnn"), ("lm", "lm"), *((name, name) for name in READERS)):
         train(load_recipe(f"{name}.toml"), Path(run))
     average(Path("run"), out=Path("mean"))
     sweep("tiny.toml", {}, out="swept")
@@ -189,7 +235,14 @@ def prepare(folder: Path) -> None:
         from transduce.exchange.ctranslate2 import export_ctranslate2
 
         export_ctranslate2(Path("run"), Path("exported"))
-    for run in ("run", "rnn", "lm", "swept/recipe/seed-1"):  # nothing reads these, and every row copies what is here
+    write_bert(Path("minilm"))
+    for run in (
+        "run",
+        "rnn",
+        "lm",
+        "swept/recipe/seed-1",
+        *READERS,
+    ):  # nothing reads these, and every row copies what is here
         shutil.rmtree(f"{run}/tensorboard")
         Path(run, "curves.png").unlink()
 

@@ -72,8 +72,21 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
         print(f"the runs differ in {len(differing)} settings; --settings shows them")
 
 
+TOLD = {
+    "accuracy": "accuracy",
+    "pearson": "Pearson",
+    "entity_f1": "entity F1",
+    "f1": "F1",
+    "masked_accuracy": "hidden words",
+    "next_accuracy": "next sentence",
+}
+"""Scores on the validation data that are told of models that read texts, and what they are called."""
+
+
 def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
     perplexity = run.validation.get("perplexity", float("inf"))
+    if sort == "score" and (told := next((run.validation[name] for name in TOLD if name in run.validation), None)):
+        return False, -told, perplexity, run.run
     if sort == "score":
         return run.bleu is None, -(run.bleu or 0), perplexity, run.run
     return ({"perplexity": perplexity, "time": run.seconds, "name": 0}[sort], run.run)
@@ -82,15 +95,23 @@ def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
 def _columns(of_task: "Sequence[RunSummary]") -> "list[Column]":
     from transduce.cli.listing import Column
 
-    perplexities = [run.validation.get("perplexity") for run in of_task]
     columns = [
         Column("run", [run.run for run in of_task]),
         Column("seed", [str(run.settings.get("seed", "")) for run in of_task], is_number=True),
         Column("state", [run.state for run in of_task]),
         Column("updates", [f"{run.updates:,}" for run in of_task], is_number=True),
         Column("time", [str(timedelta(seconds=round(run.seconds))) for run in of_task], is_number=True),
-        Column("perplexity", ["" if found is None else f"{found:.2f}" for found in perplexities], is_number=True),
     ]
+    told = [name for name in TOLD if any(name in run.validation for run in of_task)]
+    if told:  # classes, scores, tags, answers or hidden words
+        scores = {name: [run.validation.get(name) for run in of_task] for name in told}
+        return columns + [
+            Column(TOLD[name], ["" if score is None else f"{score:.4f}" for score in found], is_number=True)
+            for name, found in scores.items()
+        ]
+    perplexities = [run.validation.get("perplexity") for run in of_task]
+    shown = ["" if found is None else f"{found:.2f}" for found in perplexities]
+    columns.append(Column("perplexity", shown, is_number=True))
     if all("bits_per_character" in run.validation for run in of_task):
         bits = [f"{run.validation['bits_per_character']:.3f}" for run in of_task]
         return [*columns, Column("bits/char", bits, is_number=True)]

@@ -86,7 +86,10 @@ def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
     for cell in found.cells:
         yield ""
         yield ", ".join(f"{key}={value}" for key, value in cell.settings.items()) or "the recipe"
-        yield f"  {found.title} {_figure(cell, 'score', found.digits)}  perplexity {_figure(cell, 'perplexity', 2)}"
+        perplexity = _figure(cell, "perplexity", 2)
+        has_none = cell.mean("perplexity") is None and cell.mean("score") is not None  # no model of tokens
+        beside = "" if has_none else f"  perplexity {perplexity}"
+        yield f"  {found.title} {_figure(cell, 'score', found.digits)}{beside}"
         if (difference := cell.against_first) is not None:
             low, high = difference.interval
             digits = found.digits

@@ -151,7 +151,7 @@ def _numbers(path: str | Path, asked: Sequence[Column | None], header: list[str]
     for place, column in enumerate(asked, 1):
         if isinstance(column, str) and column not in header:
             raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(header)}")
-        found = header.index(column) + 1 if isinstance(column, str) else column or place
+        found = header.index(column) + 1 if isinstance(column, str) else place if column is None else column
         if not 1 <= found <= len(header):
             raise DataError(
                 f"{path}: line 1 has {len(header)} column{'s' * (len(header) > 1)}, but column {found} is asked for "

@@ -78,7 +78,7 @@ def store_sentences(documents: Iterable[Document], tokenizer: Tokenizer, name: s
             encode()
     encode()
     if not sum(lengths):
-        raise DataError(f"{name}: there are no documents; were they to be drawn, raise data.validation_share")
+        raise DataError(f"{name}: there is no text")
     return SentenceStore(np.concatenate(parts), np.cumsum([0, *lengths]), np.cumsum([0, *counts]))
 
 

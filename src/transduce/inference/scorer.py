@@ -19,6 +19,7 @@ from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
+from transduce.task_table import check_writes
 
 PAIRS_AT_ONCE = 1000
 """Pairs held at a time: enough to sort by length, however long the input is."""
@@ -55,6 +56,7 @@ class Scorer:
     """Scores with a bundle's model, or an ensemble of such, on the device and at the precision that it has."""
 
     def __init__(self, bundle: ModelBundle, ensemble: EncoderDecoder[DecoderState] | None = None) -> None:
+        check_writes("the model", bundle.config.task)
         self.bundle = bundle
         self.model = ensemble or cast(EncoderDecoder[DecoderState], bundle.model)
 

@@ -86,11 +86,7 @@ def find_encoder(
         tokenizers = read_tokenizers(checkpoint / BUNDLE, known.tokenizer)
         origin = EncoderOrigin(tokenizers, known.tokenizer, _encoder_config(known, "training.start_from"), None)
     elif config.training.start_from is None:
-        if config.model is None:
-            raise ConfigError(
-                "training.start_from is missing: give the folder of a pre-trained encoder (see docs/bert.md), or set "
-                'model.kind = "bert" and model.size to train one from random weights'
-            )
+        assert config.model is not None  # as is checked
         origin = EncoderOrigin(processes.broadcast(make_tokenizers), config.tokenizer, config.model, None)
     else:
         origin = _start_from(config, folder / config.training.start_from, tell)

@@ -1,5 +1,7 @@
 """The settings that the runs of all tasks of text encoders share."""
 
+from collections.abc import Sequence
+
 from transduce.config import Settings
 from transduce.data.examples import TextBatchingConfig
 from transduce.errors import ConfigError
@@ -48,9 +50,17 @@ class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
     """How much text is read at once."""
 
 
-def check_validation(metrics: tuple[str, ...], best_by: str, known: list[str]) -> None:
-    """Raise ConfigError for metrics of other tasks."""
-    if metrics:
+def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None:
+    """Raise ConfigError for a run without an encoder, metrics beyond the known ones, or two vocabularies."""
+    if config.model is None and config.training.start_from is None:
+        raise ConfigError(
+            "training.start_from is missing: give the folder of a pre-trained encoder (see docs/bert.md), or set "
+            'model.kind = "bert" and model.size to train one from random weights'
+        )
+    validation = config.validation
+    if validation.metrics:
         raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave it out")
-    if best_by not in ("loss", *known):
-        raise ConfigError(f"validation.best_by = '{best_by}': choose from loss, {', '.join(known)}")
+    if validation.best_by not in ("loss", *known):
+        raise ConfigError(f"validation.best_by = '{validation.best_by}': choose from loss, {', '.join(known)}")
+    if not config.tokenizer.is_shared:
+        raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")

@@ -97,6 +97,11 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate * group.get("share", 1.0)
 
 
+def check_layers(config: OptimizerConfig, model: nn.Module) -> None:
+    """Raise ConfigError for settings of layers that the model does not have."""
+    _blocks(config, model)
+
+
 def _blocks(config: OptimizerConfig, model: nn.Module) -> Sequence[nn.Module]:
     """The layers of a model's text encoder, from the bottom, that have rates of their own; none unless they are asked
     for."""

@@ -14,6 +14,7 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.cli.main import app
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.experiment.recipe import load_recipe
 from transduce.inference.classifier import Classification, Classifier, Rating
 
 ANIMALS = ("dog", "cat", "cow", "hen", "fox")
@@ -246,6 +247,32 @@ def test_models_are_compared_on_the_same_texts(
     baseline, other = json.loads(capsys.readouterr().out)["systems"]
     assert other["accuracy"]["score"] < baseline["accuracy"]["score"]
     assert other["against_baseline"]["accuracy"]["difference"] < 0
+
+
+def test_files_named_beside_a_built_in_recipe_start_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for changes in (
+        {"training.start_from": "here"},
+        {"training": {"start_from": "here"}},
+        ["training.start_from=here"],
+    ):
+        assert load_recipe("sst2", changes).config.training.start_from == str(tmp_path / "here")
+
+
+def test_runs_and_a_sweep_tell_accuracies(
+    run: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["sweep", str(folder / "tiny.toml"), "training.updates=1,2", "-q", "--out", str(tmp_path / "swept")]
+    app(command)
+    told = capsys.readouterr().out
+    assert "accuracy of" in told
+    assert "perplexity" not in told
+    app(["runs", str(tmp_path / "swept")])
+    table = capsys.readouterr().out
+    assert "accuracy" in table
+    assert "BLEU" not in table
 
 
 def test_verbs_of_other_tasks_refuse_a_classifier(run: Path) -> None:

@@ -56,6 +56,15 @@ def test_an_encoder_learns_which_words_are_hidden(run: Path) -> None:
     assert filled.places[0].guesses[0].text.endswith(" moos .")
 
 
+def test_an_encoder_learns_whether_a_text_follows_another(folder: Path, tmp_path: Path) -> None:
+    letters = "abcdefgh"
+    documents = [[" ".join([letters[i % 8]] * (2 + k % 3)) for k in range(12)] for i in range(40)]
+    (folder / "own").write_text("\n\n".join("\n".join(one) for one in documents), encoding="utf-8")
+    overrides = {"data.train": "own", "training.updates": 500, "tokenizer.size": None, "optimizer.learning_rate": 0.003}
+    transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=overrides)
+    assert ModelBundle.load(tmp_path / "run").history["validation"]["next_accuracy"] > 0.8
+
+
 def test_a_classifier_starts_from_it(run: Path, folder: Path, tmp_path: Path) -> None:
     rows = [f"the {animal} {sound} .\t{'bird' if animal == 'hen' else 'beast'}\n" for animal, sound in PAIRS.items()]
     (tmp_path / "train.tsv").write_text("".join(rows * 8), encoding="utf-8")

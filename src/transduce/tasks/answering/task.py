@@ -21,7 +21,7 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.passages import PassageWindow, encode_passages, window_lengths
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import ConfigError, DataError
+from transduce.errors import DataError
 from transduce.evaluation.answers import ANSWER_METRICS, count_answers
 from transduce.evaluation.measured import Measured, describe_test, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts
@@ -32,7 +32,7 @@ from transduce.probe import PROBES
 from transduce.tasks.answering.settings import AnsweringConfig
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
-from transduce.tasks.encoder_settings import check_validation
+from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizer, Tokenizers, train_tokenizers
@@ -81,11 +81,10 @@ class AnsweringExperiment:
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """See Experiment."""
         config, texts = self.config, self.texts
+        train, validation = (all_of(corpus) for corpus in (texts.train, texts.validation))
         origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell).without_pooler()
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
-        learned, held_out = (
-            as_windows(all_of(corpus), config.head, tokenizer, longest) for corpus in (texts.train, texts.validation)
-        )
+        learned, held_out = (as_windows(asked, config.head, tokenizer, longest) for asked in (train, validation))
         if texts.test is not None:  # so that what is wrong with it is not told after the training
             all_of(texts.test)
         bundle = origin.bundle(config.task, config.data.language, config.head, longest)
@@ -215,10 +214,8 @@ class AnsweringTask:
     config = AnsweringConfig
 
     def check(self, config: AnsweringConfig) -> None:
-        """Raise ConfigError for metrics of other tasks, or two vocabularies."""
-        check_validation(config.validation.metrics, config.validation.best_by, list(ANSWER_METRICS))
-        if not config.tokenizer.is_shared:
-            raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")
+        """See `check_encoder`."""
+        check_encoder(config, list(ANSWER_METRICS))
 
     def open(self, config: AnsweringConfig, folder: Path, progress: Progress | None = None) -> AnsweringExperiment:
         """See Task."""

@@ -16,7 +16,6 @@ from transduce.corpora.examples import LabelledText
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import ConfigError
 from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS
 from transduce.evaluation.measured import Measured, describe_test, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts
@@ -40,7 +39,7 @@ from transduce.tasks.classification.validation import (
 )
 from transduce.tasks.encoder_data import Examples, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
-from transduce.tasks.encoder_settings import check_validation
+from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers, train_tokenizers
@@ -76,8 +75,8 @@ class ClassificationExperiment:
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """See Experiment."""
         config, texts = self.config, self.texts
-        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
         train, validation = (all_of(corpus) for corpus in (texts.train, texts.validation))
+        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
         make_head = make_score_head if config.predict == "score" else make_class_head
         head = make_head(train, texts.train.name)
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
@@ -145,11 +144,9 @@ class ClassificationTask:
     config = ClassificationConfig
 
     def check(self, config: ClassificationConfig) -> None:
-        """Raise ConfigError for metrics of other tasks, or two vocabularies."""
+        """See `check_encoder`."""
         known = list(SCORE_METRICS if config.predict == "score" else CLASS_METRICS)
-        check_validation(config.validation.metrics, config.validation.best_by, known)
-        if not config.tokenizer.is_shared:
-            raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")
+        check_encoder(config, known)
 
     def open(
         self, config: ClassificationConfig, folder: Path, progress: Progress | None = None

@@ -21,14 +21,14 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.sentence_pairs import MaskedData, SentenceStore, store_sentences
-from transduce.errors import ConfigError, InputError
+from transduce.errors import ConfigError, DataError, InputError
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords, masked_logits
 from transduce.probe import PROBES
 from transduce.tasks.encoder.settings import DocumentsConfig, PretrainingConfig
 from transduce.tasks.encoder_data import Examples
 from transduce.tasks.encoder_origin import find_encoder
-from transduce.tasks.encoder_settings import check_validation
+from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizer, Tokenizers, train_tokenizers
@@ -68,6 +68,11 @@ class EncoderExperiment:
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """See Experiment."""
         config, texts = self.config, self.texts
+        for corpus in (texts.train, texts.validation):
+            if next(iter(corpus), None) is None:
+                raise DataError(
+                    f"{corpus.name}: there are no documents; where they are drawn, raise data.validation_share"
+                )
         origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
         tokenizer = origin.tokenizers.target
         if tokenizer.mask is None:
@@ -207,11 +212,9 @@ class EncoderTask:
     config = PretrainingConfig
 
     def check(self, config: PretrainingConfig) -> None:
-        """Raise ConfigError for metrics of other tasks, or two vocabularies."""
+        """See `check_encoder`."""
         known = SCORES if config.next_sentence else SCORES[:1]
-        check_validation(config.validation.metrics, config.validation.best_by, known)
-        if not config.tokenizer.is_shared:
-            raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")
+        check_encoder(config, known)
 
     def open(self, config: PretrainingConfig, folder: Path, progress: Progress | None = None) -> EncoderExperiment:
         """See Task."""

@@ -21,7 +21,7 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.tagged import WordRows, encode_words
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import ConfigError, DataError
+from transduce.errors import DataError
 from transduce.evaluation.measured import Measured, describe_test, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts
 from transduce.evaluation.tags import TAG_METRICS, count_tags
@@ -31,7 +31,7 @@ from transduce.objectives.tags import TaggedBatch, TagLoss
 from transduce.probe import PROBES
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
-from transduce.tasks.encoder_settings import check_validation
+from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
 from transduce.tasks.tagging.settings import TaggedConfig, TaggingConfig
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
@@ -80,8 +80,8 @@ class TaggingExperiment:
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """See Experiment."""
         config, texts = self.config, self.texts
-        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell).without_pooler()
         train, validation = (all_of(corpus) for corpus in (texts.train, texts.validation))
+        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell).without_pooler()
         head = TagHeadConfig(labels=_labels(train, texts.train.name))
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
         learned, held_out = (as_numbers(some, head, tokenizer, longest) for some in (train, validation))
@@ -220,10 +220,8 @@ class TaggingTask:
     config = TaggingConfig
 
     def check(self, config: TaggingConfig) -> None:
-        """Raise ConfigError for metrics of other tasks, or two vocabularies."""
-        check_validation(config.validation.metrics, config.validation.best_by, list(TAG_METRICS))
-        if not config.tokenizer.is_shared:
-            raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")
+        """See `check_encoder`."""
+        check_encoder(config, list(TAG_METRICS))
 
     def open(self, config: TaggingConfig, folder: Path, progress: Progress | None = None) -> TaggingExperiment:
         """See Task."""
