@@ -1,0 +1,102 @@
+"""How long an update of a classifier takes here and in Hugging Face transformers, turn by turn on the same batches.
+
+Both in float32 with the same weights, texts, batches, dropout rates, clipping and AdamW; transformers pads each batch
+to its longest text.
+
+    python benchmarks/encoder_training_speed.py FOLDER --recipe sst2 --updates 40
+
+FOLDER is that of a BERT of Hugging Face transformers, which must be installed.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.experiment.recipe import load_recipe
+from transduce.task_table import find_task
+from transduce.training.distributed import Processes
+from transduce.training.optimizer import build_optimizers, normalize_gradients
+
+Update = Callable[[NDArray[np.int64]], None]
+"""Makes one update of the texts with these numbers."""
+
+
+def main() -> None:
+    """Print a line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--recipe", default="sst2", choices=("sst2", "sick-entailment"))
+    parser.add_argument("--updates", type=int, default=40)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        import_huggingface(arguments.folder, Path(place) / "model")
+        ours, theirs, plan = prepare(arguments.recipe, arguments.folder, Path(place) / "model")
+    seconds: dict[str, list[float]] = {"transduce": [], "transformers": []}
+    for number, rows in enumerate([plan[0], *plan[: arguments.updates]]):
+        for name, update in (("transduce", ours), ("transformers", theirs)):
+            began = time.perf_counter()
+            update(rows)
+            if number:  # the first pays for what is made once
+                seconds[name].append(time.perf_counter() - began)
+    medians = {name: round(statistics.median(each), 4) for name, each in seconds.items()}
+    speedup = sum(seconds["transformers"]) / sum(seconds["transduce"])
+    print(json.dumps({"recipe": arguments.recipe, "seconds_per_update": medians, "speedup": round(speedup, 2)}))
+
+
+def prepare(recipe: str, folder: Path, model: Path) -> tuple[Update, Update, list[NDArray[np.int64]]]:
+    """An update of each library, and the texts of each batch."""
+    loaded = load_recipe(recipe, {"training.start_from": str(model)})
+    config = loaded.config
+    torch.manual_seed(config.seed)
+    experiment = find_task(config.task).open(config, loaded.folder)
+    prepared = experiment.prepare(None, Processes(), lambda: 1.0, lambda line: None)
+    network = prepared.bundle.model.train()
+    (optimizer,) = build_optimizers(config.optimizer, network, torch.float32)
+
+    def ours(rows: NDArray[np.int64]) -> None:
+        loss = prepared.objective(network, prepared.data.batch(rows), None)
+        loss.total.backward()
+        normalize_gradients(network.parameters(), loss.tokens, config.training.clip_norm)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    examples = list(experiment.texts.train)
+    labels = prepared.bundle.config.head.labels
+    theirs = _transformers(folder, examples, labels, config.batching.max_tokens, config.training.clip_norm)
+    return ours, theirs, prepared.data.plan(0)
+
+
+def _transformers(folder: Path, examples: list[Any], labels: tuple[str, ...], longest: int, clip_norm: float) -> Update:
+    from transformers import AutoTokenizer, BertForSequenceClassification
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    encoded = [
+        tokenizer(*(text for text in one.texts if text is not None), truncation=True, max_length=longest, padding=False)
+        for one in examples
+    ]
+    model = BertForSequenceClassification.from_pretrained(folder, num_labels=len(labels)).float().train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def update(rows: NDArray[np.int64]) -> None:
+        batch = tokenizer.pad([dict(encoded[row]) for row in rows], return_tensors="pt")
+        told = torch.tensor([labels.index(examples[row].label) for row in rows])
+        model(**batch, labels=told).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return update
+
+
+if __name__ == "__main__":
+    main()
