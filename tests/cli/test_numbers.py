@@ -19,7 +19,7 @@ def number_options() -> list[tuple[str, str, type]]:
         for name, parameter in inspect.signature(command.callback).parameters.items():
             type_ = (get_args(parameter.annotation) or (parameter.annotation,))[0]
             kinds = {float, int} & ({type_} | set(get_args(type_)))
-            found += [(command.callback.__name__, f"--{name.replace('_', '-')}", kind) for kind in kinds]
+            found += [(command.callback.__name__.rstrip("_"), f"--{name.replace('_', '-')}", kind) for kind in kinds]
     return found
 
 

@@ -1,7 +1,7 @@
 """All settings of a run in one table, and where they come from: the built-in recipes, or a file of the user's own."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import takewhile
@@ -85,7 +85,7 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
         return Recipe(path.stem, change(read_toml(path), str(path), overrides), path.parent)
     if str(name) in recipes():
         path = Path(str(resources.files("transduce.recipes") / f"{name}.toml"))
-        return Recipe(path.stem, change(read_toml(path), str(name), _from_here(overrides)), path.parent)
+        return Recipe(path.stem, change(read_toml(path), str(name), overrides, _from_here), path.parent)
     if (path / SETTINGS_FILE).is_file():
         return Recipe(path.resolve().name, change(read_toml(path / SETTINGS_FILE), str(path), overrides), path, path)
     raise ConfigError(
@@ -94,21 +94,14 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
     )
 
 
-def _from_here(changes: Changes) -> Changes:
-    """The same changes, with names of files that start from the working folder, where a built-in recipe knows none."""
-
-    def located(name: str, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: located(key, inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [located(name, item) for item in value]
-        is_path = name.rpartition(".")[2] in PATH_KEYS and isinstance(value, str | Path)
-        return str(Path(value).absolute()) if is_path else value
-
-    return {
-        name: located(name, value)
-        for name, value in (changes if isinstance(changes, Mapping) else read_changes(changes)).items()
-    }
+def _from_here(name: str, value: Any) -> Any:
+    """A setting's value, in which names of files start from the working folder."""
+    if isinstance(value, Mapping):
+        return {key: _from_here(key, inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_from_here(name, item) for item in value]
+    is_path = name.rpartition(".")[2] in PATH_KEYS and isinstance(value, str | Path)
+    return str(Path(value).absolute()) if is_path else value
 
 
 def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe[Any]:
@@ -126,10 +119,16 @@ def recipe_of(model: Path) -> Recipe[Any] | None:
     return None if run is None else load_recipe(run)
 
 
-def change(tree: dict[str, Any], origin: str, overrides: Changes) -> Any:
-    """Settings from a tree of them with changes; `origin` begins every error."""
+def change(
+    tree: dict[str, Any],
+    origin: str,
+    overrides: Changes,
+    locate: Callable[[str, Any], Any] = lambda name, value: value,
+) -> Any:
+    """Settings from a tree of them with changes; `origin` begins every error. `locate` completes names of files, by
+    the setting that holds them."""
     type_ = config_type({**tree, **read_changes(overrides)})
-    values = read_changes(overrides, type_)
+    values = {name: locate(name, value) for name, value in read_changes(overrides, type_).items()}
     return convert(override(_without_rivals(tree, values), values, type_), type_, origin)
 
 

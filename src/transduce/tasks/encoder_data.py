@@ -71,7 +71,7 @@ def open_test(
     if dataset is not None:
         return openers.part(dataset, split)
     if config is None:
-        raise InputError("the model is not in a run's folder, so it has no test data; give --dataset or --reference")
+        raise InputError("the model is not in a run's folder, so it has no test data; name a file or a data set")
     examples = open_examples(config, folder, openers)
     return examples.test or examples.validation
 

@@ -356,8 +356,9 @@ def train_tokenizer(
                 show_progress=False,
                 special_tokens=list(SPECIALS),
             )
-            # A text may spell special tokens; as words of their own, these would be numbered twice.
-            backend.train_from_iterator((SPECIAL_WORDS.sub(" ", text) for text in texts), trainer)
+            if config.kind == "whitespace":  # special tokens that the text spells would be numbered twice
+                texts = (SPECIAL_WORDS.sub(" ", text) for text in texts)
+            backend.train_from_iterator(texts, trainer)
             backend = _without_added_tokens(backend)
         case _:
             backend = _characters(config, texts, size, keep_spaces)

@@ -43,8 +43,7 @@ def read_fields(folder: Path) -> Fields:
     """What config.json says; raises InputError for a path that is no Hugging Face folder."""
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: no such folder; a model is imported from a folder on this machine: download it first "
-            "(hf download NAME --local-dir FOLDER)"
+            f"{folder}: no such folder; a model is imported from a folder on this machine: download it first"
         )
     if (folder / "config.toml").exists():
         raise InputError(f"{folder} is a model of Transduce already; there is nothing to import")
