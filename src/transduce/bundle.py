@@ -139,7 +139,7 @@ def best_bundle(run: Path) -> Path:
     """The bundle of the checkpoint that a run's best.json names."""
     path = run / "best.json"
     if not path.exists():
-        if (run / "config.json").exists():
+        if (run / "config.json").exists() and not (run / EXPORT).exists():
             raise CheckpointError(
                 f"{run} is not a model of Transduce, but of another library; first: transduce import {run} -o FOLDER"
             )

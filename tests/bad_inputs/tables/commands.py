@@ -345,8 +345,8 @@ ROWS = [
         "an exported model with a penalty", "translate exported test.en --repetition-penalty 2", 2, "repetition penalty"
     ),
     row("a memory for a translator", "evaluate run --memory 9", 2, "--memory is for language models"),
-    row("a rate of learning alone", "evaluate language --dynamic-rate 1", 2, "--dynamic-rate goes with --dynamic"),
-    row("a memory of a model without one", "evaluate language --memory 9", 2, "memory is for models that attend"),
+    row("a rate of learning alone", "evaluate lm --dynamic-rate 1", 2, "--dynamic-rate goes with --dynamic"),
+    row("a memory of a model without one", "evaluate lm --memory 9", 2, "memory is for models that attend"),
     row("a seed for a beam", "translate run test.en --seed 3", 2, "--seed goes with --sample"),
     row("a top k for a beam", "translate run test.en --top-k 3", 2, "--top-k goes with --sample"),
     row("diversity without groups", "translate run test.en --diversity 1", 2, "--diversity goes with --groups"),
