@@ -7,7 +7,8 @@ from typing import Any
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_splits
 from transduce.experiment.recipe import Recipe
-from transduce.text.tokenizer import Tokenizer, train_tokenizers
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_training import train_tokenizers
 
 
 def write_lines(recipe: Recipe[Any], folder: Path) -> None:

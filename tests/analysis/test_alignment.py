@@ -8,7 +8,8 @@ from transduce.analysis.alignment import alignment_error_rate, link_words, phara
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.corpora.generated.links import word_links
-from transduce.text.tokenizer import SideConfig, TokenizerKind, train_tokenizer
+from transduce.text.tokenizer import SideConfig, TokenizerKind
+from transduce.text.tokenizer_training import train_tokenizer
 
 links = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=12)
 

@@ -210,7 +210,8 @@ def prepare(folder: Path) -> None:
     from transduce.experiment import average, load_recipe, train
     from transduce.experiment.learn_shortlist import learn_shortlist
     from transduce.experiment.sweep import sweep
-    from transduce.text.tokenizer import TokenizerConfig, train_tokenizers
+    from transduce.text.tokenizer import TokenizerConfig
+    from transduce.text.tokenizer_training import train_tokenizers
 
     for name, part in zip(("train", "dev", "test"), split_pairs(derive_pairs(90, seed=3), 11, 7), strict=True):
         Path(f"{name}.en").write_text("".join(f"{pair.source}\n" for pair in part), encoding="utf-8")

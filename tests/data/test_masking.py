@@ -8,7 +8,8 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.sentence_pairs import MaskedData, MaskedRow, store_sentences
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, train_tokenizer
+from transduce.text.tokenizer import Tokenizer, TokenizerConfig
+from transduce.text.tokenizer_training import train_tokenizer
 
 WORDS = [f"{first}{second}{third}" for first in "abcd" for second in "efg" for third in "hij"]
 SENTENCES = [" ".join(WORDS[(i * k) % 36] for k in range(1, 3 + i % 7)) for i in range(1, 90)]

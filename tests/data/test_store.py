@@ -18,7 +18,8 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data import store as module
 from transduce.data.store import open_store
 from transduce.errors import DataError
-from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers, train_tokenizer
+from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers
+from transduce.text.tokenizer_training import train_tokenizer
 
 BYTES = train_tokenizer(SideConfig(kind="bytes"), [])
 CASELESS = train_tokenizer(SideConfig(kind="bytes", lowercase=True), [])

@@ -23,7 +23,8 @@ from transduce.inference.generator import Generator
 from transduce.models.families import build_model
 from transduce.models.xlnet import XLNetConfig, XLNetLanguageModel
 from transduce.tasks.language.validation import score_text
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers, train_tokenizer
+from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer_training import train_tokenizer
 from xlnet_folder import DIM, HEADS, INNER, LAYERS, MEMORY, SPECIAL, TEXT, write_xlnet
 
 ODD_TEXTS = [

@@ -18,7 +18,8 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.text.phrases import holds
-from transduce.text.tokenizer import TokenizerConfig, TokenizerKind, train_tokenizers
+from transduce.text.tokenizer import TokenizerConfig, TokenizerKind
+from transduce.text.tokenizer_training import train_tokenizers
 
 SOURCES = ["The dog sleeps.", "The old man buys a red car.", "A cat."]
 GREEDY = Beam(size=1, max_extra=9, max_ratio=1)

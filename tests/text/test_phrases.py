@@ -5,7 +5,8 @@ import re
 import pytest
 
 from transduce.text.phrases import PhraseEncoder, ends_with, holds
-from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind, train_tokenizer
+from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
+from transduce.text.tokenizer_training import train_tokenizer
 
 TEXTS = [
     'A skateboarder (in red) says "skate" to the dogs.',

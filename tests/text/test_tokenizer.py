@@ -12,15 +12,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from transduce.config import convert
 from transduce.errors import CheckpointError, ConfigError, DataError
-from transduce.text.tokenizer import (
-    BYTES,
-    SPECIALS,
-    SideConfig,
-    Tokenizer,
-    TokenizerConfig,
-    train_tokenizer,
-    train_tokenizers,
-)
+from transduce.text.tokenizer import BYTES, SPECIALS, SideConfig, Tokenizer, TokenizerConfig
+from transduce.text.tokenizer_training import train_tokenizer, train_tokenizers
 
 SUBWORDS = ["bpe", "wordpiece", "unigram"]
 EXACT = [*SUBWORDS, "characters", "bytes"]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.text.tokenizer import SideConfig, train_tokenizer
+from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_training import train_tokenizer
 from transduce.text.words import detokenize
 
 SENTENCES = [

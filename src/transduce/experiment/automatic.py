@@ -25,7 +25,8 @@ from transduce.experiment.automatic_settings import choose, choose_cleaning, cho
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.text.tokenizer import SideConfig, train_tokenizer
+from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_training import train_tokenizer
 
 MIN_PAIRS = 20
 SHORT = 400_000  # running words of which it is worth while to try how many subwords they yield

@@ -14,7 +14,8 @@ from transduce.corpora.documents import documents_of
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.experiment.sweep import sweep
 from transduce.inference.encoder import Encoder
-from transduce.text.tokenizer import TokenizerConfig, train_tokenizer
+from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_training import train_tokenizer
 
 PAIRS = {"dog": "barks", "cat": "meows", "cow": "moos", "hen": "clucks"}
 DOCUMENTS = [[f"the {animal} {sound} ." for animal, sound in [*PAIRS.items()][i % 4 :] * 3] for i in range(16)]

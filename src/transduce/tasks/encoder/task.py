@@ -31,7 +31,8 @@ from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
-from transduce.text.tokenizer import Tokenizer, Tokenizers, train_tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation

@@ -34,7 +34,8 @@ from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
 from transduce.tasks.origin import find_origin
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
-from transduce.text.tokenizer import Tokenizers, train_tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
 from transduce.training.teacher_forcing import TeacherForcing
 

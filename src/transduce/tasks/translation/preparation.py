@@ -16,7 +16,8 @@ from transduce.errors import DataError
 from transduce.models.families import build_model
 from transduce.tasks.origin import find_origin
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.text.tokenizer import Tokenizers, train_tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
 
 
