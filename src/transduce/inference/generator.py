@@ -231,23 +231,28 @@ class Generator:
 
     def _generate(self, prompts: Sequence[str | Request], search: Search, ends: Ends) -> list[Generation]:
         requests = [_request(prompt) for prompt in prompts]
+        are_draws = isinstance(search, Sampling)
         begun = [Writing(ids, len(ids)) for ids in (self.encode(request.text) for request in requests)]
         writings = [[one] for one in begun]
         while any(one.is_open(ends) for of_prompt in writings for one in of_prompt):
             writings = self._go_on(requests, writings, search, ends)
             search = _alone(search)
         return [
-            self._generation(self.prompt_text(request.text), of_prompt, ends)
+            self._generation(self.prompt_text(request.text), of_prompt, ends, are_draws)
             for request, of_prompt in zip(requests, writings, strict=True)
         ]
 
-    def _generation(self, prompt: str, writings: Sequence[Writing], ends: Ends) -> Generation:
-        found: dict[str, GeneratedText] = {}
+    def _generation(self, prompt: str, writings: Sequence[Writing], ends: Ends, are_draws: bool) -> Generation:
+        """All draws, of which some may be alike; of a beam, what spells one text counts once."""
+        drafts = []
         for one in writings:
             written = self._written(one)
             text = prompt + written[: ends.find(written)]
-            found.setdefault(text, GeneratedText(text, one.log_probability, one.written, one.stopped))
-        return Generation(prompt, list(found.values()))
+            drafts.append(GeneratedText(text, one.log_probability, one.written, one.stopped))
+        found: dict[str, GeneratedText] = {}
+        for draft in drafts:
+            found.setdefault(draft.text, draft)
+        return Generation(prompt, drafts if are_draws else list(found.values()))
 
     def _written(self, one: Writing) -> str:
         """What was added to a prompt."""

@@ -195,6 +195,11 @@ def test_outputs_that_are_alike_before_a_stop_are_given_once(generator: Generato
     assert len({one.text for one in found.n_best}) == len(found.n_best)
 
 
+def test_draws_are_all_given_though_some_are_alike(generator: Generator) -> None:
+    drafts = generator.generate("the ", Sampling(seed=3, n_best=60), 1).n_best
+    assert len(drafts) == 60 > len({draft.text for draft in drafts})
+
+
 def test_rules_see_the_prompt(generator: Generator) -> None:
     text = generator.generate("the dog ", Beam(size=1, no_repeat_ngram=3), 30, stop=("zzz",)).text
     ids = generator.encode(text)[:13]  # of one window
