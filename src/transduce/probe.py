@@ -24,6 +24,7 @@ from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.verification import COPY_AGAIN, read_json
 
 PROBES = 4
+PROBE_CHARACTERS = 60  # of each text, where a task takes the beginnings of texts
 TOLERANCE = 1e-3  # nats a sentence; another processor's float32 stays far below, a broken weight far above
 MAX_TOKENS = 4000  # of a probe that is read; written ones are short
 

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as Backend
 from torch.testing import assert_close
+from toy_models import logits_of
 
 import transduce
 from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
@@ -110,16 +111,6 @@ def edit_tensors(folder: Path, edit: Callable[[dict[str, torch.Tensor]], Any]) -
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
 
-def logits_of(bundle: ModelBundle, tokens: torch.Tensor, steps: list[int]) -> torch.Tensor:
-    model: Any = bundle.model
-    nothing = tokens[:, :0]
-    state, found = model.start(model.encode(nothing, nothing.bool())), []
-    for part in tokens.split(steps, 1):
-        logits, state = model.decoder(part, state)
-        found.append(logits)
-    return torch.cat(found, 1)
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("steps", [[TIME], [1] * TIME, [20, 17]], ids=["at once", "in steps", "in two"])
 @pytest.mark.parametrize(
@@ -138,7 +129,7 @@ def test_logits_are_those_of_transformers(
     assert found.largest_difference < 1e-4
     tokens = torch.randint(size, (2, TIME), generator=torch.Generator().manual_seed(7))
     bundle = ModelBundle.load(tmp_path / "model")
-    assert_close(logits_of(bundle, tokens, steps), model(tokens).logits, atol=1e-4, rtol=1e-4)
+    assert_close(logits_of(bundle.model, tokens, steps), model(tokens).logits, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
@@ -427,7 +418,7 @@ def test_models_trained_here_go_out_with_their_tokenizers(choices: dict[str, Any
     ids = torch.tensor([before.tokenizers.target.encode(line)[:19]])
     with torch.no_grad():
         at_once = [ids.shape[1]]
-        assert torch.equal(logits_of(before, ids, at_once), logits_of(after, ids, at_once))
+        assert torch.equal(logits_of(before.model, ids, at_once), logits_of(after.model, ids, at_once))
 
 
 @pytest.mark.parametrize(

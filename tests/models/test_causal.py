@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from torch.testing import assert_close
+from toy_models import logits_of
 
 from transduce.models.causal import CausalTransformer, CausalTransformerConfig, build_causal_transformer
 
@@ -28,15 +29,6 @@ CHOICES: list[dict[str, Any]] = [
 def build(**choices: Any) -> CausalTransformer:
     torch.manual_seed(3)
     return build_causal_transformer(CausalTransformerConfig(**{**SIZES, **choices}), VOCABULARY).eval()
-
-
-def logits_of(model: CausalTransformer, tokens: torch.Tensor, steps: list[int]) -> torch.Tensor:
-    nothing = tokens[:, :0]
-    state, found = model.start(model.encode(nothing, nothing.bool())), []
-    for part in tokens.split(steps, 1):
-        logits, state = model.decoder(part, state)
-        found.append(logits)
-    return torch.cat(found, 1)
 
 
 @pytest.fixture

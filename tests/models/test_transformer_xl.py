@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from torch.testing import assert_close
+from toy_models import logits_of
 
 from transduce.models.transformer_xl import TransformerXL, TransformerXLConfig, build_transformer_xl
 from transduce.nn.relative_attention import scores_by_distance
@@ -25,15 +26,6 @@ def build(**choices: Any) -> TransformerXL:
         for parameter in model.parameters():  # u and v begin at zero
             parameter.add_(torch.randn_like(parameter) * 0.3)
     return model
-
-
-def logits_of(model: TransformerXL, tokens: torch.Tensor, steps: list[int]) -> torch.Tensor:
-    nothing = tokens[:, :0]
-    state, found = model.start(model.encode(nothing, nothing.bool())), []
-    for part in tokens.split(steps, 1):
-        logits, state = model.decoder(part, state)
-        found.append(logits)
-    return torch.cat(found, 1)
 
 
 @pytest.fixture

@@ -103,3 +103,13 @@ def in_chunks(model: Any, state: Any, target: Tensor, sizes: Sequence[int]) -> T
 
 def at_once(model: Any, source: Tensor, is_real: Tensor, target: Tensor) -> Tensor:
     return in_chunks(model, start(model, source, is_real), target, [target.shape[1]])
+
+
+def logits_of(model: Any, tokens: Tensor, steps: list[int]) -> Tensor:
+    """What a language model predicts after each token, read in parts of so many tokens."""
+    nothing = tokens[:, :0]
+    state, found = model.start(model.encode(nothing, nothing.bool())), []
+    for part in tokens.split(steps, 1):
+        logits, state = model.decoder(part, state)
+        found.append(logits)
+    return torch.cat(found, 1)

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from transduce.evaluation.metrics import Score
 
 
-DYNAMIC_RATE = 1e-4
-
-
 def evaluate(
     context: typer.Context,
     model: System,
@@ -75,7 +72,9 @@ def evaluate(
             "--dynamic", help="For a language model: let it learn from the text that it has been measured on."
         ),
     ] = False,
-    dynamic_rate: Annotated[float, ranged(ranges.PositiveFloat, "With --dynamic: learning rate")] = DYNAMIC_RATE,
+    dynamic_rate: Annotated[
+        float | None, ranged(ranges.PositiveFloat, "With --dynamic: learning rate (default: 0.0001)")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
@@ -90,13 +89,7 @@ def evaluate(
 
     from transduce.cli.labelled import check_readers, draw_confusion, open_data, reads_texts, to_json
     from transduce.cli.labelled import describe as describe_measured
-    from transduce.cli.language import (
-        APPLICABLE,
-        TextOptions,
-        check_language_models,
-        evaluate_text,
-        is_language_model,
-    )
+    from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
     from transduce.cli.model import make_beam, open_bundle, set_threads, which_shortlist
     from transduce.cli.output import text_output
     from transduce.cli.streams import check_read_once
@@ -122,9 +115,10 @@ def evaluate(
     if is_language_model(model):
         check_language_models([model], context)
         set_threads(threads)
-        if not dynamic and given_options(context, APPLICABLE - {"dynamic_rate"}):
+        if dynamic_rate is not None and not dynamic:
             raise InputError("--dynamic-rate goes with --dynamic; leave it out")
-        reading = Reading(memory, DynamicEvaluation(learning_rate=dynamic_rate) if dynamic else None)
+        rate = {} if dynamic_rate is None else {"learning_rate": dynamic_rate}
+        reading = Reading(memory, DynamicEvaluation(**rate) if dynamic else None)
         options_of_text = TextOptions(source, reference, dataset, split, direction)
         text, scores = evaluate_text(model, options_of_text, device, precision, reading)
         lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]

@@ -225,6 +225,11 @@ def plan_batches(source: NDArray[np.int64], target: NDArray[np.int64], config: B
     return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], config.fits)]
 
 
+def split_evenly(pairs: NDArray[np.int64], parts: int) -> Plan:
+    """A batch in so many parts, as even as can be and none of them empty."""
+    return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+
+
 def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
     """Of parts and what each needs; none that needs nothing more than another is told of."""
     found = np.array(of_each)  # [parts, measures]

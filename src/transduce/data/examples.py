@@ -10,7 +10,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from transduce.config import Settings
-from transduce.data.batching import Largest, Plan
+from transduce.data.batching import Largest, Plan, split_evenly
 from transduce.data.text_batch import Ids, row_length, shorten
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizer
@@ -92,7 +92,7 @@ class ExampleData(Generic[B]):
 
     def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
         """A batch in so many parts, each of similar lengths."""
-        return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+        return split_evenly(pairs, parts)
 
     def largest(self, parts: int) -> Largest:
         """The largest part that any epoch may have: of the longest examples."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from transduce.corpora.documents import Document
 from transduce.data.batch import SpecialIds
-from transduce.data.batching import Largest, Plan
+from transduce.data.batching import Largest, Plan, split_evenly
 from transduce.data.examples import ExampleData, TextBatchingConfig
 from transduce.data.masking import Masking
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
@@ -113,7 +113,7 @@ class MaskedData:
 
     def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
         """A batch in so many parts, as even as can be."""
-        return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+        return split_evenly(pairs, parts)
 
     def largest(self, parts: int) -> Largest:
         """The largest part of the first epoch: no other has much larger ones, since rows are filled."""

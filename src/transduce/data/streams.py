@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.data.batch import Batch, Stream
-from transduce.data.batching import Largest, Plan
+from transduce.data.batching import Largest, Plan, split_evenly
 from transduce.data.text_store import TextStore
 from transduce.data.windows import WindowsConfig, batch_of
 
@@ -44,7 +44,7 @@ class StreamData:
 
     def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
         """A batch in so many parts, as even as can be; the same streams each time."""
-        return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+        return split_evenly(pairs, parts)
 
     def largest(self, parts: int) -> Largest:
         """The first parts of the first batch and of the next, which goes on from it: no other is larger."""

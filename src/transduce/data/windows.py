@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.data.batch import Batch, Stream
-from transduce.data.batching import Largest, Plan
+from transduce.data.batching import Largest, Plan, split_evenly
 from transduce.data.text_store import TextStore
 from transduce.ranges import PositiveInt
 
@@ -64,7 +64,7 @@ class WindowData:
 
     def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
         """A batch in so many parts, as even as can be."""
-        return [part for part in np.array_split(pairs, min(parts, len(pairs))) if len(part)]
+        return split_evenly(pairs, parts)
 
     def largest(self, parts: int) -> Largest:
         """The first part of the first batch: no other is larger."""

@@ -76,7 +76,7 @@ class CausalTransformer(nn.Module):
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
         weight = self.decoder.embedding.table.weight
-        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
+        return Memory.empty(len(source), weight.shape[1], weight)
 
     def start(self, memory: Memory) -> AttentionState:
         """A state that has read nothing."""

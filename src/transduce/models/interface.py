@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -20,6 +21,11 @@ class Memory:
 
     hidden: Hidden
     is_real: Mask
+
+    @classmethod
+    def empty(cls, rows: int, dim: int, like: Tensor) -> "Memory":
+        """That of models that read no source: no position, once for each row; of the type and device of a tensor."""
+        return cls(like.new_empty(rows, 0, dim), torch.empty(rows, 0, dtype=torch.bool, device=like.device))
 
 
 @runtime_checkable

@@ -132,8 +132,7 @@ class TransformerXL(nn.Module):
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
-        hidden = next(self.parameters()).new_empty(len(source), 0, self.decoder.embedding.table.embedding_dim)
-        return Memory(hidden, is_real.new_empty(len(source), 0))
+        return Memory.empty(len(source), self.decoder.embedding.table.embedding_dim, next(self.parameters()))
 
     def start(self, memory: Memory) -> SegmentState:
         """A state that has read nothing."""
@@ -180,7 +179,7 @@ class SegmentDecoder(ProjectingDecoder[SegmentState]):
     def distances(self, furthest: int) -> tuple[ProjectedDistances, ...]:
         """For each layer, those from the furthest to zero, projected."""
         device = next(self.parameters()).device
-        vectors = sinusoids_of_distances(furthest, 0, self.embedding.table.embedding_dim).to(device)
+        vectors = sinusoids_of_distances(furthest, 0, self.embedding.table.embedding_dim, device)
         return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
 
 

@@ -193,7 +193,7 @@ class XLNetStack(nn.Module):
 
     def distances(self, furthest: int, nearest: int) -> tuple[ProjectedDistances, ...]:
         """For each layer, those from the furthest to the nearest, projected."""
-        vectors = sinusoids_of_distances(furthest, nearest, self.table.embedding_dim).to(self.table.weight.device)
+        vectors = sinusoids_of_distances(furthest, nearest, self.table.embedding_dim, self.table.weight.device)
         return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
 
     def empty_past(self, rows: int) -> tuple[Past, ...]:
@@ -253,7 +253,7 @@ class XLNetLanguageModel(nn.Module):
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
         weight = self.decoder.stack.table.weight
-        return Memory(weight.new_empty(len(source), 0, weight.shape[1]), is_real.new_empty(len(source), 0))
+        return Memory.empty(len(source), weight.shape[1], weight)
 
     def start(self, memory: Memory) -> SegmentState:
         """A state that has read nothing."""
@@ -271,7 +271,7 @@ class XLNetLanguageModel(nn.Module):
         """What the output layer predicts the targets of an order from, and the state after the segment.
 
         Every token may attend to the memory. `segments` tells which of two texts each token belongs to; the memory is
-        of the first. In an expanded state nothing may be predicted.
+        of the first. The state must not have been expanded for a search.
         """
         stack, (rows, time) = self.decoder.stack, tokens.shape
         memory = state.length

@@ -39,13 +39,13 @@ def weigh(scores: Scores, values: Values, may_attend: AttentionMask | None, drop
     return dropout(normalize_scores(scores, may_attend)) @ values
 
 
-def sinusoids_of_distances(furthest: int, nearest: int, dim: int) -> Distances:
+def sinusoids_of_distances(furthest: int, nearest: int, dim: int, device: torch.device | None = None) -> Distances:
     """A vector for each distance between a query and a key, furthest first: sines, then cosines, float32.
 
     A negative distance is that of a key ahead of its query.
     """
-    wavelengths = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
-    angles = torch.arange(furthest, nearest - 1, -1)[:, None] * wavelengths  # [distances, ceil(dim / 2)]
+    wavelengths = torch.exp(torch.arange(0, dim, 2, device=device) * (-math.log(10000.0) / dim))
+    angles = torch.arange(furthest, nearest - 1, -1, device=device)[:, None] * wavelengths  # [distances, ceil(dim / 2)]
     return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim]
 
 

@@ -1,11 +1,16 @@
 """What `evaluate` and `compare` ask of the tasks of text encoders."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
+
 from transduce.bundle import ModelBundle
 from transduce.corpora.examples import ExampleCorpus
-from transduce.evaluation.measured import Measured
+from transduce.evaluation.measured import LabelMetric, Measured, find_label_metric
+from transduce.evaluation.metrics import SentenceCounts
+from transduce.tasks.task import Measure
 
 
 class MeasuringTask(Protocol):
@@ -23,3 +28,21 @@ class MeasuringTask(Protocol):
     def measured(self, bundle: ModelBundle, data: Any) -> Measured:
         """What is counted of a bundle's model on such data."""
         ...
+
+
+def make_measure(
+    metric: str | None,
+    metrics: Mapping[str, LabelMetric],
+    corpus: ExampleCorpus[Any],
+    unit: str,
+    measured: Callable[[ModelBundle, ExampleCorpus[Any]], Measured],
+) -> Measure:
+    """How runs are compared by a metric, the first where none is named; raises InputError for one that there is not."""
+    name = metric or next(iter(metrics))
+    found = find_label_metric(name, metrics)
+
+    def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
+        return measured(ModelBundle.load(run, device), corpus).counts[name]
+
+    size = sum(1 for _ in corpus)
+    return Measure(name, found.title, found.digits, corpus.name, corpus.content(), size, unit, False, count)

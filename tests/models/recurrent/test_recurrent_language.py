@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from torch.testing import assert_close
+from toy_models import logits_of
 
 from transduce.models.recurrent.language import (
     RecurrentLanguageConfig,
@@ -20,15 +21,6 @@ def build(**choices: Any) -> RecurrentLanguageModel:
     torch.manual_seed(3)
     sizes: dict[str, Any] = {"layers": 2, "dim": 5, "dropout": 0.0}
     return build_recurrent_language(RecurrentLanguageConfig(**{**sizes, **choices}), VOCABULARY).eval()
-
-
-def logits_of(model: RecurrentLanguageModel, tokens: torch.Tensor, steps: list[int]) -> torch.Tensor:
-    nothing = tokens[:, :0]
-    state, found = model.start(model.encode(nothing, nothing.bool())), []
-    for part in tokens.split(steps, 1):
-        logits, state = model.decoder(part, state)
-        found.append(logits)
-    return torch.cat(found, 1)
 
 
 @pytest.fixture

@@ -88,8 +88,7 @@ class RecurrentLanguageModel(nn.Module):
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Nothing, once for each row."""
-        hidden = next(self.parameters()).new_empty(len(source), 0, self.decoder.embedding.table.embedding_dim)
-        return Memory(hidden, is_real.new_empty(len(source), 0))
+        return Memory.empty(len(source), self.decoder.embedding.table.embedding_dim, next(self.parameters()))
 
     def start(self, memory: Memory) -> RecurrentTextState:
         """A state of zeros."""

@@ -23,17 +23,17 @@ from transduce.data.passages import PassageWindow, encode_passages, window_lengt
 from transduce.data.text_batch import make_text_batch
 from transduce.errors import DataError
 from transduce.evaluation.answers import ANSWER_METRICS, count_answers
-from transduce.evaluation.measured import Measured, describe_test, find_label_metric
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.measured import Measured, describe_test
 from transduce.inference.answerer import Answerer, find_answers, find_span_logits
 from transduce.models.heads import SpanHeadConfig
 from transduce.objectives.spans import SpanBatch, SpanLoss, span_losses
-from transduce.probe import PROBES
+from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.answering.settings import AnsweringConfig
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
+from transduce.tasks.measuring import make_measure
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
@@ -41,7 +41,6 @@ from transduce.training.distributed import Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
-PROBE_CHARACTERS = 60
 Corpus = ExampleCorpus[Question]
 
 
@@ -109,14 +108,7 @@ class AnsweringExperiment:
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; F1 is usual."""
-        name = metric or next(iter(ANSWER_METRICS))
-        found, corpus = find_label_metric(name, ANSWER_METRICS), self.texts.test or self.texts.validation
-
-        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-            return measure(ModelBundle.load(run, device), corpus).counts[name]
-
-        size = sum(1 for _ in corpus)
-        return Measure(name, found.title, found.digits, corpus.name, corpus.content(), size, "questions", False, count)
+        return make_measure(metric, ANSWER_METRICS, self.texts.test or self.texts.validation, "questions", measure)
 
     def _make_tokenizers(self) -> Tokenizers:
         texts = (text for asked in self.texts.train for text in (asked.question, asked.passage))

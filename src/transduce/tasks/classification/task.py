@@ -17,12 +17,11 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.text_batch import make_text_batch
 from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS
-from transduce.evaluation.measured import Measured, describe_test, find_label_metric
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.measured import Measured, describe_test
 from transduce.models.heads import ScoreHeadConfig
 from transduce.objectives.labels import ClassLoss, LabelledBatch, ScoreLoss
 from transduce.objectives.objective import Objective
-from transduce.probe import PROBES
+from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.classification.data import (
     Corpus,
     Labelled,
@@ -41,12 +40,11 @@ from transduce.tasks.encoder_data import Examples, all_of, open_examples, open_t
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
+from transduce.tasks.measuring import make_measure
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
-
-PROBE_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
@@ -112,14 +110,7 @@ class ClassificationExperiment:
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; accuracy is usual, of scores Pearson's correlation."""
         metrics = SCORE_METRICS if self.config.predict == "score" else CLASS_METRICS
-        name = metric or next(iter(metrics))
-        found, corpus = find_label_metric(name, metrics), self.texts.test or self.texts.validation
-
-        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-            return measure(ModelBundle.load(run, device), corpus).counts[name]
-
-        size = sum(1 for _ in corpus)
-        return Measure(name, found.title, found.digits, corpus.name, corpus.content(), size, "texts", False, count)
+        return make_measure(metric, metrics, self.texts.test or self.texts.validation, "texts", measure)
 
     def _make_tokenizers(self) -> Tokenizers:
         texts = (text for one in self.texts.train for text in one.texts if text is not None)

@@ -24,7 +24,7 @@ from transduce.data.sentence_pairs import MaskedData, SentenceStore, store_sente
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords, masked_logits
-from transduce.probe import PROBES
+from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.encoder.settings import DocumentsConfig, PretrainingConfig
 from transduce.tasks.encoder_data import Examples
 from transduce.tasks.encoder_origin import find_encoder
@@ -38,7 +38,6 @@ from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
 DEFAULT_SHARE = 0.02
-PROBE_CHARACTERS = 60
 VALIDATION_SEED = 1
 SCORES = ["masked_accuracy", "next_accuracy"]
 

@@ -27,7 +27,7 @@ from transduce.objectives.next_segment import NextSegment
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.objectives.permutation import Permutation
-from transduce.probe import PROBES
+from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
@@ -38,8 +38,6 @@ from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
 from transduce.training.teacher_forcing import TeacherForcing
-
-PROBE_CHARACTERS = 60
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """How well a language model predicts text, and how it goes on with some of it."""
 
-import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from torch import nn
 
@@ -66,22 +66,27 @@ def score_text(
     Raises InputError for a memory that the model has not.
     """
     store = open_text_store(text, bundle.tokenizers.target, cache_folder())
-    model = bundle.model if reading.memory is None else with_memory(bundle.model, reading.memory)
-    return measure_text(model, store, windows_of(bundle, tokens_at_once), reading.dynamic)
+    with remembering(bundle.model, reading.memory):
+        return measure_text(bundle.model, store, windows_of(bundle, tokens_at_once), reading.dynamic)
 
 
-def with_memory(model: nn.Module, tokens: int) -> nn.Module:
-    """A copy of a model, which shares its weights, that remembers so many tokens (Dai et al. 2019, section 4.3).
+@contextmanager
+def remembering(model: nn.Module, tokens: int | None) -> Iterator[None]:
+    """Have a model remember so many tokens meanwhile (Dai et al. 2019, section 4.3); None for as many as it does.
 
     Raises InputError for a model without such a memory.
     """
+    if tokens is None:
+        yield
+        return
     decoder: Any = getattr(model, "decoder", None)
     if not isinstance(decoder, SegmentDecoder | XLNetDecoder):
         raise InputError("memory is for models that attend to a memory of earlier segments: Transformer-XL and XLNet")
-    longer: Any = copy.copy(model)
-    longer._modules = {**model._modules, "decoder": copy.copy(decoder)}
-    longer.decoder.memory = tokens
-    return cast(nn.Module, longer)
+    trained, decoder.memory = decoder.memory, tokens
+    try:
+        yield
+    finally:
+        decoder.memory = trained
 
 
 def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> Counts:

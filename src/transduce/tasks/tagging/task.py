@@ -22,17 +22,17 @@ from transduce.data.examples import ExampleData
 from transduce.data.tagged import WordRows, encode_words
 from transduce.data.text_batch import make_text_batch
 from transduce.errors import DataError
-from transduce.evaluation.measured import Measured, describe_test, find_label_metric
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.measured import Measured, describe_test
 from transduce.evaluation.tags import TAG_METRICS, count_tags
 from transduce.inference.tagger import find_tag_probabilities
 from transduce.models.heads import TagHeadConfig
 from transduce.objectives.tags import TaggedBatch, TagLoss
-from transduce.probe import PROBES
+from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
+from transduce.tasks.measuring import make_measure
 from transduce.tasks.tagging.settings import TaggedConfig, TaggingConfig
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizer, Tokenizers
@@ -41,7 +41,6 @@ from transduce.training.distributed import Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
-PROBE_CHARACTERS = 60
 Corpus = ExampleCorpus[TaggedSentence]
 
 
@@ -110,14 +109,7 @@ class TaggingExperiment:
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; the F1 of entities is usual."""
-        name = metric or next(iter(TAG_METRICS))
-        found, corpus = find_label_metric(name, TAG_METRICS), self.texts.test or self.texts.validation
-
-        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-            return measure(ModelBundle.load(run, device), corpus).counts[name]
-
-        size = sum(1 for _ in corpus)
-        return Measure(name, found.title, found.digits, corpus.name, corpus.content(), size, "sentences", False, count)
+        return make_measure(metric, TAG_METRICS, self.texts.test or self.texts.validation, "sentences", measure)
 
     def _make_tokenizers(self) -> Tokenizers:
         texts = (" ".join(sentence.words) for sentence in self.texts.train)
