@@ -124,7 +124,7 @@ def test_padding_changes_nothing(tokens: torch.Tensor) -> None:
 
 def encoder_of(seed: int) -> XLNetEncoder:
     torch.manual_seed(seed)
-    encoder = build_xlnet_encoder(XLNetConfig(**SIZES), VOCABULARY).eval()
+    encoder = build_xlnet_encoder(XLNetConfig(**SIZES), VOCABULARY, has_pooler=True).eval()
     randomize(encoder)
     return encoder
 
@@ -165,13 +165,16 @@ def test_its_encoder_is_the_public_implementations_content_stream(tokens: torch.
     model, encoder = build(), encoder_of(4)
     encoder.stack.load_state_dict(model.decoder.stack.state_dict())
     segments = (torch.arange(TIME) > 3).long().expand(ROWS, -1)
-    is_real = torch.arange(TIME) < torch.tensor([[TIME], [5]])
-    expected = (
-        theirs(model)
-        .transformer(tokens, attention_mask=is_real.float(), token_type_ids=segments, use_mems=False)
-        .last_hidden_state
-    )
-    assert_close(encoder(tokens, segments, is_real).hidden[is_real], expected[is_real], atol=1e-4, rtol=0)
+    lengths = torch.tensor([TIME, 5])
+    found = encoder(tokens, segments, torch.arange(TIME) < lengths[:, None])
+    for row, length in enumerate(lengths.tolist()):  # their class token stands last, and is of segment 2
+        last_first = [*range(1, length), 0]
+        theirs_read = {"input_ids": tokens[row, last_first][None], "use_mems": False}
+        of_segments = torch.cat([segments[row, 1:length], torch.tensor([2])])[None]
+        expected = theirs(model).transformer(**theirs_read, token_type_ids=of_segments).last_hidden_state[0]
+        assert_close(found.hidden[row, last_first], expected, atol=1e-4, rtol=0)
+        pooled = torch.tanh(encoder.pooler(expected[-1])) if encoder.pooler else expected[-1]
+        assert_close(found.pooled[row], pooled, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("share", [0.4, 1.0])

@@ -117,11 +117,7 @@ def build_bert(config: BertConfig, vocabulary: int) -> "Bert":
         return Residual(sizes.dim, "post", config.dropout, config.norm_epsilon)
 
     layers = [PackedLayer(parts.attention(), parts.feed_forward(), residual(), residual()) for _ in range(sizes.layers)]
-    pooler = nn.Linear(sizes.dim, sizes.dim) if config.pooler else None
-    if pooler is not None:
-        start.matrix(pooler.weight)
-        nn.init.zeros_(pooler.bias)
-    return Bert(embedding, layers, pooler)
+    return Bert(embedding, layers, parts.pooler() if config.pooler else None)
 
 
 class Bert(nn.Module):

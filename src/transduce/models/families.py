@@ -1,16 +1,26 @@
 """The one table of model families: what `model.kind` may say, and who builds it."""
 
+from typing import cast
+
 from torch import nn
 
-from transduce.models.bert import BertConfig, build_bert
+from transduce.errors import ConfigError
+from transduce.models.bert import Bert, BertConfig, build_bert
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
-from transduce.models.heads import EncoderModel, HeadConfig, build_head
+from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_whole_texts
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.language import RecurrentLanguageConfig, build_recurrent_language
 from transduce.models.recurrent.model import build_recurrent
-from transduce.models.transformer import TransformerConfig, build_transformer
+from transduce.models.stack import Parts
+from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
+from transduce.models.transformer_encoder import (
+    TransformerEncoderConfig,
+    TransformerTextEncoder,
+    build_transformer_encoder,
+    read_texts_with,
+)
 from transduce.models.transformer_xl import TransformerXLConfig, build_transformer_xl
-from transduce.models.xlnet import XLNetConfig, build_xlnet
+from transduce.models.xlnet import XLNetConfig, XLNetEncoder, XLNetLanguageModel, build_xlnet, build_xlnet_encoder
 
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig
 """Families that read a source and write a target, told apart by `kind`."""
@@ -18,8 +28,8 @@ EncoderDecoderConfig = TransformerConfig | RecurrentConfig
 LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig | XLNetConfig | RecurrentLanguageConfig
 """Families that go on with a text."""
 
-EncoderConfig = BertConfig
-"""Families that read a text, on which a head stands."""
+EncoderConfig = BertConfig | XLNetConfig | TransformerEncoderConfig
+"""Families that read a text, on which a head stands; an XLNet without a head goes on with a text."""
 
 ModelConfig = EncoderDecoderConfig | LanguageModelConfig | EncoderConfig
 """The union of all families' settings."""
@@ -39,15 +49,57 @@ def build_model(
             return build_causal_transformer(config, target_vocabulary)
         case TransformerXLConfig():
             return build_transformer_xl(config, target_vocabulary)
-        case XLNetConfig():
+        case XLNetConfig() if head is None:
             return build_xlnet(config, target_vocabulary)
         case RecurrentLanguageConfig():
             return build_recurrent_language(config, target_vocabulary)
-        case BertConfig():
+        case BertConfig() | XLNetConfig() | TransformerEncoderConfig():
             return build_encoder_model(config, target_vocabulary, head)
 
 
 def build_encoder_model(config: EncoderConfig, vocabulary: int, head: HeadConfig | None) -> EncoderModel:
     """An encoder with a head, if any, with fresh weights from torch's global generator."""
-    encoder = build_bert(config, vocabulary)
+    encoder: Bert | XLNetEncoder | TransformerTextEncoder
+    match config:
+        case BertConfig():
+            encoder = build_bert(config, vocabulary)
+        case XLNetConfig():
+            encoder = build_xlnet_encoder(config, vocabulary, reads_whole_texts(head))
+        case TransformerEncoderConfig():
+            encoder = build_transformer_encoder(config, vocabulary, reads_whole_texts(head))
     return EncoderModel(encoder, None if head is None else build_head(head, encoder))
+
+
+def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> nn.Module:
+    """The encoder of a model that was trained for something else, with what a head reads of it.
+
+    Raises ConfigError for a model that has none which could read texts.
+    """
+    encoder: nn.Module
+    match model, config:
+        case EncoderModel(), _:
+            encoder = cast(nn.Module, model.encoder)
+        case XLNetLanguageModel(), XLNetConfig():
+            encoder = XLNetEncoder(model.decoder.stack, None)
+        case Transformer(), TransformerEncoderConfig():
+            encoder = read_texts_with(config, model.encoder, has_pooler=False)
+        case _:
+            raise ConfigError(f"model: a {type(model).__name__} has no encoder of texts")
+    if isinstance(config, XLNetConfig | TransformerEncoderConfig):
+        made = cast(XLNetEncoder | TransformerTextEncoder, encoder)
+        if not reads_whole_texts(head):
+            made.pooler = None
+        elif made.pooler is None:
+            made.pooler = Parts(config, config.layers).pooler()
+    return encoder
+
+
+def encoder_limit(config: EncoderConfig) -> int | None:
+    """The most tokens that an encoder with these settings reads at once; None where any length will do."""
+    match config:
+        case BertConfig():
+            return config.max_positions
+        case XLNetConfig():
+            return None
+        case TransformerEncoderConfig():
+            return config.max_positions if config.positions == "learned" else None

@@ -74,6 +74,17 @@ HeadConfig = ClassHeadConfig | ScoreHeadConfig | TagHeadConfig | SpanHeadConfig 
 """The union of all heads' settings, told apart by `kind`."""
 
 
+def reads_whole_texts(head: HeadConfig | None) -> bool:
+    """Whether a head reads the vector of a whole text."""
+    match head:
+        case ClassHeadConfig() | ScoreHeadConfig():
+            return True
+        case WordHeadConfig():
+            return head.next_sentence
+        case _:
+            return False
+
+
 class TextHead(nn.Module):
     """Numbers for each text, of its pooled vector."""
 

@@ -210,6 +210,13 @@ class Parts:
         residuals = [self.residual() for _ in range(2)]
         return SelfAttentionLayer(self.self_attention(rotary), self.feed_forward(), residuals)
 
+    def pooler(self) -> nn.Linear:
+        """The layer that makes the vector of a text from that of one of its tokens."""
+        layer = nn.Linear(self.config.dim, self.config.dim)
+        self.initialization.matrix(layer.weight)
+        nn.init.zeros_(layer.bias)
+        return layer
+
     def rate(self, special: float | None) -> float:
         """A rate of dropout: a special one, else that of the settings."""
         return self.config.dropout if special is None else special

@@ -113,7 +113,10 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, source: Tokens, is_real: Mask) -> Hidden:
         """[sentences, time, dim]; what stands at padding means nothing."""
-        hidden = self.embedding(source, start=0)
+        return self.read(self.embedding(source, start=0), is_real)
+
+    def read(self, hidden: Hidden, is_real: Mask) -> Hidden:
+        """What the layers make of embedded tokens, [sentences, time, dim]."""
         may_attend = padding_mask(is_real)
         for layer in self.layers:
             hidden = layer.read_whole(hidden, may_attend)

@@ -34,6 +34,9 @@ from transduce.shapes import Hidden, Mask, Tokens
 Different = Bool[Tensor, "rows 1 queries keys"]
 """Whether a query and a key are of different segments."""
 
+CLASS_SEGMENT = 2
+"""Of the class token, beside 0 and 1 of two texts."""
+
 
 class XLNetConfig(StackConfig, frozen=True, tag_field="kind", tag="xlnet"):
     """Sizes and choices of an XLNet; the defaults are those of the paper's base model."""
@@ -74,13 +77,10 @@ def build_xlnet(config: XLNetConfig, vocabulary: int) -> "XLNetLanguageModel":
     return XLNetLanguageModel(XLNetDecoder(stack, output, config.memory))
 
 
-def build_xlnet_encoder(config: XLNetConfig, vocabulary: int) -> "XLNetEncoder":
+def build_xlnet_encoder(config: XLNetConfig, vocabulary: int, has_pooler: bool) -> "XLNetEncoder":
     """An XLNet that reads texts, with fresh weights from torch's global generator."""
     stack = _stack(config, vocabulary)
-    pooler = nn.Linear(config.dim, config.dim)
-    Initialization(config.initialization, config.layers).matrix(pooler.weight)
-    nn.init.zeros_(pooler.bias)
-    return XLNetEncoder(stack, pooler)
+    return XLNetEncoder(stack, Parts(config, config.layers).pooler() if has_pooler else None)
 
 
 def _stack(config: XLNetConfig, vocabulary: int) -> "XLNetStack":
@@ -296,13 +296,18 @@ class XLNetLanguageModel(nn.Module):
 
 
 class XLNetEncoder(nn.Module):
-    """Reads whole texts, each token from both sides; see TextEncoder. A text's vector is that of its last token."""
+    """Reads whole texts, each token from both sides; see TextEncoder. A text's vector is made of its first token's.
+
+    Within, that token stands after all others and is of a segment of its own, as the class token of the paper
+    (section 2.5 and its appendix A.1: A, SEP, B, SEP, CLS).
+    """
 
     limit: int | None = None
 
-    def __init__(self, stack: XLNetStack, pooler: nn.Linear) -> None:
+    def __init__(self, stack: XLNetStack, pooler: nn.Linear | None) -> None:
         super().__init__()
         self.stack = stack
+        self.stack.query.requires_grad_(False)  # which no text is read with
         self.pooler = pooler
 
     @property
@@ -322,15 +327,20 @@ class XLNetEncoder(nn.Module):
 
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
         """See TextEncoder."""
-        rows, time = tokens.shape
+        (rows, time), last = tokens.shape, is_real.sum(1, keepdim=True) - 1
+        places = torch.arange(time, device=tokens.device).expand(rows, -1)
+        from_first = torch.where(places < last, places + 1, places).scatter(1, last, 0)  # the first stands last
+        tokens = tokens.gather(1, from_first)
+        segments = segments.gather(1, from_first).scatter(1, last, CLASS_SEGMENT)
         content, may_attend, different = self.stack.embed(tokens), padding_mask(is_real), _different(segments, 0)
         distances, past = self.stack.distances(time - 1, -time), self.stack.empty_past(rows)
         for layer, own, nothing in zip(self.stack.layers, distances, past, strict=True):
             keys_values, _ = layer.remember(content, nothing, 1)
             content = layer(content, keys_values, partial(_shifted, distances=own, keys=time), may_attend, different)
-        hidden = self.stack.dropout(self.stack.norm(content))
-        last = is_real.sum(1) - 1
-        return EncodedText(hidden, torch.tanh(self.pooler(hidden[torch.arange(rows, device=tokens.device), last])))
+        back = from_first.argsort(1)[..., None].expand_as(content)
+        hidden = self.stack.dropout(self.stack.norm(content)).gather(1, back)
+        first = hidden[:, 0]
+        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)))
 
 
 def _different(segments: Tokens, memory: int) -> Different:

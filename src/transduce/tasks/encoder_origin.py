@@ -6,20 +6,24 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
-from torch import nn
 
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle, read_config, read_tokenizers
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
-from transduce.models.bert import Bert
-from transduce.models.families import EncoderConfig, build_encoder_model
+from transduce.models.bert import Bert, BertConfig
+from transduce.models.families import EncoderConfig, build_encoder_model, encoder_limit, encoder_of
 from transduce.models.heads import EncoderModel, HeadConfig, build_head
+from transduce.models.transformer import TransformerConfig
+from transduce.models.transformer_encoder import TransformerEncoderConfig
+from transduce.models.xlnet import XLNetConfig
 from transduce.task_table import TASKS
 from transduce.tasks.encoder_settings import EncoderExperimentConfig
 from transduce.tasks.task import Tell
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
+
+CLASS, SEPARATOR = "<cls>", "<sep>"  # of published XLNets, whose texts end with others
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,9 @@ class EncoderOrigin:
     """With the weights of `training.start_from`; None where they are to be drawn."""
 
     def without_pooler(self) -> "EncoderOrigin":
-        """The same for a head that has no use for the vector of a whole text."""
+        """The same for a head that has no use for the vector of a whole text; only BERT is told so by its settings."""
+        if not isinstance(self.config, BertConfig):
+            return self
         config = msgspec.structs.replace(self.config, pooler=False)
         if self.start is not None:
             encoder = cast(EncoderModel, self.start.model).encoder
@@ -42,19 +48,18 @@ class EncoderOrigin:
             encoder.pooler = None
         return replace(self, config=config)
 
-    def build(self, head: HeadConfig | None) -> EncoderModel:
+    def build(self, head: HeadConfig) -> EncoderModel:
         """The model with a head: a fresh one, unless that of the model to start from is for the same."""
         if self.start is None:
             return build_encoder_model(self.config, len(self.tokenizers.target), head)
         model = self.start.model
-        assert isinstance(model, EncoderModel)
-        if head == self.start.config.head:
+        if isinstance(model, EncoderModel) and head == self.start.config.head:
             return model
-        encoder = model.encoder
-        assert isinstance(encoder, nn.Module)
-        return EncoderModel(encoder, None if head is None else build_head(head, encoder))
+        found = EncoderModel(encoder_of(self.config, model, head), None)
+        found.head = build_head(head, found.encoder)
+        return found
 
-    def bundle(self, task: str, language: str, head: HeadConfig | None, longest: int) -> ModelBundle:
+    def bundle(self, task: str, language: str, head: HeadConfig, longest: int) -> ModelBundle:
         """The run's model before its first update."""
         config = BundleConfig(
             format=FORMAT,
@@ -84,14 +89,14 @@ def find_encoder(
     if checkpoint is not None:
         known = read_config(checkpoint / BUNDLE)
         tokenizers = read_tokenizers(checkpoint / BUNDLE, known.tokenizer)
-        origin = EncoderOrigin(tokenizers, known.tokenizer, _encoder_config(known, "training.start_from"), None)
+        origin = EncoderOrigin(tokenizers, known.tokenizer, cast(EncoderConfig, known.model), None)
     elif config.training.start_from is None:
         assert config.model is not None  # as is checked
         origin = EncoderOrigin(processes.broadcast(make_tokenizers), config.tokenizer, config.model, None)
     else:
         origin = _start_from(config, folder / config.training.start_from, tell)
-    limit = origin.config.max_positions
-    if config.batching.max_tokens > limit:
+    limit = encoder_limit(origin.config)
+    if limit is not None and config.batching.max_tokens > limit:
         raise ConfigError(
             f"batching.max_tokens = {config.batching.max_tokens}, but the encoder has {limit} positions; lower it to "
             "at most as many"
@@ -114,10 +119,34 @@ def _start_from(config: EncoderExperimentConfig, path: Path, tell: Tell) -> Enco
         tell(
             f"tokenizer: that of {path} is kept; these settings differ from it and have no effect: {', '.join(ignored)}"
         )
-    return EncoderOrigin(start.tokenizers, start.config.tokenizer, found, start)
+    tokenizer, tokenizer_config = _reading_tokenizer(start)
+    return EncoderOrigin(Tokenizers(tokenizer, tokenizer), tokenizer_config, found, start)
 
 
 def _encoder_config(bundle: BundleConfig, where: str) -> EncoderConfig:
-    if TASKS[bundle.task].probe != "texts":
-        raise ConfigError(f"{where} is {TASKS[bundle.task].title}, which has no encoder of texts that could be trained")
-    return msgspec.convert(msgspec.to_builtins(bundle.model), EncoderConfig)
+    """The settings of a bundle's encoder: it has one, or is an XLNet, or a Transformer that translates."""
+    match bundle.model:
+        case BertConfig() | XLNetConfig() | TransformerEncoderConfig():
+            return bundle.model
+        case TransformerConfig():
+            return TransformerEncoderConfig.of(bundle.model)
+    kind = bundle.model.__struct_config__.tag
+    raise ConfigError(
+        f'{where} is {TASKS[bundle.task].title} (model.kind = "{kind}"), which has no encoder of texts that could be '
+        "trained"
+    )
+
+
+def _reading_tokenizer(start: ModelBundle) -> tuple[Tokenizer, TokenizerConfig]:
+    """By which the encoder of a model reads: a translation model's source side; an XLNet's with the tokens for classes
+    and between texts, if it brought some."""
+    tokenizer, config = start.tokenizers.source, start.config.tokenizer
+    if not config.is_shared:
+        side = config.source or config
+        config = TokenizerConfig(**{name: getattr(side, name) for name in SideConfig.__struct_fields__})
+    special, known = config.special, tokenizer.backend.token_to_id
+    if isinstance(start.config.model, XLNetConfig) and special and None not in map(known, (CLASS, SEPARATOR)):
+        special = msgspec.structs.replace(special, bos=CLASS, eos=SEPARATOR)
+        config = msgspec.structs.replace(config, special=special)
+        tokenizer = Tokenizer(tokenizer.backend, special)
+    return tokenizer, config

@@ -73,7 +73,7 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
 
 def is_of(config: BundleConfig) -> bool:
     """Whether a bundle has an XLNet that predicts tokens."""
-    return isinstance(config.model, XLNetConfig)
+    return isinstance(config.model, XLNetConfig) and config.head is None
 
 
 def problems(config: BundleConfig) -> list[str]:

@@ -22,6 +22,7 @@ from transduce.data.examples import TextBatchingConfig
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.sentence_pairs import MaskedData, SentenceStore, store_sentences
 from transduce.errors import ConfigError, DataError, InputError
+from transduce.models.bert import BertConfig
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords, masked_logits
 from transduce.probe import PROBE_CHARACTERS, PROBES
@@ -77,7 +78,7 @@ class EncoderExperiment:
         tokenizer = origin.tokenizers.target
         if tokenizer.mask is None:
             raise ConfigError('tokenizer: it has no [MASK] to hide words; set kind = "bert", or bring one that has')
-        if config.next_sentence and not origin.config.pooler:
+        if config.next_sentence and isinstance(origin.config, BertConfig) and not origin.config.pooler:
             raise ConfigError("next_sentence needs model.pooler; set next_sentence = false")
         bundle = origin.bundle(
             config.task,

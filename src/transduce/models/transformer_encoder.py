@@ -1,0 +1,84 @@
+"""The Transformer's encoder as a reader of texts, drawn for it or taken from a translation model."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from transduce.models.interface import EncodedText
+from transduce.models.stack import Parts, PositionedStackConfig, position_encoding, rotary_positions
+from transduce.models.transformer import TransformerConfig, TransformerEncoder
+from transduce.ranges import Layers
+from transduce.shapes import Mask, Tokens
+
+
+class TransformerEncoderConfig(PositionedStackConfig, frozen=True, tag_field="kind", tag="transformer-encoder"):
+    """Sizes and choices of a Transformer's encoder that reads texts; the defaults are those of a translation model."""
+
+    layers: Layers = 6
+    """Layers of self-attention."""
+
+    @staticmethod
+    def of(config: TransformerConfig) -> "TransformerEncoderConfig":
+        """The settings of a translation model's encoder."""
+        shared = {name: getattr(config, name) for name in PositionedStackConfig.__struct_fields__}
+        return TransformerEncoderConfig(layers=config.encoder_layers, **shared)
+
+
+def build_transformer_encoder(
+    config: TransformerEncoderConfig, vocabulary: int, has_pooler: bool
+) -> "TransformerTextEncoder":
+    """An encoder with fresh weights from torch's global generator, for so many tokens."""
+    parts = Parts(config, config.layers)
+    embedding = parts.embedding(parts.token_table(vocabulary), position_encoding(config, parts.initialization))
+    rotary = rotary_positions(config)
+    layers = [parts.self_attention_layer(rotary) for _ in range(config.layers)]
+    encoder = TransformerEncoder(embedding, layers, parts.final_norm())
+    return read_texts_with(config, encoder, has_pooler)
+
+
+def read_texts_with(
+    config: TransformerEncoderConfig, encoder: TransformerEncoder, has_pooler: bool
+) -> "TransformerTextEncoder":
+    """A reader of texts with the encoder's weights; those of the second of two texts begin as those of the first."""
+    segments = nn.Embedding(2, config.dim)
+    nn.init.zeros_(segments.weight)
+    pooler = Parts(config, config.layers).pooler() if has_pooler else None
+    return TransformerTextEncoder(encoder, segments, pooler)
+
+
+class TransformerTextEncoder(nn.Module):
+    """Reads whole texts with a Transformer's encoder; see TextEncoder. A text's vector is made of its first token's."""
+
+    def __init__(self, encoder: TransformerEncoder, segments: nn.Embedding, pooler: nn.Linear | None) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.segments = segments
+        self.pooler = pooler
+
+    @property
+    def dim(self) -> int:
+        """See TextEncoder."""
+        return self.table.embedding_dim
+
+    @property
+    def limit(self) -> int | None:
+        """The rows of a learned table of positions, else None."""
+        return self.encoder.embedding.positions.limit
+
+    @property
+    def table(self) -> nn.Embedding:
+        """See TextEncoder."""
+        return self.encoder.embedding.table
+
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See TextEncoder."""
+        return [self.encoder.embedding, *self.encoder.layers]
+
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+        """See TextEncoder."""
+        embedded = self.encoder.embedding(tokens, start=0) + self.segments(segments)
+        hidden = self.encoder.read(embedded, is_real)
+        first = hidden[:, 0]
+        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)))
