@@ -67,7 +67,8 @@ def _check(name: str, pairs: Iterator[tuple[str, str]], place: Path) -> None:
     from transduce.inference.requests import Constraints, Request
     from transduce.search.beam import Beam
 
-    spaced = list(itertools.islice(itertools.islice(pairs, 0, None, 3), TRAINED_ON + LINES))
+    stride = 1 if name == "jpn" else 3  # the other files are sorted by length
+    spaced = list(itertools.islice(itertools.islice(pairs, 0, None, stride), TRAINED_ON + LINES))
     sides = [[pair[side] for pair in spaced[:TRAINED_ON]] for side in (0, 1)]
     theirs: Any = write_marian(transformers, sentencepiece, place / name, sides, size=8000, drop=40, std=0.04, **REAL)
     certificate = import_huggingface(place / name, place / f"{name}-model")
@@ -105,6 +106,8 @@ def _check(name: str, pairs: Iterator[tuple[str, str]], place: Path) -> None:
             for row, mine in zip(rows.tolist(), outputs[start : start + 20], strict=True):
                 row = row[1 : row.index(0, 1)] if 0 in row[1:] else row[1:]
                 same += row == mine
+                if row != mine:
+                    print("  theirs", row, "ours", mine)
         print(f"{name} beam {size}: {same} of {len(lines)} outputs are the same", flush=True)
 
 
