@@ -138,6 +138,7 @@ class Tokenizer:
         self._not_in_texts = self._specials if special is None else set()
         vocabulary = backend.get_vocab()
         self._size = vocabulary.get(PAST_THE_END, 1 + max(vocabulary.values()))  # a file may leave out some ids
+        self._has_more = PAST_THE_END in vocabulary
         self._elsewhere = {piece[1:]: token for piece, token in vocabulary.items() if piece.startswith(ELSEWHERE)}
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
@@ -275,7 +276,8 @@ class Tokenizer:
                 self._elsewhere.get(piece, token) if token == self.unknown else token
                 for piece, token in zip(encoding.tokens, ids, strict=True)
             ]
-        ids = [token if token < self._size else self.unknown for token in ids]
+        if self._has_more:
+            ids = [token if token < self._size else self.unknown for token in ids]
         if self._bytes is None or not (self.unknown in ids or self._not_in_texts.intersection(ids)):
             return ids
         if self.backend.normalizer is not None:  # offsets are those of the text as it was, but normal text is wanted
