@@ -99,7 +99,7 @@ def _longest(bundle: ModelBundle) -> int | None:
             return None
         case "learned":
             return config.max_positions
-        case "sinusoidal" | "none":
+        case "sinusoidal" | "concatenated" | "none":
             return max(POSITIONS, 4 * bundle.config.longest_source)
 
 

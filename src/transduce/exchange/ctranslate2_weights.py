@@ -12,7 +12,7 @@ from transduce.models.stack import Embedding, SelfAttentionLayer
 from transduce.models.transformer import DecoderLayer, Transformer, TransformerConfig
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.layers import FeedForward
-from transduce.nn.positions import LearnedPositions, sinusoids
+from transduce.nn.positions import LearnedPositions, concatenated_sinusoids, sinusoids
 
 
 def make_specification(specs: Any, config: TransformerConfig, model: Transformer, longest: int | None) -> Any:
@@ -27,7 +27,13 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
         longest: rows of the tables of positions; None where there is no table.
     """
     kinds = specs.common_spec.Activation
-    activations = {"relu": kinds.RELU, "gelu": kinds.GELU, "gelu_tanh": kinds.GELUTanh, "geglu": kinds.GELU}
+    activations = {
+        "relu": kinds.RELU,
+        "gelu": kinds.GELU,
+        "gelu_tanh": kinds.GELUTanh,
+        "silu": kinds.SWISH,
+        "geglu": kinds.GELU,
+    }
     common = {
         "num_heads": config.heads,
         "pre_norm": config.norm == "pre",
@@ -68,6 +74,8 @@ def _fill_embedding(
         part.position_encodings.encodings = _array(embedding.positions.weight)
     elif config.positions == "sinusoidal":  # given, since CTranslate2 would put all sines before all cosines
         part.position_encodings.encodings = _array(sinusoids(longest, config.dim))
+    elif config.positions == "concatenated":
+        part.position_encodings.encodings = _array(concatenated_sinusoids(longest, config.dim))
     else:
         part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)
 

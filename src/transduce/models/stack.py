@@ -41,8 +41,8 @@ class StackConfig(Settings, frozen=True):
     feed_forward_dim: Width = 2048
     """Width between the two layers of a feed-forward network."""
     activation: Activation = "relu"
-    """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), or geglu (gated, with
-    a third matrix)."""
+    """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), silu (swish, as
+    Marian has it), or geglu (gated, with a third matrix)."""
     norm: NormPlace = "pre"
     """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     scale_embeddings: bool = True
@@ -78,8 +78,8 @@ class StackConfig(Settings, frozen=True):
 class PositionedStackConfig(StackConfig, frozen=True):
     """What stacks share whose tokens are told where they stand in the sequence."""
 
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
-    """Position encoding."""
+    positions: Literal["sinusoidal", "concatenated", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
 
@@ -227,6 +227,8 @@ def position_encoding(config: PositionedStackConfig, initialization: Initializat
     match config.positions:
         case "sinusoidal":
             return SinusoidalPositions(config.dim)
+        case "concatenated":
+            return SinusoidalPositions(config.dim, is_concatenated=True)
         case "learned":
             return LearnedPositions(config.max_positions, config.dim, initialization)
         case "rotary" | "none":

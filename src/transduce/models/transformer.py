@@ -36,6 +36,8 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
     """Layers of the decoder."""
     tie: Literal["none", "target", "all"] = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
+    output_bias: bool = False
+    """Give an output layer that shares its matrix a bias, as Marian does; one of its own always has a bias."""
 
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
@@ -53,8 +55,10 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
         parts.initialization.matrix(output.weight)
         nn.init.zeros_(output.bias)
     else:
-        output = nn.Linear(config.dim, target_vocabulary, bias=False)
+        output = nn.Linear(config.dim, target_vocabulary, bias=config.output_bias)
         output.weight = target_table.weight
+        if config.output_bias:
+            nn.init.zeros_(output.bias)
     rotary = rotary_positions(config)
     encoder_layers = [parts.self_attention_layer(rotary) for _ in range(config.encoder_layers)]
     decoder_layers = [

@@ -10,7 +10,7 @@ from torch.nn import functional
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden, Tokens
 
-Activation = Literal["relu", "gelu", "gelu_tanh", "geglu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "geglu"]
 NormPlace = Literal["pre", "post"]
 
 
@@ -119,6 +119,8 @@ class FeedForward(nn.Module):
             inner = functional.gelu(inner)
         elif self.activation == "gelu_tanh":
             inner = functional.gelu(inner, approximate="tanh")
+        elif self.activation == "silu":
+            inner = functional.silu(inner)
         else:
             inner = functional.relu(inner)
         return self.output(self.dropout(inner))

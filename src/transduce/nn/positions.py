@@ -39,10 +39,10 @@ class SinusoidalPositions(nn.Module):
 
     limit: int | None = None
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, is_concatenated: bool = False) -> None:
         super().__init__()
         self.dim = dim
-        self.table = Table(partial(sinusoids, dim=dim))
+        self.table = Table(partial(concatenated_sinusoids if is_concatenated else sinusoids, dim=dim))
 
     def forward(self, embedded: Hidden, start: int) -> Hidden:
         """The embeddings plus the vectors of positions start, start + 1, ..."""
@@ -111,6 +111,13 @@ def sinusoids(length: int, dim: int) -> Tensor:
     wavelengths = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
     angles = torch.arange(length)[:, None] * wavelengths  # [length, ceil(dim / 2)]
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[:, :dim]
+
+
+def concatenated_sinusoids(length: int, dim: int) -> Tensor:
+    """The same with all sines before all cosines, as Marian and tensor2tensor have them; [length, dim], float32."""
+    wavelengths = 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    angles = torch.arange(length)[:, None] * wavelengths
+    return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim].float()
 
 
 def turns(length: int, dim: int) -> Rotations:

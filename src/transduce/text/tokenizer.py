@@ -27,6 +27,9 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 SUBWORDS = ("bpe", "wordpiece", "unigram", "bert")
 DEFAULT_SUBWORDS = 8000
 SPACE = "▁"  # how subwords write a space
+ELSEWHERE, PAST_THE_END = "\ufdd0", "\ufdd1"
+"""Code points that no text has: the first stands before pieces of a shared vocabulary that serve the other language
+alone, the second after the vocabulary's last piece, where pieces follow that it lacks."""
 ON_ONE_LINE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
@@ -133,7 +136,10 @@ class Tokenizer:
         """What hides a token; None for a tokenizer without such a token."""
         self._specials = {self.pad, self.bos, self.eos}
         self._not_in_texts = self._specials if special is None else set()
-        self._size = 1 + max(backend.get_vocab().values())  # a file that is brought may leave out some ids
+        vocabulary = backend.get_vocab()
+        self._size = vocabulary.get(PAST_THE_END, 1 + max(vocabulary.values()))  # a file may leave out some ids
+        self._has_more = PAST_THE_END in vocabulary
+        self._elsewhere = {piece[1:]: token for piece, token in vocabulary.items() if piece.startswith(ELSEWHERE)}
         byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
         self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
@@ -199,7 +205,7 @@ class Tokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as they stand in the vocabulary."""
-        return [self.backend.id_to_token(token) or "" for token in ids]
+        return [(self.backend.id_to_token(token) or "").removeprefix(ELSEWHERE) for token in ids]
 
     def decode(self, ids: Iterable[int], on_one_line: bool = True) -> str:
         """Normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one line,
@@ -265,6 +271,13 @@ class Tokenizer:
 
     def _ids(self, encoding: Encoding, text: str) -> list[int]:
         ids: list[int] = encoding.ids
+        if self._elsewhere and self.unknown in ids:
+            ids = [
+                self._elsewhere.get(piece, token) if token == self.unknown else token
+                for piece, token in zip(encoding.tokens, ids, strict=True)
+            ]
+        if self._has_more:
+            ids = [token if token < self._size else self.unknown for token in ids]
         if self._bytes is None or not (self.unknown in ids or self._not_in_texts.intersection(ids)):
             return ids
         if self.backend.normalizer is not None:  # offsets are those of the text as it was, but normal text is wanted

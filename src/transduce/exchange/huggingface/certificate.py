@@ -38,9 +38,13 @@ class Certificate(Settings, frozen=True):
     """Of all of them."""
     largest_difference: float
     """Between logits."""
+    missing: str | None = None
+    """What is not installed, where nothing was compared."""
 
     def describe(self) -> str:
         """One line for people."""
+        if self.missing not in (None, LIBRARY):
+            return f"not compared with {LIBRARY}, which needs {self.missing} to read such a model"
         if self.compared_with is None:
             return f"not compared with {LIBRARY}, which is not installed"
         return (
@@ -54,8 +58,9 @@ def certify(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
 
     Raises CheckpointError where token ids differ, or logits by more than rounding.
     """
-    if find_spec(LIBRARY) is None:
-        return Certificate(compared_with=None, rows=0, tokens=0, largest_difference=0.0)
+    missing = next((name for name in (LIBRARY, *family.needs) if find_spec(name) is None), None)
+    if missing is not None:
+        return Certificate(compared_with=None, rows=0, tokens=0, largest_difference=0.0, missing=missing)
     with _quiet(), torch.inference_mode():
         return _compare(folder, family, bundle)
 
@@ -64,8 +69,12 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
     library, theirs, their_tokenizer = _load(folder, family, bundle.config)
     tokenizer = bundle.tokenizers.target
     texts = [(text, tokenizer.encode(text)) for text in SAMPLES]
-    for text, ids in texts:
-        their_ids = their_tokenizer(text, add_special_tokens=False)["input_ids"]
+    compared = [("text", text, ids) for text, ids in texts]
+    if (source := bundle.tokenizers.source) is not tokenizer:
+        compared = [("text_target", text, ids) for text, ids in texts]
+        compared += [("text", text, source.encode(text)) for text in SAMPLES]
+    for side, text, ids in compared:
+        their_ids = their_tokenizer(**{side: text}, add_special_tokens=False)["input_ids"]
         if their_ids != ids:
             raise CheckpointError(
                 f"{folder}: {library} makes other tokens of {text!r} than its files say: {_first(their_ids, ids)}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -10,10 +11,10 @@ from transduce.bundle import BundleConfig, ModelBundle
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.folder import SlowTokenizer
 from transduce.exchange.huggingface.weights import Same
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Family:
     """Models of one `model_type`."""
 
@@ -35,11 +36,12 @@ class Family:
     """Whether transformers gives it a byte-level tokenizer."""
     read: Callable[[Fields, TokenizerConfig], BundleConfig]
     """What config.json describes; raises InputError for a setting that cannot be carried over."""
-    is_of: Callable[[BundleConfig], bool]
-    """Whether a bundle's model is of this family, if perhaps with settings that it does not have."""
-    problems: Callable[[BundleConfig], list[str]]
+    is_of: Callable[[BundleConfig], bool] = lambda config: False
+    """Whether a bundle's model is of this family, if perhaps with settings that it does not have; none of one that is
+    only read."""
+    problems: Callable[[BundleConfig], list[str]] = lambda config: []
     """The settings of such a bundle that the family does not have, in words."""
-    write: Callable[[ModelBundle], dict[str, Any]]
+    write: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
     """The config.json of a bundle without problems."""
     same: Callable[[BundleConfig], list[Same]]
     """Which tensors are the same."""
@@ -57,3 +59,9 @@ class Family:
     """Tensors that some versions save although they are others, by name, as tied matrices are."""
     their_inputs: Callable[[Tensor], Mapping[str, Tensor]] = lambda tokens: {"input_ids": tokens}
     """What a model of transformers is given, of a row of tokens with an axis for the row, to be compared."""
+    read_tokenizers: Callable[[Path, Fields], tuple[Tokenizers, TokenizerConfig]] | None = None
+    """Reads the tokenizers of a folder, where the family has files of its own for them."""
+    read_search: Callable[[Path], dict[str, Any]] = lambda folder: {}
+    """How transformers searches unless told otherwise."""
+    needs: Sequence[str] = ()
+    """What transformers needs for the family's tokenizer."""

@@ -90,11 +90,11 @@ def read_tokenizer(
 
     Raises InputError where there is none, CheckpointError for a damaged one or one that lacks a special token.
     """
-    settings = _optional(folder / TOKENIZER_CONFIG)
-    named = _optional(folder / SPECIAL_TOKENS) | settings
+    settings = read_optional(folder / TOKENIZER_CONFIG)
+    named = read_optional(folder / SPECIAL_TOKENS) | settings
     if settings.get("add_bos_token"):
         raise InputError(f"{folder / TOKENIZER_CONFIG}: add_bos_token is true, which cannot be carried over")
-    names = dict(defaults) | {ours: name for ours, theirs in roles.items() if (name := _token_name(named.get(theirs)))}
+    names = dict(defaults) | {ours: name for ours, theirs in roles.items() if (name := token_name(named.get(theirs)))}
     names.setdefault("pad", names["eos"])
     special = SpecialTokens(**names)
     path = folder / TOKENIZER
@@ -237,14 +237,15 @@ def from_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Backend:
     return backend
 
 
-def _token_name(token: object) -> str | None:
+def token_name(token: object) -> str | None:
     """The text of a special token, which is written in two ways."""
     if isinstance(token, dict):
         token = token.get("content")
     return token if isinstance(token, str) else None
 
 
-def _optional(path: Path) -> dict[str, Any]:
+def read_optional(path: Path) -> dict[str, Any]:
+    """What a JSON file says; nothing where there is none."""
     return read_json(path, dict[str, Any], ADVICE) if _is_named(path) else {}
 
 

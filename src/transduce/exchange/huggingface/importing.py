@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -31,7 +32,9 @@ def import_huggingface(folder: Path, output: Path) -> Certificate:
         raise InputError(f"{output} exists; remove it or choose another folder")
     bundle, family = read_bundle(folder)
     certificate = certify(folder, family, bundle)
-    origin = {"folder": folder.resolve().name, "architecture": family.architecture(bundle.config)}
+    origin: dict[str, Any] = {"folder": folder.resolve().name, "architecture": family.architecture(bundle.config)}
+    if search := family.read_search(folder):
+        origin["search"] = search
     bundle = bundle.with_history(imported=origin | msgspec.to_builtins(certificate))
     try:
         bundle.save(output, [(text, text) for text in SAMPLES])
@@ -44,17 +47,22 @@ def read_bundle(folder: Path) -> tuple[ModelBundle, Family]:
     """The model of a folder and its family; raises as `import_huggingface` does."""
     fields = read_fields(folder)
     family = family_of_folder(fields)
-    tokenizer, special = read_tokenizer(
-        folder, family.roles, family.special, family.is_byte_level, family.slow_tokenizer
-    )
-    config = family.read(fields, TokenizerConfig(kind="file", file="tokenizer.json", special=special))
-    rows = fields.number("vocab_size", PositiveInt, len(tokenizer))
-    if rows != len(tokenizer):
+    if family.read_tokenizers is not None:
+        tokenizers, how = family.read_tokenizers(folder, fields)
+    else:
+        tokenizer, special = read_tokenizer(
+            folder, family.roles, family.special, family.is_byte_level, family.slow_tokenizer
+        )
+        tokenizers = Tokenizers(tokenizer, tokenizer)
+        how = TokenizerConfig(kind="file", file="tokenizer.json", special=special)
+    config, size = family.read(fields, how), len(tokenizers.target)
+    rows = fields.number("vocab_size", PositiveInt, size)
+    if rows != size:
         raise InputError(
-            f"{folder}: its tokenizer has {len(tokenizer):,} tokens, but vocab_size is {rows:,}; they must be equal: "
+            f"{folder}: its tokenizer has {size:,} tokens, but vocab_size is {rows:,}; they must be equal: "
             "model.resize_token_embeddings(len(tokenizer)), then save both again"
         )
     tensors = without_copies(read_tensors(folder, partial(family.rename, config)), family.copies(config), folder)
-    model = build_model(config.model, len(tokenizer), len(tokenizer), config.head)
+    model = build_model(config.model, size, size, config.head)
     load_weights(model, from_theirs(tensors, family.same(config), unshared_weights(model), folder))
-    return ModelBundle(config, model.eval(), Tokenizers(tokenizer, tokenizer)), family
+    return ModelBundle(config, model.eval(), tokenizers), family

@@ -18,7 +18,8 @@ class Same(NamedTuple):
     is_transposed: bool = False
     """Whether theirs have their two axes the other way round."""
     shape: tuple[int, ...] | None = None
-    """Of each of theirs, where their axes are split or joined in other ways: the same numbers in the same order."""
+    """Of each of theirs, where their axes are split or joined in other ways: the same numbers in the same order. One of
+    them may be -1."""
 
 
 def linear(ours: str | tuple[str, ...], theirs: str | tuple[str, ...], is_transposed: bool = False) -> list[Same]:
@@ -53,7 +54,7 @@ def from_theirs(
         joined = (sum(rows), *ours[entry.ours[0]].shape[1:])
         each = (joined[0] // len(entry.theirs), *joined[1:])
         turned = tuple(reversed(each)) if entry.is_transposed else each
-        expected = entry.shape or turned
+        expected = tuple(torch.empty(turned, device="meta").reshape(entry.shape or turned).shape)
         for name in entry.theirs:
             if tensors[name].shape != expected:
                 raise CheckpointError(

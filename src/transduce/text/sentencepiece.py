@@ -1,0 +1,187 @@
+"""SentencePiece `.model` files as tokenizers of ours: the protocol buffer is read here, and nothing in it is run."""
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer as Backend
+
+from transduce.errors import CheckpointError, InputError
+from transduce.text.tokenizer import ELSEWHERE, PAST_THE_END, SPACE, SpecialTokens, Tokenizer
+from transduce.text.tokenizer_file import one_line_errors
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+NONCHARACTERS = ELSEWHERE + PAST_THE_END
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An entry of a vocabulary."""
+
+    text: str
+    score: float
+    """Its log-probability, in a unigram model."""
+    kind: int
+    """NORMAL and so on."""
+
+
+@dataclass(frozen=True)
+class SentencePieceModel:
+    """What a `.model` file says (sentencepiece_model.proto)."""
+
+    pieces: list[Piece]
+    kind: str
+    """unigram, bpe, word or char."""
+    character_map: bytes
+    """How characters are normalised; empty where they stay as they are."""
+    adds_space: bool
+    """Whether each text gets a space in front."""
+    joins_spaces: bool
+    """Whether spaces at both ends go, and several become one."""
+
+
+def read_sentencepiece(path: Path) -> SentencePieceModel:
+    """Read a `.model` file.
+
+    Raises CheckpointError for one that is missing or damaged, InputError for one with settings that cannot be carried
+    over.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        fields = list(_fields(content))
+        pieces = [_piece(_bytes(value)) for number, value in fields if number == 1]
+        trainer, normalizer = (_message(fields, number) for number in (2, 3))
+        model = SentencePieceModel(
+            pieces=pieces,
+            kind=KINDS[_number(trainer.get(3, 1))],
+            character_map=_bytes(normalizer.get(2, b"")),
+            adds_space=bool(normalizer.get(3, 1)),
+            joins_spaces=bool(normalizer.get(4, 1)),
+        )
+    except (ValueError, IndexError, KeyError, TypeError, struct.error):
+        raise CheckpointError(f"{path}: not a model of SentencePiece, or a damaged one; download it again") from None
+    if not pieces:
+        raise CheckpointError(f"{path}: not a model of SentencePiece: it has no pieces")
+    for is_used, name in ((trainer.get(24, 0), "treat_whitespace_as_suffix"), (not normalizer.get(5, 1), "unescaped")):
+        if is_used:
+            raise InputError(f"{path}: {name} is set, which cannot be carried over")
+    return model
+
+
+def with_vocabulary(
+    path: Path, model: SentencePieceModel, vocabulary: Mapping[str, int], special: SpecialTokens
+) -> Tokenizer:
+    """A tokenizer that divides text by a unigram model and numbers the pieces by a vocabulary of its own.
+
+    A piece that the vocabulary lacks is unknown. A run of characters that the model does not know may still be in the
+    vocabulary, which serves another language too, and then has its number.
+
+    Args:
+        path: named by errors.
+        model: read from there.
+        vocabulary: numbers, from 0 without gaps, of pieces.
+        special: which of these serve as padding and so on; a text that spells one means it.
+
+    Raises InputError for a model of a kind that cannot be carried over.
+    """
+    if model.kind != "unigram":
+        raise InputError(f"{path} is a {model.kind} model of SentencePiece; only unigram models can be carried over")
+    names = {special.pad, special.unknown, special.bos, special.eos}
+    scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL}
+    if others := [piece.text for piece in model.pieces if piece.kind in (USER_DEFINED, UNUSED, BYTE)]:
+        raise InputError(
+            f"{path}: {others[0]!r} is a piece that is user-defined, unused or a byte, which cannot be carried over"
+        )
+    entries = [
+        (text, scores[text]) if text in scores else (text if text in names else ELSEWHERE + text, 0.0)
+        for text in sorted(vocabulary, key=vocabulary.__getitem__)
+    ]
+    if lacking := [(text, score) for text, score in scores.items() if text not in vocabulary]:
+        entries += [(PAST_THE_END, 0.0), *lacking]
+    with one_line_errors(path, "it is no unigram model"):
+        backend = Backend(models.Unigram(entries, vocabulary[special.unknown], False))
+        backend.normalizer = _normalizer(model)
+        backend.pre_tokenizer = pre_tokenizers.Metaspace(
+            replacement=SPACE, prepend_scheme="always" if model.adds_space else "never", split=False
+        )
+        backend.decoder = decoders.Sequence(
+            [
+                decoders.Replace(ELSEWHERE, ""),
+                decoders.Metaspace(replacement=SPACE, prepend_scheme="always" if model.adds_space else "never"),
+            ]
+        )
+    backend.add_special_tokens([AddedToken(name, normalized=False) for name in sorted(names)])
+    return Tokenizer(backend, special)
+
+
+def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
+    steps: list[normalizers.Normalizer] = [
+        normalizers.Replace(Regex(f"[{NONCHARACTERS}]"), "\ufffe")
+    ]  # unknown all the same, and none of our marks
+    if model.character_map:
+        steps.append(normalizers.Precompiled(model.character_map))
+    if model.joins_spaces:
+        steps += [normalizers.Replace(Regex("^ +| +$"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
+    return normalizers.Sequence(steps)
+
+
+def _piece(content: bytes) -> Piece:
+    found = dict(_fields(content))
+    score = struct.unpack("<f", _bytes(found.get(2, bytes(4))))[0]
+    return Piece(_bytes(found[1]).decode(), score, _number(found.get(3, NORMAL)))
+
+
+def _message(fields: list[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
+    return dict(_fields(b"".join(_bytes(value) for found, value in fields if found == number)))
+
+
+def _fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Numbers and values of a message's fields (protobuf.dev/programming-guides/encoding)."""
+    place = 0
+    while place < len(content):
+        key, place = _varint(content, place)
+        wire, length = key & 7, 0
+        if wire == 0:
+            value, place = _varint(content, place)
+            yield key >> 3, value
+            continue
+        if wire == 2:
+            length, place = _varint(content, place)
+        elif wire in (1, 5):
+            length = 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"wire type {wire}")
+        if place + length > len(content):
+            raise ValueError("it ends within a field")
+        yield key >> 3, content[place : place + length]
+        place += length
+
+
+def _varint(content: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = content[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return value, place
+        if shift > 63:
+            raise ValueError("a number of over ten bytes")
+
+
+def _bytes(value: int | bytes) -> bytes:
+    if not isinstance(value, bytes):
+        raise ValueError("a number where bytes are expected")
+    return value
+
+
+def _number(value: int | bytes) -> int:
+    if not isinstance(value, int):
+        raise ValueError("bytes where a number is expected")
+    return value

@@ -1,0 +1,132 @@
+"""A MarianMT of Hugging Face transformers translates the same here; what cannot be carried over is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from marian_folder import write_marian
+from transduce.bundle import ModelBundle
+from transduce.errors import CheckpointError, InputError, TransduceError
+from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.requests import Constraints, Request
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+from transduce.text.sentencepiece import read_sentencepiece
+
+SOURCE = [f"Der kleine Hund läuft {number} Mal über das grüne Feld, nicht wahr?" for number in range(60)]
+TARGET = [f"The small dog 日本 runs {number} times across fields, doesn't it 本?" for number in range(60)]
+ODD = [
+    "",
+    " ",
+    "</s> a<pad>b <unk> c",
+    "é ﬁ ½ Ａ \u00a0x\u3000y",
+    "🙂👍🏽 北京 日本 本 日",
+    "\ufdd0x \ufdd1 \ufffe\x07",
+    "▁ ▁▁x  y ",
+]
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
+    """The model and the tokenizer of transformers, and the folder they wrote."""
+    transformers, sentencepiece = pytest.importorskip("transformers"), pytest.importorskip("sentencepiece")
+    folder = tmp_path_factory.mktemp("theirs") / "marian"
+    model = write_marian(transformers, sentencepiece, folder, (SOURCE, TARGET))
+    return model, transformers.MarianTokenizer.from_pretrained(folder), folder
+
+
+@pytest.fixture(scope="module")
+def imported(theirs: tuple[Any, Any, Path]) -> ModelBundle:
+    folder = theirs[2].parent / "model"
+    certificate = import_huggingface(theirs[2], folder)
+    assert certificate.compared_with is not None
+    assert certificate.largest_difference < 1e-4
+    return ModelBundle.load(folder)
+
+
+@pytest.fixture
+def folder(theirs: tuple[Any, Any, Path], tmp_path: Path) -> Path:
+    copy = tmp_path / "marian"
+    copy.mkdir()
+    for file in theirs[2].iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    return copy
+
+
+def test_token_ids_are_those_of_marian_tokenizer(theirs: tuple[Any, Any, Path], imported: ModelBundle) -> None:
+    tokenizer, texts = theirs[1], [*SOURCE, *TARGET, *ODD]
+    for name, ours in (("text", imported.tokenizers.source), ("text_target", imported.tokenizers.target)):
+        assert ours.encode_batch(texts) == tokenizer(**{name: texts}, add_special_tokens=False)["input_ids"]
+        assert len(ours) == len(tokenizer)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_outputs_are_those_of_generate(size: int, theirs: tuple[Any, Any, Path], imported: ModelBundle) -> None:
+    model, tokenizer, _ = theirs
+    lines = SOURCE[:7]
+    batch = tokenizer(lines, return_tensors="pt", padding=True)
+    with torch.inference_mode():
+        rows = model.generate(
+            **batch,
+            num_beams=size,
+            max_length=20,
+            length_penalty=1.0,
+            early_stopping=size > 1,
+            do_sample=False,
+            bad_words_ids=[[tokenizer.pad_token_id], [tokenizer.unk_token_id]],
+        ).tolist()
+    expected = [[token for token in row[1:] if token not in (0, tokenizer.pad_token_id)] for row in rows]
+    constraints = Constraints(imported.tokenizers.target)
+    sources = imported.tokenizers.source.encode_batch(lines)
+    pieces = [piece for ids in sources for piece in constraints.pieces(Request(""), [ids])]
+    beam = Beam(size=size, length_penalty=1.0, normalization="power", max_ratio=0, max_extra=19)
+    assert [found[0].tokens for found in PyTorchEngine(imported).search(pieces, constraints, beam)] == expected
+
+
+def test_languages_search_and_text_come_along(imported: ModelBundle) -> None:
+    assert (imported.config.source, imported.config.target) == ("de", "en")
+    assert imported.history["imported"]["search"]["num_beams"] == 4
+    assert imported.tokenizers.target.decode(imported.tokenizers.target.encode(TARGET[3])) == TARGET[3]
+    assert Translator(imported).translate(SOURCE[0]).text
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "named"),
+    [
+        ("config.json", {"normalize_before": True}, "normalize_before"),
+        ("config.json", {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
+        ("config.json", {"decoder_ffn_dim": 24}, "decoder_ffn_dim"),
+        ("config.json", {"decoder_start_token_id": 0}, "decoder_start_token_id"),
+        ("config.json", {"bad_words_ids": [[3]]}, "bad_words_ids"),
+        ("tokenizer_config.json", {"separate_vocabs": True}, "separate_vocabs"),
+        ("vocab.json", {">>fr<<": 1}, "not 0 to"),
+    ],
+)
+def test_what_cannot_be_carried_over_is_named(folder: Path, file: str, change: dict[str, Any], named: str) -> None:
+    path = folder / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(TransduceError, match=named):
+        read_bundle(folder)
+
+
+def test_pickled_weights_and_missing_or_damaged_sentencepiece_models_are_refused(folder: Path, tmp_path: Path) -> None:
+    model = folder / "source.spm"
+    whole = model.read_bytes()
+    for damaged in (b"", whole[:1000], b"\xff" * 20, b"\x0a\xff\xff\x01"):
+        model.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=r"source\.spm"):
+            read_sentencepiece(model)
+    model.unlink()
+    with pytest.raises(InputError, match=r"no source\.spm"):
+        read_bundle(folder)
+    model.write_bytes(whole)
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors, folder / "pytorch_model.bin")
+    with pytest.raises(InputError, match="save_pretrained"):
+        read_bundle(folder)
