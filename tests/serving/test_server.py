@@ -1,6 +1,11 @@
 """A server gives what the translator gives, to each its own, and refuses what it must in LibreTranslate's words."""
 
 import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -235,3 +240,95 @@ def test_metrics_count_answers_and_batches(served: Running) -> None:
     text = requests.get(f"{served.url}/metrics", timeout=60).text
     assert 'transduce_requests_total{path="/translate",status="200"}' in text
     assert "transduce_batch_sentences_count" in text
+
+
+def test_a_client_that_goes_away_stops_costing(served: Running, sentences: list[str]) -> None:
+    gate = threading.Event()
+    batcher = served.server.models.all[0].batcher
+    batcher.run(gate.wait)
+    body = {"q": sentences, "source": "en", "target": "de"}
+    with pytest.raises(requests.Timeout):
+        requests.post(f"{served.url}/translate", json=body, timeout=0.5)
+    for _ in range(500):
+        if not served.server.running:
+            break
+        gate.wait(0.01)
+    assert not served.server.running
+    gate.set()
+    batcher.run(lambda: None).result(60)
+    assert batcher.waiting == 0
+
+
+def test_sigterm_ends_the_server_after_what_has_begun(
+    tiny_run: Path, sentences: list[str], expected: list[str]
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "transduce",
+        "serve",
+        str(tiny_run),
+        "--port",
+        str(port),
+        "--max-characters",
+        "99999",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server, ThreadPoolExecutor(1) as pool:
+        try:
+            assert server.stderr is not None
+            next(line for line in server.stderr if "running on" in line)
+            url = f"http://127.0.0.1:{port}"
+            body = {"q": sentences * 40, "source": "en", "target": "de"}
+            answer = pool.submit(requests.post, f"{url}/translate", json=body, timeout=60)
+            while "transduce_requests_in_progress 1.0" not in requests.get(f"{url}/metrics", timeout=60).text:
+                assert not answer.done(), answer.result().text
+            server.send_signal(signal.SIGHUP)
+            server.send_signal(signal.SIGTERM)
+            assert answer.result().json()["translatedText"] == expected * 40
+            rest = server.stderr.read()
+            assert server.wait(60) == 0, rest
+        finally:
+            server.kill()
+    assert sentences[0] not in rest
+
+
+def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
+    served: Running, sentences: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium")
+    if not program:
+        pytest.skip("Chromium is not installed")
+    (tmp_path / "a.txt").write_text(sentences[1], encoding="utf-8")
+    problems: list[str] = []
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(served.url)
+        page.wait_for_selector("#to option", state="attached")
+        page.fill("#source", f"{sentences[0]}\n{sentences[2]}")
+        page.wait_for_function(f"document.querySelectorAll('#target button').length > {len(expected[0].split())}")
+        assert page.inner_text("#target") == f"{expected[0]}\n{expected[2]}"
+        page.focus("#target button")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#choices:not([hidden])")
+        assert page.inner_text("#choices-title").startswith(expected[0].split()[0])
+        page.wait_for_selector("#list button")
+        other = page.inner_text("#list button >> nth=0")
+        page.click("#list button >> nth=0")
+        assert page.inner_text("#target").splitlines()[0] == other != expected[0]
+        page.click("#file-part summary")
+        page.set_input_files("#file", tmp_path / "a.txt")
+        page.wait_for_selector("#file-state a")
+        with page.expect_download() as download:
+            page.click("#file-state a")
+        assert Path(download.value.path()).read_text(encoding="utf-8").strip() == expected[1]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        browser.close()
+    assert problems == []

@@ -127,7 +127,8 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         source = detected[0]["language"] if detected else asked.source
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
-                outputs, others = [], [[] for _ in texts]
+                outputs = []
+                others: list[list[str]] = [[] for _ in texts]
                 for text in texts:
                     if not text.strip():
                         outputs.append(text)
@@ -195,7 +196,7 @@ def languages_of(server: Server) -> list[dict[str, Any]]:
 
 
 def safe_name(name: str) -> tuple[str, str | None]:
-    """An upload's name without any folder or odd character, and its format; RefusedError (400) for none that is known."""
+    """An upload's name without folders and odd characters, and its format; RefusedError (400) if not known."""
     name = re.sub(r"[^A-Za-z0-9 ._-]+", "_", PurePath(name.replace("\\", "/")).name)[-80:].lstrip(". ")
     kind = "text" if name.lower().endswith(".txt") else format_of(name)
     if kind is None:

@@ -261,6 +261,7 @@ async function begin() {
   });
   by("glossary").addEventListener("input", later);
   by("key").addEventListener("change", translate);
+  by("key-form").addEventListener("submit", (event) => event.preventDefault());
   by("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(targetText());
     say("Copied.");
