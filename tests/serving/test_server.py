@@ -313,7 +313,7 @@ def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
         page.goto(served.url)
         page.wait_for_selector("#to option", state="attached")
         page.fill("#source", f"{sentences[0]}\n{sentences[2]}")
-        page.wait_for_function(f"document.querySelectorAll('#target button').length > {len(expected[0].split())}")
+        page.wait_for_selector(f"#target button >> nth={len(expected[0].split())}")
         assert page.inner_text("#target") == f"{expected[0]}\n{expected[2]}"
         page.focus("#target button")
         page.keyboard.press("Enter")
