@@ -24,12 +24,14 @@ from transduce.cli.fill import fill
 from transduce.cli.generate import generate
 from transduce.cli.import_ import import_
 from transduce.cli.info import info
+from transduce.cli.keys import keys
 from transduce.cli.look import look
 from transduce.cli.panels import in_panels
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
 from transduce.cli.score import score
+from transduce.cli.serve import serve
 from transduce.cli.shortlist import shortlist
 from transduce.cli.stopping import stoppable
 from transduce.cli.sweep import sweep
@@ -85,10 +87,12 @@ for verb in (
     info,
     shortlist,
     export,
+    serve,
 ):
     app.command()(verb)
 app.command("import")(import_)
 app.add_typer(data, name="data")
+app.add_typer(keys, name="keys")
 
 
 def _print_version(asked: bool) -> None:

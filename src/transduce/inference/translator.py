@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import cast, overload
+from typing import TypeVar, cast, overload
 
 import msgspec
 
@@ -33,6 +33,8 @@ from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
 from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizer
+
+Result = TypeVar("Result")
 
 LINES_AT_ONCE = 1000
 """Sentences held at a time: enough to sort by length, however long the input is."""
@@ -203,6 +205,10 @@ class Translator:
         (piece,) = self._constraints.pieces(request, [source])
         vocabulary = Vocabulary.of(self.bundle.tokenizers.target, lambda: self._constraints.edges)
         return look_at_translation(bundle, vocabulary, piece, target, search or Beam(), request.text.strip())
+
+    def exclusively(self, work: Callable[[], Result]) -> Result:
+        """Do something with the model that must not happen while it translates for others, who may share it."""
+        return work()
 
     def stream(
         self, texts: Iterable[str | Request], search: Search | None = None, lines_at_once: int = LINES_AT_ONCE

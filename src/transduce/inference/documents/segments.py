@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
 from transduce.documents.placing import Span, place_marks
 from transduce.documents.segment import Mark, Segment, emptied_pairs
@@ -11,17 +13,49 @@ from transduce.documents.sentences import split_sentences
 from transduce.inference.aligner import Aligner
 from transduce.inference.details import find_head
 from transduce.inference.documents.pieces import Piece, after_same, has_tags, held_of, join, without_torn
-from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.engines.engine import Engine, PyTorchEngine
+from transduce.inference.engines.exported import Model
 from transduce.inference.requests import Request
-from transduce.inference.translator import LINES_AT_ONCE, Translation, Translator, split_text
+from transduce.inference.translator import LINES_AT_ONCE, Result, Translation, split_text
 from transduce.search.beam import Beam
 from transduce.search.choices import Search, can_require
 from transduce.text.glossary import Glossary
+from transduce.text.tokenizer import Tokenizer
 
 UNSURE = 0.4
 """Confidence below which a person is asked to look at a translation."""
 
+PAIRS_AT_ONCE = 100
+"""Aligned at a time, after which others that share the model have their turn."""
+
 Tell = Callable[[float], None]
+
+
+class SentenceTranslator(Protocol):
+    """What a translator of segments needs: a Translator, or what stands for one that many share."""
+
+    @property
+    def bundle(self) -> Model:
+        """See Translator."""
+        ...
+
+    @property
+    def engine(self) -> Engine:
+        """See Translator."""
+        ...
+
+    @property
+    def longest_source(self) -> int:
+        """See Translator."""
+        ...
+
+    def translate_chunk(self, texts: Sequence[Request], search: Search) -> list[Translation]:
+        """See Translator."""
+        ...
+
+    def exclusively(self, work: Callable[[], Result]) -> Result:
+        """See Translator."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +72,9 @@ class TranslatedSegment:
 class SegmentTranslator:
     """A translator for segments; with a glossary, of which each sentence's terms are required or banned."""
 
-    def __init__(self, translator: Translator, search: Search | None = None, glossary: Glossary | None = None) -> None:
+    def __init__(
+        self, translator: SentenceTranslator, search: Search | None = None, glossary: Glossary | None = None
+    ) -> None:
         self.translator = translator
         self.search = search or Beam()
         self.glossary = glossary
@@ -161,15 +197,18 @@ class SegmentTranslator:
             tokenizers = engine.bundle.tokenizers
             sources = tokenizers.source.encode_batch([piece.read for piece in pieces])
             targets = tokenizers.target.encode_batch([piece.output for piece in pieces])
-            head = find_head(engine.bundle, sources, targets) if pieces else None
+            bundle = engine.bundle
+            head = self.translator.exclusively(lambda: find_head(bundle, sources, targets)) if pieces else None
             if head is None:
                 return
             self._aligner = Aligner(engine.bundle, head)
         fits = [piece for piece in pieces if self._fits(piece)]
-        pairs = [(piece.read, piece.output) for piece in fits]
-        for piece, links in zip(fits, self._aligner.align(pairs), strict=True):
-            words = piece.words_read()
-            piece.links = {(words[i], j) for i, j in links}
+        for begin in range(0, len(fits), PAIRS_AT_ONCE):
+            chunk = fits[begin : begin + PAIRS_AT_ONCE]
+            align = partial(self._aligner.align, [(piece.read, piece.output) for piece in chunk])
+            for piece, links in zip(chunk, self.translator.exclusively(align), strict=True):
+                words = piece.words_read()
+                piece.links = {(words[i], j) for i, j in links}
 
     def _fits(self, piece: Piece) -> bool:
         """Whether the model can read both texts at once."""
@@ -215,7 +254,12 @@ class SegmentTranslator:
         return self._source.unknown in self._source.encode(piece.free_text)
 
     def _confidence(self, translations: Sequence[Translation]) -> float | None:
-        candidates = [one.n_best[0] for one in translations if one.n_best]
-        tokens = self.translator.bundle.tokenizers.target.encode_batch([one.text for one in candidates])
-        count = sum(len(ids) + 1 for ids in tokens)
-        return min(1.0, math.exp(sum(one.log_probability for one in candidates) / count)) if count else None
+        return confidence_of(translations, self.translator.bundle.tokenizers.target)
+
+
+def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> float | None:
+    """The geometric mean of the probabilities of the tokens of the best translations, 0 to 1; None for no tokens."""
+    candidates = [one.n_best[0] for one in translations if one.n_best]
+    tokens = tokenizer.encode_batch([one.text for one in candidates])
+    count = sum(len(ids) + 1 for ids in tokens)
+    return min(1.0, math.exp(sum(one.log_probability for one in candidates) / count)) if count else None

@@ -17,8 +17,7 @@ from transduce.documents.memory import Match, Memory
 from transduce.documents.segment import Segment, joined, problems
 from transduce.errors import InputError
 from transduce.files import new_file
-from transduce.inference.documents.segments import SegmentTranslator, Tell, TranslatedSegment
-from transduce.inference.translator import Translator
+from transduce.inference.documents.segments import SegmentTranslator, SentenceTranslator, Tell, TranslatedSegment
 from transduce.search.choices import Search
 from transduce.text.glossary import Glossary
 
@@ -76,7 +75,7 @@ class DocumentTranslator:
     that stands several times is translated once.
     """
 
-    translator: Translator
+    translator: SentenceTranslator
     search: Search | None = None
     glossary: Glossary | None = None
     memory: Memory | None = None
@@ -216,7 +215,7 @@ class _Work:
         return [report for report in self._reports if report is not None]
 
 
-def languages_of(translator: Translator, wanted: Languages | None = None) -> Languages:
+def languages_of(translator: SentenceTranslator, wanted: Languages | None = None) -> Languages:
     """The languages that a translator translates between, with the regions that are wanted; "" where one is not known.
 
     Raises InputError where others are wanted than the model is known to have.

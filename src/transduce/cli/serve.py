@@ -1,0 +1,82 @@
+"""`transduce serve`: translation models for programs and people."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from transduce.cli.options import BeamSize, Device, InferencePrecision, Threads, ranged
+from transduce.ranges import NonNegativeInt, PositiveInt
+
+
+def serve(
+    models: Annotated[
+        list[str], typer.Argument(help="Folders of models, runs or exported models.", show_default=False)
+    ],
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; 0.0.0.0 for all of this machine's.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 5000,
+    keys: Annotated[
+        str | None, typer.Option(help="A file of `transduce keys`; every request then needs a key.")
+    ] = None,
+    cors: Annotated[
+        list[str] | None, typer.Option(help="An origin whose pages may use the server; repeatable.")
+    ] = None,
+    max_characters: Annotated[int, ranged(PositiveInt, "Characters of a request")] = 10_000,
+    max_waiting: Annotated[int, ranged(PositiveInt, "Requests in progress; more are answered with 503")] = 256,
+    requests_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
+    characters_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
+    timeout: Annotated[int, ranged(PositiveInt, "Seconds that a request may take")] = 60,
+    beam_size: BeamSize = 4,
+    device: Device = "auto",
+    threads: Threads = None,
+    precision: InferencePrecision = "float32",
+    compile: Annotated[bool, typer.Option("--compile", help="Compile the models (1 to 2 minutes each).")] = False,
+) -> None:
+    """Serve translation models over HTTP: LibreTranslate's API, one of our own, and a page for people.
+
+    SIGHUP loads the models anew; SIGTERM ends the server after what has begun.
+
+    Example: `transduce serve runs/captions`
+    """
+    from transduce.cli.model import set_threads
+    from transduce.errors import InputError
+    from transduce.serving.settings import ServerSettings
+
+    try:
+        from transduce.serving.metrics import Metrics
+        from transduce.serving.models import Models
+        from transduce.serving.running import run_server
+        from transduce.serving.server import Server
+    except ImportError as error:
+        raise InputError(
+            f"serving needs {error.name}, which is not installed; install it with: pip install '.[serve,documents]' in "
+            "the folder of Transduce"
+        ) from None
+    from transduce.inference.translator import Translator
+    from transduce.serving.keys import Keys
+
+    settings = ServerSettings(
+        host,
+        port,
+        keys,
+        tuple(cors or ()),
+        beam_size=beam_size,
+        max_characters=max_characters,
+        max_waiting=max_waiting,
+        requests_per_minute=requests_per_minute,
+        characters_per_minute=characters_per_minute,
+        timeout=timeout,
+    )
+    if keys is not None:
+        Keys(keys).list()
+    set_threads(threads)
+    metrics = Metrics()
+    found = Models(
+        models, lambda folder: Translator.load(folder, device=device, precision=precision, compile=compile), metrics
+    )
+    if settings.is_public and keys is None:
+        print(f"transduce: anyone who reaches {host} can use this server; --keys asks for keys", file=sys.stderr)
+    print(f"transduce: http://{host}:{port}", file=sys.stderr, flush=True)
+    run_server(Server(found, settings, metrics))

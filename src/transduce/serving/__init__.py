@@ -1,0 +1,1 @@
+"""Models served over HTTP: LibreTranslate's API, one of our own, and a page for people."""

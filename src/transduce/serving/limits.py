@@ -1,0 +1,45 @@
+"""How much each client may ask for in a minute: token buckets, which fill again evenly."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from transduce.serving.failures import RefusedError
+
+MINUTE = 60.0
+CLIENTS = 10_000
+"""Buckets kept; beyond, those that are full again are forgotten."""
+
+
+@dataclass
+class _Bucket:
+    level: float
+    at: float
+
+
+class RateLimit:
+    """An amount a minute for each client."""
+
+    def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what = what
+        self._clock = clock
+        self._buckets: dict[str, _Bucket] = {}
+
+    def take(self, client: str, amount: int, per_minute: int) -> None:
+        """Count an amount; raises RefusedError (429) where the client has to wait first. A limit of 0 is none.
+
+        More than a minute's amount at once is let through if nothing was taken before, and waited for afterwards.
+        """
+        if not per_minute:
+            return
+        now = self._clock()
+        bucket = self._buckets.setdefault(client, _Bucket(per_minute, now))
+        bucket.level = min(per_minute, bucket.level + (now - bucket.at) * per_minute / MINUTE)
+        bucket.at = now
+        needed = min(amount, per_minute)
+        if bucket.level < needed:
+            wait = (needed - bucket.level) * MINUTE / per_minute
+            raise RefusedError(429, f"Slow down: at most {per_minute:,} {self._what} a minute", wait)
+        bucket.level -= amount
+        if len(self._buckets) > CLIENTS:
+            self._buckets = {name: one for name, one in self._buckets.items() if now - one.at < MINUTE}

@@ -1,0 +1,281 @@
+"use strict";
+
+const by = (id) => document.getElementById(id);
+const PAUSE = 400; // milliseconds without typing before the text is translated
+const UNSURE = 0.4;
+const state = { languages: [], sentences: [], text: "", request: null, timer: 0, chosen: null };
+
+function element(tag, text, more = {}) {
+  const made = Object.assign(document.createElement(tag), more);
+  made.textContent = text;
+  return made;
+}
+
+function nameOf(language) {
+  try {
+    return new Intl.DisplayNames([navigator.language || "en"], { type: "language" }).of(language.code);
+  } catch {
+    return language.name;
+  }
+}
+
+function headers() {
+  const key = by("key").value.trim();
+  return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+async function checked(response) {
+  if (!response.ok) {
+    const told = await response.json().catch(() => ({}));
+    throw new Error(told.error || `The server answered ${response.status}`);
+  }
+  return response;
+}
+
+function ask(body, signal) {
+  const all = { source: by("from").value, target: by("to").value, glossary: glossary(), ...body };
+  const options = { method: "POST", signal, headers: { "Content-Type": "application/json", ...headers() } };
+  return fetch("v1/translate", { ...options, body: JSON.stringify(all) }).then(checked);
+}
+
+function glossary() {
+  return by("glossary")
+    .value.split("\n")
+    .map((line) => line.split("=").map((cell) => cell.trim()))
+    .filter((cells) => cells.length === 2 && cells[1])
+    .map(([source, target]) => ({ source, target }));
+}
+
+async function* lines(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    for (const part of parts) yield JSON.parse(part);
+  }
+}
+
+// The server counts characters, a script UTF-16 units.
+function unitsOf(text) {
+  const units = [0];
+  for (const character of text) units.push(units[units.length - 1] + character.length);
+  return units;
+}
+
+async function translate() {
+  state.request?.abort();
+  const request = new AbortController();
+  state.request = request;
+  state.text = by("source").value;
+  state.sentences = [];
+  choose(null);
+  draw();
+  say("");
+  if (!state.text.trim()) return;
+  say("Translating …");
+  const units = unitsOf(state.text);
+  try {
+    const answer = await ask({ text: state.text, alignment: true, n_best: 4, stream: true }, request.signal);
+    for await (const one of lines(answer)) {
+      if (one.error) throw new Error(one.error);
+      state.sentences.push({ ...one, start: units[one.start], end: units[one.end] });
+      draw();
+    }
+    say("");
+  } catch (error) {
+    if (error.name !== "AbortError") say(error.message);
+  }
+}
+
+function say(text) {
+  by("state").textContent = text;
+}
+
+function targetText() {
+  let text = "";
+  let done = 0;
+  for (const one of state.sentences) {
+    text += state.text.slice(done, one.start) + one.target;
+    done = one.end;
+  }
+  return text + (state.sentences.length ? state.text.slice(done).match(/\s*$/)[0] : "");
+}
+
+function draw() {
+  const parts = [];
+  let done = 0;
+  state.sentences.forEach((one, number) => {
+    parts.push(state.text.slice(done, one.start));
+    one.target.split(/(\s+)/).forEach((piece, place) => {
+      if (place % 2 || !piece) {
+        parts.push(piece);
+        return;
+      }
+      const word = place / 2;
+      const button = element("button", piece, { type: "button" });
+      const isChosen = state.chosen?.sentence === number && state.chosen.word === word;
+      button.setAttribute("aria-pressed", String(isChosen));
+      button.classList.toggle("unsure", probability(one, word) < UNSURE);
+      button.addEventListener("click", () => choose({ sentence: number, word }));
+      parts.push(button);
+    });
+    done = one.end;
+  });
+  by("target").replaceChildren(...parts);
+  by("target").lang = by("to").value;
+  by("copy").disabled = !state.sentences.length;
+}
+
+function probability(one, word) {
+  const details = one.details;
+  if (!details) return 1;
+  return Math.min(1, ...details.tokens.filter((_, n) => details.word_of_tokens[n] === word).map((t) => t.probability));
+}
+
+function choose(chosen) {
+  state.chosen = chosen;
+  mark([]);
+  by("choices").hidden = !chosen;
+  if (!chosen) return;
+  draw();
+  by("target").querySelector('[aria-pressed="true"]')?.focus();
+  const one = state.sentences[chosen.sentence];
+  const links = one.details?.alignment?.filter(([, target]) => target === chosen.word).map(([source]) => source) || [];
+  const words = [...one.source.matchAll(/\S+/g)];
+  const read = links.filter((n) => words[n]).map((n) => words[n]);
+  mark(read.map((found) => [one.start + found.index, one.start + found.index + found[0].length]));
+  const target = one.target.split(/\s+/);
+  const sure = one.details ? `, ${Math.round(100 * probability(one, chosen.word))} % sure` : "";
+  by("choices-title").textContent = `${target[chosen.word]}${sure}`;
+  by("read-from").textContent = read.length
+    ? `Read from: ${read.map((found) => found[0]).join(" ")}`
+    : "The model does not tell what it was read from.";
+  offer(one, target, chosen);
+}
+
+// What else the word might have been: other translations that begin as this one does up to it.
+async function offer(one, target, chosen) {
+  const list = by("list");
+  const others = new Map();
+  for (const { text } of one.n_best) if (text !== one.target) others.set(text, text);
+  const show = () =>
+    list.replaceChildren(
+      ...[...others.values()].map((text) => {
+        const item = document.createElement("li");
+        const button = element("button", text, { type: "button", dir: "auto" });
+        button.addEventListener("click", () => take(one, text));
+        item.append(button);
+        return item;
+      }),
+    );
+  show();
+  if (!one.details) return;
+  try {
+    const prefix = target.slice(0, chosen.word).join(" ");
+    const body = { text: one.source, prefix, groups: 4, n_best: 4, glossary: [] };
+    const found = await (await ask(body)).json();
+    if (state.chosen !== chosen) return;
+    for (const { text } of found.sentences[0].n_best) if (text !== one.target) others.set(text, text);
+    show();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function take(one, text) {
+  one.target = text;
+  one.details = null;
+  one.n_best = one.n_best.filter((other) => other.text !== text);
+  choose(null);
+  draw();
+}
+
+function mark(ranges) {
+  const parts = [];
+  let done = 0;
+  for (const [start, end] of ranges.sort((a, b) => a[0] - b[0])) {
+    parts.push(state.text.slice(done, start), element("mark", state.text.slice(start, end)));
+    done = end;
+  }
+  by("behind").dir = "auto";
+  by("behind").replaceChildren(...parts, state.text.slice(done));
+}
+
+function grow() {
+  const source = by("source");
+  source.style.height = "auto";
+  source.style.height = `${source.scrollHeight + 2}px`;
+}
+
+function fillTargets() {
+  const from = state.languages.find((one) => one.code === by("from").value);
+  const targets = state.languages.filter((one) => from?.targets.includes(one.code));
+  by("to").replaceChildren(...targets.map((one) => element("option", nameOf(one), { value: one.code })));
+}
+
+async function translateFile(file) {
+  const form = new FormData();
+  form.append("file", file);
+  form.append("source", by("from").value);
+  form.append("target", by("to").value);
+  by("progress").hidden = false;
+  by("file-state").textContent = `Translating ${file.name} …`;
+  try {
+    const answer = await fetch("translate_file", { method: "POST", body: form, headers: headers() }).then(checked);
+    const url = new URL((await answer.json()).translatedFileUrl);
+    const link = element("a", `Fetch the translation of ${file.name}`, { href: url.pathname, download: "" });
+    link.addEventListener("click", () => setTimeout(() => by("file-state").replaceChildren("Fetched."), 0));
+    by("file-state").replaceChildren(link);
+    link.focus();
+  } catch (error) {
+    by("file-state").textContent = error.message;
+  } finally {
+    by("progress").hidden = true;
+    by("file").value = "";
+  }
+}
+
+async function begin() {
+  const settings = await (await fetch("frontend/settings")).json();
+  state.languages = await (await fetch("languages")).json();
+  const sources = state.languages.filter((one) => one.targets.length);
+  by("from").replaceChildren(...sources.map((one) => element("option", nameOf(one), { value: one.code })));
+  fillTargets();
+  by("key-part").hidden = !settings.keyRequired;
+  by("formats").textContent = settings.supportedFilesFormat.join(" ");
+  by("from").addEventListener("change", () => (fillTargets(), translate()));
+  by("to").addEventListener("change", translate);
+  const later = () => {
+    clearTimeout(state.timer);
+    state.timer = setTimeout(translate, PAUSE);
+  };
+  by("source").addEventListener("input", () => {
+    grow();
+    state.text = by("source").value;
+    mark([]);
+    by("count").textContent = `${[...state.text].length} of ${settings.charLimit} characters`;
+    later();
+  });
+  by("glossary").addEventListener("input", later);
+  by("key").addEventListener("change", translate);
+  by("key-form").addEventListener("submit", (event) => event.preventDefault());
+  by("copy").addEventListener("click", async () => {
+    await navigator.clipboard.writeText(targetText());
+    say("Copied.");
+  });
+  by("file").addEventListener("change", (event) => event.target.files[0] && translateFile(event.target.files[0]));
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    by("drop").addEventListener(kind, (event) => {
+      event.preventDefault();
+      by("drop").classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && event.dataTransfer.files[0]) translateFile(event.dataTransfer.files[0]);
+    });
+  }
+  document.addEventListener("keydown", (event) => event.key === "Escape" && (choose(null), draw()));
+  by("source").focus();
+}
+
+begin().catch((error) => say(error.message));

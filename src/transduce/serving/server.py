@@ -1,0 +1,215 @@
+"""What all parts of a server share: who may ask for how much, and how a text is translated."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from starlette.requests import Request as HTTPRequest
+
+from transduce.documents.formats import read_document
+from transduce.documents.sentences import split_sentences
+from transduce.inference.documents.segments import Tell
+from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translation
+from transduce.search.beam import Beam
+from transduce.search.choices import Search
+from transduce.serving.batching import SharedTranslator
+from transduce.serving.failures import RefusedError
+from transduce.serving.keys import Key, Keys
+from transduce.serving.limits import RateLimit
+from transduce.serving.metrics import Metrics
+from transduce.serving.models import Models, ServedModel
+from transduce.serving.settings import ServerSettings
+from transduce.text.glossary import Glossary
+
+T = TypeVar("T")
+DOCUMENT_THREADS = 8
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a text: where it stands, and its translation."""
+
+    start: int
+    end: int
+    translation: Translation
+
+
+@dataclass
+class Server:
+    """Models with limits."""
+
+    models: Models
+    settings: ServerSettings
+    metrics: Metrics
+    running: int = 0
+    """Requests that are translated, or wait for it."""
+    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(DOCUMENT_THREADS))
+
+    def __post_init__(self) -> None:
+        self.keys = None if self.settings.keys is None else Keys(self.settings.keys)
+        self._requests = RateLimit("requests")
+        self._characters = RateLimit("characters")
+        self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.running)
+        self.metrics.watch(
+            "transduce_waiting_sentences",
+            "Sentences that wait for a batch",
+            lambda: sum(model.batcher.waiting for model in self.models.all),
+        )
+
+    def find_key(self, http: HTTPRequest, given: str | None) -> Key | None:
+        """Whose key a request has, in the body, the query, or a header; RefusedError (403) where one is needed."""
+        if self.keys is None:
+            return None
+        kind, _, token = http.headers.get("authorization", "").partition(" ")
+        token = given or http.query_params.get("api_key") or (token if kind.lower() == "bearer" else "")
+        key = self.keys.find(token.strip()) if token else None
+        if key is None:
+            raise RefusedError(403, "Invalid API key" if token else "Please give an API key")
+        return key
+
+    def check_admin(self, http: HTTPRequest) -> None:
+        """Raise RefusedError (403) for who is no administrator, which takes a key."""
+        key = self.find_key(http, None)
+        if key is None or not key.is_admin:
+            raise RefusedError(403, "This takes an administrator's key: transduce keys add --admin")
+
+    def admit(self, http: HTTPRequest, given: str | None, characters: int, most: int | None = None) -> None:
+        """Count a request; RefusedError for one without a key (403), too large (413), too soon (429)."""
+        key = self.find_key(http, given)
+        most = most or self.settings.max_characters
+        if characters > most:
+            raise RefusedError(413, f"The text has {characters:,} characters, but at most {most:,} are taken at once")
+        client = f"key {key.name}" if key else (http.client.host if http.client else "")
+        http.state.client = client
+        http.state.characters = characters
+        own = (None, None) if key is None else (key.requests_per_minute, key.characters_per_minute)
+        limits = (self.settings.requests_per_minute, self.settings.characters_per_minute)
+        requests, amount = (limit if one is None else one for one, limit in zip(own, limits, strict=True))
+        self._requests.take(client, 1, requests)
+        self._characters.take(client, characters, amount)
+        self.metrics.characters(characters)
+
+    @asynccontextmanager
+    async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
+        """The model for a request, which is one of those in progress; RefusedError (503) where there are too many."""
+        with self.models.use(source, target) as model:
+            if self.running >= self.settings.max_waiting:
+                raise RefusedError(503, "The server is busy; try again soon", max(1.0, model.batcher.seconds))
+            self.running += 1
+            try:
+                yield model
+            finally:
+                self.running -= 1
+
+    async def finish(self, http: HTTPRequest, work: Awaitable[T], timeout: float | None = None) -> T:
+        """Wait for work, which is dropped when its client goes away or it takes too long (RefusedError, 503)."""
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(_until_gone(http))
+        try:
+            await asyncio.wait(
+                {task, gone}, timeout=timeout or self.settings.timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if task.done():
+                return task.result()
+            if gone.done():
+                raise RefusedError(400, "The client has gone away")
+            raise RefusedError(503, "This took too long; send less at once", max(1.0, self.settings.timeout / 2))
+        finally:
+            gone.cancel()
+            task.cancel()
+
+    async def sentences(
+        self,
+        model: ServedModel,
+        texts: Sequence[str],
+        search: Search | None = None,
+        with_details: bool = False,
+        glossary: Glossary | None = None,
+        prefix: str = "",
+    ) -> AsyncIterator[tuple[int, Sentence]]:
+        """The number of the text, and each of its sentences, in order; a prefix begins each text.
+
+        Raises RefusedError (413) for more sentences than are taken at once, InputError for what the model cannot do.
+        """
+        places = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
+        if len(places) > self.settings.max_segments:
+            raise RefusedError(
+                413, f"There are {len(places):,} sentences, but at most {self.settings.max_segments:,} are taken"
+            )
+        requests = []
+        before = -1
+        for number, start, end in places:
+            text = texts[number][start:end]
+            required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
+            requests.append(Request(text, prefix if number != before else "", required, banned))
+            before = number
+        found = model.batcher.submit(requests, search or Beam(size=self.settings.beam_size), with_details)
+        futures = [asyncio.wrap_future(one) for one in found]
+        try:
+            for (number, start, end), future in zip(places, futures, strict=True):
+                yield number, Sentence(start, end, await future)
+        finally:
+            for future in futures:
+                future.cancel()
+                if future.done() and not future.cancelled():
+                    future.exception()
+
+    async def translate(
+        self, model: ServedModel, texts: Sequence[str], search: Search | None = None
+    ) -> list[list[Sentence]]:
+        """The sentences of each text."""
+        found: list[list[Sentence]] = [[] for _ in texts]
+        async for number, sentence in self.sentences(model, texts, search):
+            found[number].append(sentence)
+        return found
+
+    async def translate_document(
+        self, model: ServedModel, data: bytes, name: str, kind: str | None = None, tell: Tell | None = None
+    ) -> TranslatedDocument:
+        """Translate a document in a thread, which ends soon when this is cancelled."""
+        shared = SharedTranslator(model.batcher)
+        most = self.settings.max_document_characters
+
+        def work() -> TranslatedDocument:
+            documents = DocumentTranslator(shared, Beam(size=self.settings.beam_size))
+            count = sum(len(unit.source.text) for unit in read_document(data, name, documents.languages, kind).units)
+            if count > most:
+                raise RefusedError(413, f"The document has {count:,} characters, but at most {most:,} are taken")
+            return documents.translate(data, name, kind, tell=tell)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+        except CancelledError:
+            raise RefusedError(503, "The translation was cancelled", 1.0) from None
+        finally:
+            shared.cancel()
+
+
+def sentence_bounds(text: str) -> list[tuple[int, int]]:
+    """Begin and end of each sentence; a line end ends one too."""
+    bounds, begin = [], 0
+    for line in text.splitlines(keepends=True):
+        bounds += [(begin + start, begin + end) for start, end in split_sentences(line)]
+        begin += len(line)
+    return bounds
+
+
+def joined(text: str, sentences: Sequence[Sentence], choice: int = 0) -> str:
+    """A text with the translations in place of its sentences; of each the choice, or the last that there is."""
+    pieces, done = [], 0
+    for one in sentences:
+        best = one.translation.n_best
+        pieces += [text[done : one.start], best[min(choice, len(best) - 1)].text if best else ""]
+        done = one.end
+    return "".join([*pieces, text[done:]])
+
+
+async def _until_gone(http: HTTPRequest) -> None:
+    with suppress(RuntimeError):
+        while (await http.receive())["type"] != "http.disconnect":
+            pass

@@ -1,0 +1,136 @@
+"""Our own API: what LibreTranslate's cannot say."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import StreamingResponse
+
+from transduce.errors import TransduceError
+from transduce.inference.documents.segments import confidence_of
+from transduce.inference.engines.engine import PyTorchEngine
+from transduce.search.beam import Beam
+from transduce.search.choices import Search
+from transduce.search.diverse import DiverseBeam
+from transduce.serving.failures import RefusedError
+from transduce.serving.libretranslate import ERRORS
+from transduce.serving.models import ServedModel
+from transduce.serving.server import Sentence, Server
+from transduce.text.glossary import Entry, Glossary
+
+MOST = 16
+
+
+class Term(BaseModel):
+    """An entry of a glossary."""
+
+    source: str = Field("", max_length=200)
+    """Words that a sentence must hold for the entry to apply; none for every sentence."""
+    target: str = Field(min_length=1, max_length=200)
+    ban: bool = False
+    """Whether the translation must not hold the target, rather than hold it."""
+
+
+class Asked(BaseModel):
+    """What to translate, and how."""
+
+    text: str | list[str]
+    source: str
+    target: str
+    n_best: int = Field(1, ge=1, le=MOST)
+    beam_size: int | None = Field(None, ge=1, le=MOST)
+    length_penalty: float = Field(0.6, ge=0, le=5)
+    groups: int = Field(1, ge=1, le=MOST)
+    """Groups of diverse beam search; 1 for plain beam search."""
+    prefix: str = Field("", max_length=2000)
+    """Whole words that each text's translation begins with."""
+    glossary: list[Term] = Field(default_factory=list, max_length=200)
+    alignment: bool = False
+    """Also the probability of each token, and which words go together."""
+    stream: bool = False
+    """Answer with a JSON object a line for each sentence, as soon as it is translated."""
+
+
+def v1(server: Server) -> APIRouter:
+    """Its routes."""
+    router = APIRouter(prefix="/v1", tags=["Transduce"])
+
+    @router.post("/translate", responses=ERRORS)
+    async def translate(http: HTTPRequest, asked: Asked) -> Response:
+        """Translate texts, sentence by sentence, and tell what the model says of each."""
+        texts = [asked.text] if isinstance(asked.text, str) else asked.text
+        server.admit(http, None, sum(map(len, texts)))
+        search = _search(asked, server.settings.beam_size)
+        entries = [
+            Entry(" ".join(term.source.split()), " ".join(term.target.split()), term.ban) for term in asked.glossary
+        ]
+        if not all(entry.target for entry in entries):
+            raise RefusedError(400, "Invalid request: glossary: a target is blank")
+        glossary = Glossary(entries) if entries else None
+
+        async def facts() -> AsyncIterator[dict[str, Any]]:
+            async with server.begin(asked.source, asked.target) as model:
+                details = asked.alignment and isinstance(model.batcher.translator.engine, PyTorchEngine)
+                async for number, one in server.sentences(
+                    model, texts, search, details, glossary, asked.prefix.strip()
+                ):
+                    yield {"text": number, **_facts(model, texts[number], one)}
+
+        if asked.stream:
+            return StreamingResponse(_lines(facts()), media_type="application/x-ndjson")
+        sentences = await server.finish(http, _all(facts()))
+        return Response(msgspec.json.encode({"sentences": sentences}), media_type="application/json")
+
+    @router.post("/admin/reload", responses=ERRORS)
+    async def reload(http: HTTPRequest) -> dict[str, str]:
+        """Load the models anew; requests that have begun keep the models that they have."""
+        server.check_admin(http)
+        await run_in_threadpool(server.models.reload)
+        return {"status": "reloaded"}
+
+    return router
+
+
+async def _all(facts: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one async for one in facts]
+
+
+async def _lines(facts: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
+    try:
+        async for one in facts:
+            yield msgspec.json.encode(one) + b"\n"
+    except (RefusedError, TransduceError) as error:  # the status has been sent already
+        yield msgspec.json.encode({"error": str(error)}) + b"\n"
+
+
+def _search(asked: Asked, beam_size: int) -> Search:
+    size = asked.beam_size or max(beam_size, asked.n_best, asked.groups)
+    try:
+        if asked.groups > 1:
+            size = -(-size // asked.groups) * asked.groups
+            return DiverseBeam(size=size, n_best=asked.n_best, length_penalty=asked.length_penalty, groups=asked.groups)
+        return Beam(size=size, n_best=asked.n_best, length_penalty=asked.length_penalty)
+    except ValueError as error:
+        raise RefusedError(400, f"Invalid request: {error}") from None
+
+
+def _facts(model: ServedModel, text: str, one: Sentence) -> dict[str, Any]:
+    translation = one.translation
+    confidence = confidence_of([translation], model.batcher.translator.bundle.tokenizers.target)
+    return {
+        "start": one.start,
+        "end": one.end,
+        "source": text[one.start : one.end],
+        "target": translation.text,
+        "confidence": confidence,
+        "n_best": msgspec.to_builtins(translation.n_best),
+        "truncated": translation.truncated,
+        "satisfied": translation.satisfied,
+        "unsatisfied": translation.unsatisfied,
+        "violated": translation.violated,
+        "details": msgspec.to_builtins(translation.details),
+    }

@@ -1,0 +1,17 @@
+"""Servers and their keys."""
+
+from bad_inputs.row import row
+
+MISTAKEN = (
+    ("serve", "model"),
+    ("serve nowhere", "nowhere: no such model"),
+    ("serve run run", "both translate en-de"),
+    ("serve run --port 0", "--port"),
+    ("serve run --keys nowhere", "no such file of keys"),
+    ("serve run --max-waiting 0", "--max-waiting"),
+    ("keys list nowhere", "no such file of keys"),
+    ("keys revoke nowhere a", "no such file of keys"),
+    ("keys add keys.sqlite ''", "a key's name"),
+    ("keys list test.en", "test.en is no file of keys"),
+)
+ROWS = [row(f"serving: {command}", command, 2, words) for command, words in MISTAKEN]

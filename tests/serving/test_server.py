@@ -1,0 +1,334 @@
+"""A server gives what the translator gives, to each its own, and refuses what it must in LibreTranslate's words."""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+from transduce.errors import InputError
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+from transduce.serving.failures import RefusedError
+from transduce.serving.keys import Keys
+from transduce.serving.limits import RateLimit
+from transduce.serving.metrics import Metrics
+from transduce.serving.models import Models
+from transduce.serving.running import uvicorn_of
+from transduce.serving.server import Server
+from transduce.serving.settings import ServerSettings
+
+
+class Running:
+    def __init__(self, run: Path, **settings: Any) -> None:
+        metrics = Metrics()
+        self.server = Server(Models([str(run)], Translator.load, metrics), ServerSettings(port=0, **settings), metrics)
+        self._uvicorn = uvicorn_of(self.server)
+        self._thread = threading.Thread(target=self._uvicorn.run)
+        self._thread.start()
+        while not self._uvicorn.started:
+            self._thread.join(0.01)
+        self.url = f"http://127.0.0.1:{self._uvicorn.servers[0].sockets[0].getsockname()[1]}"
+
+    def post(self, path: str, body: Any = None, **others: Any) -> requests.Response:
+        return requests.post(self.url + path, json=body, timeout=60, **others)
+
+    def end(self) -> None:
+        self._uvicorn.should_exit = True
+        self._thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def served(tiny_run: Path) -> Iterator[Running]:
+    running = Running(tiny_run, max_characters=2000)
+    yield running
+    running.end()
+
+
+@pytest.fixture(scope="module")
+def sentences(corpus: Path) -> list[str]:
+    return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:12]
+
+
+@pytest.fixture(scope="module")
+def expected(tiny_run: Path, sentences: list[str]) -> list[str]:
+    return [one.text for one in Translator.load(tiny_run).translate(sentences)]
+
+
+def test_what_comes_at_the_same_time_is_answered_as_if_it_came_alone(
+    served: Running, sentences: list[str], expected: list[str]
+) -> None:
+    def ask(number: int) -> str:
+        body = {"q": sentences[number % len(sentences)], "source": "en", "target": "de"}
+        return served.post("/translate", body).json()["translatedText"]
+
+    with ThreadPoolExecutor(12) as pool:
+        found = list(pool.map(ask, range(48)))
+    assert found == [expected[n % len(sentences)] for n in range(48)]
+
+
+def test_a_list_and_line_ends_keep_their_form(served: Running, sentences: list[str], expected: list[str]) -> None:
+    body = {"q": [sentences[0], "", f"{sentences[1]}\n\n  {sentences[2]}\n"], "source": "en", "target": "de"}
+    found = served.post("/translate", body).json()["translatedText"]
+    assert found == [expected[0], "", f"{expected[1]}\n\n  {expected[2]}\n"]
+
+
+def test_html_keeps_its_tags(served: Running, sentences: list[str]) -> None:
+    body = {"q": f"<p>{sentences[0]} <b>%s</b></p>", "source": "en", "target": "de", "format": "html"}
+    found = served.post("/translate", body).json()["translatedText"]
+    assert found.startswith("<p>") and found.endswith("</p>")
+    assert found.count("%s") == found.count("<b>") == found.count("</b>") == 1
+
+
+def test_clients_of_libretranslate_work_unchanged(served: Running, sentences: list[str], expected: list[str]) -> None:
+    libretranslatepy = pytest.importorskip("libretranslatepy")
+    deep_translator = pytest.importorskip("deep_translator")
+    api = libretranslatepy.LibreTranslateAPI(served.url)
+    assert api.translate(sentences[0], "en", "de") == expected[0]
+    assert api.detect(sentences[0])[0]["language"] == "en"
+    assert {one["code"] for one in api.languages()} == {"en", "de"}
+    translator = deep_translator.LibreTranslator(source="en", target="de", api_key="none", custom_url=f"{served.url}/")
+    assert translator.translate(sentences[1]) == expected[1]
+
+
+def test_our_own_api_tells_scores_and_alignment_and_streams_the_same(
+    served: Running, sentences: list[str], expected: list[str]
+) -> None:
+    body = {"text": f"{sentences[0]}\n{sentences[1]}", "source": "en", "target": "de", "n_best": 2, "alignment": True}
+    answer = served.post("/v1/translate", body).json()["sentences"]
+    assert [one["target"] for one in answer] == expected[:2]
+    assert all(len(one["n_best"]) == 2 and 0 < one["confidence"] <= 1 for one in answer)
+    assert all(one["details"]["words"] == one["target"].split() for one in answer)
+    lines = served.post("/v1/translate", {**body, "stream": True}).iter_lines()
+    assert list(map(json.loads, lines)) == answer
+
+
+def test_a_file_is_translated_and_fetched_once(served: Running, sentences: list[str], expected: list[str]) -> None:
+    files = {"file": ("../../etc/a b.txt", sentences[0].encode())}
+    answer = requests.post(
+        f"{served.url}/translate_file", files=files, data={"source": "en", "target": "de"}, timeout=60
+    )
+    url = answer.json()["translatedFileUrl"]
+    first = requests.get(url, timeout=60)
+    assert first.text.strip() == expected[0]
+    assert 'filename="a b.de.txt"' in first.headers["content-disposition"]
+    assert requests.get(url, timeout=60).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"q": "a", "source": "en"}, 400),
+        ({"q": "a", "source": "en", "target": "xx"}, 400),
+        ({"q": "a", "source": "en", "target": "de", "format": "pdf"}, 400),
+        ({"q": "a", "source": "en", "target": "de", "alternatives": -1}, 400),
+        ({"q": "a " * 1500, "source": "en", "target": "de"}, 413),
+        ({"q": "a" * 200_000, "source": "en", "target": "de"}, 413),
+        ([1], 400),
+    ],
+)
+def test_mistakes_are_told_in_one_line(served: Running, body: Any, status: int) -> None:
+    answer = served.post("/translate", body)
+    assert answer.status_code == status
+    assert isinstance(answer.json()["error"], str)
+
+
+def test_a_request_that_cannot_be_followed_spoils_no_other(
+    served: Running, sentences: list[str], expected: list[str]
+) -> None:
+    def ask(number: int) -> Any:
+        glossary = [{"target": "x", "ban": True}, {"target": "x"}] if number % 3 == 0 else []
+        body = {"text": sentences[number], "source": "en", "target": "de", "glossary": glossary}
+        return served.post("/v1/translate", body)
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(ask, range(6)))
+    assert [one.status_code for one in answers] == [400, 200, 200, 400, 200, 200]
+    assert [answers[n].json()["sentences"][0]["target"] for n in (1, 2, 4, 5)] == [expected[n] for n in (1, 2, 4, 5)]
+
+
+def test_models_are_replaced_while_requests_run(served: Running, sentences: list[str], expected: list[str]) -> None:
+    def ask(number: int) -> str:
+        if number == 5:
+            served.server.models.reload()
+        body = {"q": sentences[number % 12], "source": "en", "target": "de"}
+        return served.post("/translate", body).json()["translatedText"]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(24))) == [expected[n % 12] for n in range(24)]
+
+
+def test_keys_are_needed_hashed_and_revoked(tiny_run: Path, tmp_path: Path, sentences: list[str]) -> None:
+    keys = Keys(tmp_path / "keys.sqlite")
+    key, admin = keys.add("anna", requests_per_minute=2), keys.add("root", is_admin=True)
+    assert key.encode() not in (tmp_path / "keys.sqlite").read_bytes()
+    with pytest.raises(InputError, match="anna"):
+        keys.add("anna")
+    running = Running(tiny_run, keys=str(tmp_path / "keys.sqlite"))
+    try:
+        body = {"q": sentences[0], "source": "en", "target": "de"}
+        assert running.post("/translate", body).status_code == 403
+        statuses = [running.post("/translate", {**body, "api_key": key}).status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        assert running.post("/v1/admin/reload", headers={"Authorization": f"Bearer {key}"}).status_code == 403
+        assert running.post("/v1/admin/reload", headers={"Authorization": f"Bearer {admin}"}).status_code == 200
+        keys.revoke("anna")
+        assert running.post("/translate", {**body, "api_key": key}).status_code == 403
+    finally:
+        running.end()
+
+
+def test_a_full_queue_is_told_with_the_time_to_wait(served: Running, sentences: list[str]) -> None:
+    served.server.running += 256
+    try:
+        answer = served.post("/translate", {"q": sentences[0], "source": "en", "target": "de"})
+    finally:
+        served.server.running -= 256
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) >= 1
+
+
+def test_what_is_cancelled_is_never_searched(tiny_run: Path, sentences: list[str]) -> None:
+    from transduce.inference.requests import Request
+    from transduce.serving.batching import Batcher
+
+    batcher = Batcher(Translator.load(tiny_run))
+    gate = threading.Event()
+    batcher.run(gate.wait)
+    dropped = batcher.submit([Request(one) for one in sentences], Beam())
+    kept = batcher.submit([Request(sentences[0])], Beam())
+    for future in dropped:
+        future.cancel()
+    gate.set()
+    assert kept[0].result(60).text
+    assert batcher.waiting == 0
+    batcher.close()
+
+
+def test_a_rate_fills_again_evenly() -> None:
+    now = 0.0
+    limit = RateLimit("requests", lambda: now)
+    for _ in range(6):
+        limit.take("a", 1, 6)
+    with pytest.raises(RefusedError) as refused:
+        limit.take("a", 1, 6)
+    assert refused.value.status == 429 and refused.value.retry_after == pytest.approx(10)
+    limit.take("b", 1, 6)
+    now = 10.0
+    limit.take("a", 1, 6)
+
+
+def test_metrics_count_answers_and_batches(served: Running) -> None:
+    text = requests.get(f"{served.url}/metrics", timeout=60).text
+    assert 'transduce_requests_total{path="/translate",status="200"}' in text
+    assert "transduce_batch_sentences_count" in text
+
+
+def test_a_client_that_goes_away_stops_costing(served: Running, sentences: list[str]) -> None:
+    gate = threading.Event()
+    batcher = served.server.models.all[0].batcher
+    batcher.run(gate.wait)
+    body = {"q": sentences, "source": "en", "target": "de"}
+    with pytest.raises(requests.Timeout):
+        requests.post(f"{served.url}/translate", json=body, timeout=0.5)
+    for _ in range(500):
+        if not served.server.running:
+            break
+        gate.wait(0.01)
+    assert not served.server.running
+    gate.set()
+    batcher.run(lambda: None).result(60)
+    assert batcher.waiting == 0
+
+
+def test_sigterm_ends_the_server_after_what_has_begun(
+    tiny_run: Path, sentences: list[str], expected: list[str]
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "transduce",
+        "serve",
+        str(tiny_run),
+        "--port",
+        str(port),
+        "--max-characters",
+        "99999",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server, ThreadPoolExecutor(1) as pool:
+        try:
+            assert server.stderr is not None
+            next(line for line in server.stderr if "running on" in line)
+            url = f"http://127.0.0.1:{port}"
+            body = {"q": sentences * 40, "source": "en", "target": "de"}
+            answer = pool.submit(requests.post, f"{url}/translate", json=body, timeout=60)
+            while "transduce_requests_in_progress 1.0" not in requests.get(f"{url}/metrics", timeout=60).text:
+                assert not answer.done(), answer.result().text
+            server.send_signal(signal.SIGHUP)
+            server.send_signal(signal.SIGTERM)
+            assert answer.result().json()["translatedText"] == expected * 40
+            rest = server.stderr.read()
+            assert server.wait(60) == 0, rest
+        finally:
+            server.kill()
+    assert sentences[0] not in rest
+
+
+def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
+    served: Running, sentences: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium")
+    if not program:
+        pytest.skip("Chromium is not installed")
+    (tmp_path / "a.txt").write_text(sentences[1], encoding="utf-8")
+    problems: list[str] = []
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(served.url)
+        page.wait_for_selector("#to option", state="attached")
+        page.fill("#source", f"{sentences[0]}\n{sentences[2]}")
+        page.wait_for_selector(f"#target button >> nth={len(expected[0].split())}")
+        assert page.inner_text("#target") == f"{expected[0]}\n{expected[2]}"
+        page.focus("#target button")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#choices:not([hidden])")
+        assert page.inner_text("#choices-title").startswith(expected[0].split()[0])
+        page.wait_for_selector("#list button")
+        other = page.inner_text("#list button >> nth=0")
+        page.click("#list button >> nth=0")
+        assert page.inner_text("#target").splitlines()[0] == other != expected[0]
+        page.click("#file-part summary")
+        page.set_input_files("#file", tmp_path / "a.txt")
+        page.wait_for_selector("#file-state a")
+        with page.expect_download() as download:
+            page.click("#file-state a")
+        assert Path(download.value.path()).read_text(encoding="utf-8").strip() == expected[1]
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        browser.close()
+    assert problems == []
