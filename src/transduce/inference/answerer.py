@@ -13,6 +13,7 @@ from transduce.bundle import ModelBundle
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.devices import find_device
+from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.texts import read_texts
 from transduce.models.heads import SpanHeadConfig
@@ -92,6 +93,8 @@ class Answerer:
         return self._answer(list(question), n_best)
 
     def _answer(self, asked: Sequence[Asked], n_best: int) -> list[Answered]:
+        if n_best < 1:
+            raise InputError(f"n_best = {n_best}: at least one answer must be asked for")
         tokenizer, longest = self.bundle.tokenizers.target, self.bundle.config.longest_source
         windows = encode_passages(asked, tokenizer, longest, self.head.overlap)
         logits = find_span_logits(self.bundle.model, windows, self.bundle.special)

@@ -13,7 +13,7 @@ from transduce.bundle import ModelBundle
 from transduce.cli.main import app
 from transduce.corpora.questions import question_corpus
 from transduce.data.passages import encode_passages
-from transduce.errors import DataError
+from transduce.errors import DataError, InputError
 from transduce.evaluation.answers import count_answers, normalized, word_f1
 from transduce.inference.answerer import Answerer
 from transduce.models.heads import SpanHeadConfig
@@ -69,6 +69,8 @@ def test_an_answer_is_a_part_of_its_passage(run: Path) -> None:
     answerer = transduce.load(run)
     assert isinstance(answerer, Answerer)
     passage = "We know  that Kurt lives in Lima and likes it".lower()
+    with pytest.raises(InputError, match="n_best = 0"):
+        answerer.answer("where lives it", passage, n_best=0)
     found = answerer.answer("where lives it", passage, n_best=3)
     assert str(found) == "lima"
     assert len(found.answers) == 3
