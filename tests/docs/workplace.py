@@ -56,6 +56,7 @@ NOT_RUN = {
     r"--processes": "starts processes, as tests/training/test_distributed.py does",
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",
+    r"^transduce serve": "runs until it is told to end, as tests/serving/ do",
     r"--reverse": "needs a model of the other direction, as tests/cli/test_looking.py has",
     r"^python benchmarks/": "takes minutes; its options are read",
 }
