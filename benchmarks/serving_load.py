@@ -38,6 +38,8 @@ from transduce.training.observers import Lines
 
 PEER = "FastAPI and CTranslate2"
 TEXTS = 500
+WARM_UP = 16
+"""Requests to each server that are not counted."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ def main() -> None:
         for number, one in enumerate(contenders):
             log = folder / "logs" / f"{number}.log"
             stack.enter_context(started(one.command, one.port, options.threads, log))
+        for one in contenders:
+            end_load(begin_load(Job(one.port, 8, asks[one.name], WARM_UP, options.seconds), folder / "job.json"))
         for number in range(options.rounds):
             for clients in options.clients:
                 for one in contenders:

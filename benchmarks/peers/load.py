@@ -76,7 +76,7 @@ class Load:
         self._ready = threading.Barrier(job.clients + 1)
 
     def run(self) -> float:
-        """The seconds that all took, once all clients are connected and have been answered once."""
+        """The seconds that all took, once all clients are connected."""
         clients = [threading.Thread(target=self._client) for _ in range(self.job.clients)]
         for client in clients:
             client.start()
@@ -88,7 +88,7 @@ class Load:
 
     def _client(self) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self.job.port, timeout=TIMEOUT)
-        _ask(connection, next(ask for ask in self.job.asks if ask.leave_after is None))
+        connection.connect()
         until = time.perf_counter() + self.job.seconds
         self._ready.wait()
         while (number := next(self._numbers)) < self.job.requests and time.perf_counter() < until:
