@@ -19,8 +19,11 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 from transduce.errors import InputError
-from transduce.inference.translator import Translator
+from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translation, Translator
 from transduce.search.beam import Beam
+from transduce.serving import batching
 from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 from transduce.serving.limits import RateLimit
@@ -207,10 +210,7 @@ def test_a_full_queue_is_told_with_the_time_to_wait(served: Running, sentences: 
 
 
 def test_what_is_cancelled_is_never_searched(tiny_run: Path, sentences: list[str]) -> None:
-    from transduce.inference.requests import Request
-    from transduce.serving.batching import Batcher
-
-    batcher = Batcher(Translator.load(tiny_run))
+    batcher = batching.Batcher(Translator.load(tiny_run))
     gate = threading.Event()
     batcher.run(gate.wait)
     dropped = batcher.submit([Request(one) for one in sentences], Beam())
@@ -221,6 +221,49 @@ def test_what_is_cancelled_is_never_searched(tiny_run: Path, sentences: list[str
     assert kept[0].result(60).text
     assert batcher.waiting == 0
     batcher.close()
+
+
+def test_a_short_request_overtakes_a_long_one_that_came_before(
+    tiny_run: Path, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "ROWS_AT_ONCE", 64)  # few sentences a batch
+    translator = Translator.load(tiny_run)
+    monkeypatch.setattr(
+        translator, "translate_chunk", lambda texts, *_, **__: [Translation(one.text, []) for one in texts]
+    )
+    batcher = batching.Batcher(translator)
+    gate = threading.Event()
+    batcher.run(gate.wait)
+    order: list[str] = []
+    long = batcher.submit([Request(one) for one in 3 * sentences], Beam())
+    short = batcher.submit([Request(sentences[0])], Beam())
+    for name, futures in (("long", long), ("short", short)):
+        for future in futures:
+            future.add_done_callback(lambda _, name=name: order.append(name))  # type: ignore[misc]
+    gate.wait(0.05)  # both wait for long, beside what the short one takes
+    gate.set()
+    assert [future.result(60).text for future in long] == 3 * sentences
+    assert order.index("short") == 0 and len(order) == 37
+    batcher.close()
+
+
+def test_an_exported_model_answers_as_it_translates_and_refuses_what_it_cannot(
+    tiny_run: Path, tmp_path: Path, sentences: list[str]
+) -> None:
+    pytest.importorskip("ctranslate2")
+    export_ctranslate2(tiny_run, tmp_path / "exported")
+    running = Running(tmp_path / "exported")
+    try:
+        body = {"q": sentences, "source": "en", "target": "de"}
+        found = running.post("/translate", body).json()["translatedText"]
+        assert found == [one.text for one in Translator.load(tmp_path / "exported").translate(sentences)]
+        body = {"text": sentences[0], "source": "en", "target": "de"}
+        (told,) = running.post("/v1/translate", {**body, "alignment": True}).json()["sentences"]
+        assert (told["target"], told["details"]) == (found[0], None)
+        refused = running.post("/v1/translate", {**body, "groups": 2})
+        assert refused.status_code == 400 and "exported models do not support diverse beams" in refused.json()["error"]
+    finally:
+        running.end()
 
 
 def test_a_rate_fills_again_evenly() -> None:

@@ -24,6 +24,8 @@ def serve(
         list[str] | None, typer.Option(help="An origin whose pages may use the server; repeatable.")
     ] = None,
     max_characters: Annotated[int, ranged(PositiveInt, "Characters of a request")] = 10_000,
+    max_sentences: Annotated[int, ranged(PositiveInt, "Sentences of a request")] = 500,
+    max_upload: Annotated[int, ranged(PositiveInt, "Bytes of an uploaded document")] = 10 * 2**20,
     max_waiting: Annotated[int, ranged(PositiveInt, "Requests in progress; more are answered with 503")] = 256,
     requests_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
     characters_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
@@ -64,6 +66,8 @@ def serve(
         tuple(cors or ()),
         beam_size=beam_size,
         max_characters=max_characters,
+        max_segments=max_sentences,
+        max_upload_bytes=max_upload,
         max_waiting=max_waiting,
         requests_per_minute=requests_per_minute,
         characters_per_minute=characters_per_minute,

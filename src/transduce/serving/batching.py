@@ -30,6 +30,7 @@ class _Item:
     request: Request
     tokens: int
     future: "Future[Translation]"
+    tell: Callable[[], None]
 
 
 @dataclass
@@ -84,11 +85,19 @@ class Batcher:
             return self._seconds_per_token * sum(job.tokens for job in self._jobs)
 
     def submit(
-        self, requests: Sequence[Request], search: Search, with_details: bool = False
+        self,
+        requests: Sequence[Request],
+        search: Search,
+        with_details: bool = False,
+        tell: Callable[[], None] = lambda: None,
     ) -> list["Future[Translation]"]:
-        """Queue sentences; a future that is cancelled before its batch begins costs nothing more."""
+        """Queue sentences; a future that is cancelled before its batch begins costs nothing more.
+
+        `tell` is called in the batcher's thread after each batch that held some of them: once, since it costs time
+        there to wake another thread.
+        """
         ids = self.translator.bundle.tokenizers.source.encode_batch([request.text for request in requests])
-        items = [_Item(request, len(own) + 1, Future()) for request, own in zip(requests, ids, strict=True)]
+        items = [_Item(request, len(own) + 1, Future(), tell) for request, own in zip(requests, ids, strict=True)]
         self._add(_Job(time.monotonic(), search, with_details, list(items)))
         return [item.future for item in items]
 
@@ -166,6 +175,11 @@ class Batcher:
         return (now - job.arrived + service) / service
 
     def _search(self, job: _Job, batch: list[_Item]) -> None:
+        self._settle_batch(job, batch)
+        for tell in {item.tell for item in batch}:
+            tell()
+
+    def _settle_batch(self, job: _Job, batch: list[_Item]) -> None:
         assert job.search is not None
         began = time.monotonic()
         requests = [item.request for item in batch]
@@ -177,7 +191,7 @@ class Batcher:
                     item.future.set_exception(error)
             else:  # one that cannot be followed is no other's mistake
                 for item in batch:
-                    self._search(job, [item])
+                    self._settle_batch(job, [item])
             return
         for item, translation in zip(batch, found, strict=True):
             item.future.set_result(translation)

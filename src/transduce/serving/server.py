@@ -148,16 +148,23 @@ class Server:
             required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
             requests.append(Request(text, prefix if number != before else "", required, banned))
             before = number
-        found = model.batcher.submit(requests, search or Beam(size=self.settings.beam_size), with_details)
-        futures = [asyncio.wrap_future(one) for one in found]
+        news, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def tell() -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(news.set)
+
+        search = search or Beam(size=self.settings.beam_size)
+        futures = model.batcher.submit(requests, search, with_details, tell)
         try:
             for (number, start, end), future in zip(places, futures, strict=True):
-                yield number, Sentence(start, end, await future)
+                while not future.done():
+                    await news.wait()
+                    news.clear()
+                yield number, Sentence(start, end, future.result())
         finally:
             for future in futures:
                 future.cancel()
-                if future.done() and not future.cancelled():
-                    future.exception()
 
     async def translate(
         self, model: ServedModel, texts: Sequence[str], search: Search | None = None

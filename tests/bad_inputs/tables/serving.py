@@ -9,6 +9,8 @@ MISTAKEN = (
     ("serve run --port 0", "--port"),
     ("serve run --keys nowhere", "no such file of keys"),
     ("serve run --max-waiting 0", "--max-waiting"),
+    ("serve run --max-sentences 0", "--max-sentences"),
+    ("serve run --max-upload -1", "--max-upload"),
     ("keys list nowhere", "no such file of keys"),
     ("keys revoke nowhere a", "no such file of keys"),
     ("keys add keys.sqlite ''", "a key's name"),
