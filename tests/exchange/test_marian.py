@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from marian_folder import write_marian
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, InputError, TransduceError
+from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
 from transduce.inference.engines.engine import PyTorchEngine
 from transduce.inference.requests import Constraints, Request
@@ -95,13 +96,34 @@ def test_languages_search_and_text_come_along(imported: ModelBundle) -> None:
     assert Translator(imported).translate(SOURCE[0]).text
 
 
+def test_out_again_the_weights_and_sentencepiece_models_are_the_same_bit_for_bit(
+    theirs: tuple[Any, Any, Path], imported: ModelBundle, tmp_path: Path
+) -> None:
+    _, tokenizer, folder = theirs
+    certificate = export_huggingface(folder.parent / "model", tmp_path / "again")
+    assert certificate.compared_with is not None
+    assert certificate.largest_difference < 1e-4
+    before, after = (load_file(place / "model.safetensors") for place in (folder, tmp_path / "again"))
+    assert after.keys() <= before.keys()
+    assert all(torch.equal(before[name], tensor) for name, tensor in after.items())
+    for name in ("source.spm", "target.spm"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+    old, new = (json.loads((place / "vocab.json").read_text()) for place in (folder, tmp_path / "again"))
+    assert old == new
+    again, _ = read_bundle(tmp_path / "again")
+    assert again.config == imported.config
+    search = json.loads((tmp_path / "again" / "generation_config.json").read_text())
+    assert (search["num_beams"], search["max_length"]) == (4, 40)
+    assert type(tokenizer).from_pretrained(tmp_path / "again")(SOURCE).input_ids == tokenizer(SOURCE).input_ids
+
+
 @pytest.mark.parametrize(
     ("file", "change", "named"),
     [
         ("config.json", {"normalize_before": True}, "normalize_before"),
         ("config.json", {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
         ("config.json", {"decoder_ffn_dim": 24}, "decoder_ffn_dim"),
-        ("config.json", {"decoder_start_token_id": 0}, "decoder_start_token_id"),
+        ("config.json", {"decoder_start_token_id": 9999}, "decoder_start_token_id"),
         ("config.json", {"bad_words_ids": [[3]]}, "bad_words_ids"),
         ("tokenizer_config.json", {"separate_vocabs": True}, "separate_vocabs"),
         ("vocab.json", {">>fr<<": 1}, "not 0 to"),

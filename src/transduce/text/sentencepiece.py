@@ -41,6 +41,8 @@ class SentencePieceModel:
     """Whether each text gets a space in front."""
     joins_spaces: bool
     """Whether spaces at both ends go, and several become one."""
+    content: bytes
+    """The whole file."""
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
@@ -63,6 +65,7 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
             character_map=_bytes(normalizer.get(2, b"")),
             adds_space=bool(normalizer.get(3, 1)),
             joins_spaces=bool(normalizer.get(4, 1)),
+            content=content,
         )
     except (ValueError, IndexError, KeyError, TypeError, struct.error):
         raise CheckpointError(f"{path}: not a model of SentencePiece, or a damaged one; download it again") from None
@@ -117,7 +120,7 @@ def with_vocabulary(
             ]
         )
     backend.add_special_tokens([AddedToken(name, normalized=False) for name in sorted(names)])
-    return Tokenizer(backend, special)
+    return Tokenizer(backend, special, model.content)
 
 
 def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:

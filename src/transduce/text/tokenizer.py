@@ -30,6 +30,8 @@ SPACE = "▁"  # how subwords write a space
 ELSEWHERE, PAST_THE_END = "\ufdd0", "\ufdd1"
 """Code points that no text has: the first stands before pieces of a shared vocabulary that serve the other language
 alone, the second after the vocabulary's last piece, where pieces follow that it lacks."""
+SENTENCEPIECE = ".spm"
+"""Ends the name of a SentencePiece model beside the JSON that was made from it."""
 ON_ONE_LINE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
@@ -122,8 +124,12 @@ class Tokenizers:
 class Tokenizer:
     """Encodes text to ids without special tokens, and decodes ids to normally spaced text."""
 
-    def __init__(self, backend: Backend, special: SpecialTokens | None = None) -> None:
+    def __init__(
+        self, backend: Backend, special: SpecialTokens | None = None, sentencepiece: bytes | None = None
+    ) -> None:
         self.backend = backend
+        self.sentencepiece = sentencepiece
+        """The SentencePiece model that it was made from, which exports give away again."""
         self._named = special
         backend.no_truncation()  # a file that is brought may cut and pad in silence,
         backend.no_padding()
@@ -232,8 +238,10 @@ class Tokenizer:
         return [self.decode([token], on_one_line=False).count("\n") for token in range(len(self))]
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer's JSON."""
+        """Write the tokenizer's JSON, and beside it the SentencePiece model that it was made from."""
         path.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+        if self.sentencepiece is not None:
+            path.with_suffix(SENTENCEPIECE).write_bytes(self.sentencepiece)
 
     @staticmethod
     def load(path: Path, special: SpecialTokens | None = None) -> "Tokenizer":
@@ -246,7 +254,8 @@ class Tokenizer:
         for role, name in ({} if special is None else to_tree(special)).items():
             if backend.token_to_id(name) is None:
                 raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
-        tokenizer = Tokenizer(backend, special)
+        original = path.with_suffix(SENTENCEPIECE)
+        tokenizer = Tokenizer(backend, special, original.read_bytes() if original.is_file() else None)
         check_backend(tokenizer.backend, path)
         return tokenizer
 
