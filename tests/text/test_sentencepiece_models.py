@@ -1,5 +1,6 @@
 """A SentencePiece model that a recipe names divides and numbers text as the sentencepiece package does."""
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,15 @@ def test_what_cannot_be_used_is_named(options: dict[str, Any], told: str, tmp_pa
 def test_a_piece_that_is_no_special_token_is_none(tmp_path: Path) -> None:
     theirs = _train(tmp_path / "x.model", control_symbols=["<mark>"], vocab_size=100)
     assert read_model(tmp_path / "x.model").encode_batch(["a <mark> b"]) == theirs.encode(["a <mark> b"])
+
+
+@pytest.mark.parametrize("rules", ["nmt_nfkc", "nfkc_cf"])
+def test_letters_apart_from_their_marks_are_normalised_as_in_sentencepiece(rules: str, tmp_path: Path) -> None:
+    options = {"normalization_rule_name": rules, "add_dummy_prefix": False, "vocab_size": 100}
+    theirs = _train(tmp_path / "x.model", **options)
+    ours = read_model(tmp_path / "x.model").backend.normalizer
+    apart = [text for code in range(0x10000) if len(text := unicodedata.normalize("NFD", chr(code))) > 1]
+    half_width = [chr(code) + mark for code in range(0xFF66, 0xFF9E) for mark in "\uff9e\uff9f"]
+    texts = [f"a{text}b" for text in apart + half_width if text != "\u0308\u0301"]
+    assert len(texts) > 12_000
+    assert [ours.normalize_str(text) for text in texts] == [theirs.normalize(text).replace("▁", " ") for text in texts]

@@ -28,6 +28,8 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 MODELS = (".model", SENTENCEPIECE)
 """How names of models end."""
+COMPOSING = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
+"""SentencePiece's own rules, all of which compose characters."""
 NONCHARACTERS = ELSEWHERE + PAST_THE_END + HIDDEN
 
 
@@ -49,6 +51,8 @@ class SentencePieceModel:
     pieces: list[Piece]
     kind: str
     """unigram, bpe, word or char."""
+    rules: str
+    """What the rules by which characters are normalised are called."""
     character_map: bytes
     """How characters are normalised; empty where they stay as they are."""
     adds_space: bool
@@ -78,6 +82,7 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
         model = SentencePieceModel(
             pieces=pieces,
             kind=KINDS[_number(trainer.get(3, 1))],
+            rules=_bytes(normalizer.get(1, b"")).decode(),
             character_map=_bytes(normalizer.get(2, b"")),
             adds_space=bool(normalizer.get(3, 1)),
             joins_spaces=bool(normalizer.get(4, 1)),
@@ -210,7 +215,10 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
         normalizers.Replace(Regex(f"[{NONCHARACTERS}]"), "\ufffe")
     ]  # unknown all the same, and none of our marks
     if model.character_map:
-        steps.append(normalizers.Precompiled(model.character_map))
+        # Of a base and its marks, the library seeks all or each alone, where SentencePiece finds any sequence; so they
+        # are composed before it, and what becomes of half-width letters is composed after it.
+        composed = [normalizers.NFC()] if model.rules in COMPOSING else []
+        steps += [*composed, normalizers.Precompiled(model.character_map), *composed]
     if model.joins_spaces:
         steps += [normalizers.Replace(Regex("^ +| +$"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
     return normalizers.Sequence(steps)

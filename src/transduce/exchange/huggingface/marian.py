@@ -144,9 +144,10 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def write_search(bundle: ModelBundle) -> dict[str, Any]:
-    """As it was where the model was imported from; padding is never written."""
+    """As it was where the model was imported from, else as many tokens as there are positions; padding is never
+    written."""
     imported = bundle.history.get("imported", {}).get("search", {})
-    return {"bad_words_ids": [[bundle.special.target_pad]]} | imported
+    return {"bad_words_ids": [[bundle.special.target_pad]], "max_length": bundle.config.longest_source + 1} | imported
 
 
 def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:
