@@ -30,13 +30,13 @@ def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_A
             raise CheckpointError(f"{path} has changed since it was saved (SHA-256 differs); {advice}")
 
 
-def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN) -> T:
+def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN, most_bytes: int = MAX_BYTES) -> T:
     """What a JSON file holds; raises CheckpointError where it is missing, or holds anything else than `kind`."""
     try:
         if not path.is_file():  # a pipe would be waited for
             raise FileNotFoundError
-        if path.stat().st_size > MAX_BYTES:
-            raise CheckpointError(f"{path} is damaged (more than {MAX_BYTES:,} bytes); {advice}")
+        if path.stat().st_size > most_bytes:
+            raise CheckpointError(f"{path} is damaged (more than {most_bytes:,} bytes); {advice}")
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
         raise CheckpointError(f"{path} is missing; {advice}") from None

@@ -22,12 +22,12 @@ UNREAD = {"README.md", ".lock"}
 
 
 def _can_run(row: Row) -> bool:
-    """Whether CTranslate2 is here, where a row needs it."""
-    command = " ".join(row.command)
-    needs = ("export" in command and "huggingface" not in command) or any(
-        damage.path.startswith("exported") for damage in row.damages
-    )
-    return not needs or find_spec("ctranslate2") is not None
+    """Whether the libraries are here that a row needs."""
+    command, damaged = " ".join(row.command), " ".join(damage.path for damage in row.damages)
+    needed = ["ctranslate2"] * (("export" in command and "huggingface" not in command) or "exported" in damaged)
+    if re.search("marian|opus", f"{command} {damaged}"):
+        needed += ["transformers", "sentencepiece"]
+    return all(find_spec(library) is not None for library in needed)
 
 
 RUNNABLE = [row for row in ROWS if _can_run(row)]

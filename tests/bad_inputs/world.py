@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bert_folder import write_bert
 from gpt2_folder import write_gpt2
+from marian_folder import write_marian
 from xlnet_folder import write_xlnet
 
 TINY = """
@@ -232,7 +233,15 @@ def prepare(folder: Path) -> None:
     learn_shortlist(Path("run"), out=Path("short.safetensors"))
     write_gpt2(Path("gpt2"))
     write_xlnet(Path("xlnet"))
-    if _has_ctranslate2():
+    if _has("transformers") and _has("sentencepiece"):
+        import sentencepiece
+        import transformers
+
+        from transduce.exchange.huggingface.importing import import_huggingface
+
+        write_marian(transformers, sentencepiece, Path("marian"), [texts[0] * 2, texts[1] * 2], size=60)
+        import_huggingface(Path("marian"), Path("opus"))
+    if _has("ctranslate2"):
         from transduce.exchange.ctranslate2 import export_ctranslate2
 
         export_ctranslate2(Path("run"), Path("exported"))
@@ -248,7 +257,7 @@ def prepare(folder: Path) -> None:
         Path(run, "curves.png").unlink()
 
 
-def _has_ctranslate2() -> bool:
+def _has(library: str) -> bool:
     from importlib.util import find_spec
 
-    return find_spec("ctranslate2") is not None
+    return find_spec(library) is not None

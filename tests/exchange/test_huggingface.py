@@ -447,12 +447,24 @@ def test_all_settings_that_gpt2_does_not_have_are_named_at_once(tmp_path: Path) 
         export_huggingface(save_ours(tmp_path / "model", positions="none", norm="post"), tmp_path / "out")
 
 
-def test_a_translator_has_no_family(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({}, r"positions is 'sinusoidal', .*'pre', .*'target', .*output_bias is false, where MarianMT has true"),
+        (
+            {"positions": "concatenated", "norm": "post", "tie": "all", "output_bias": True, "activation": "silu"},
+            "source tokenizer was not made from a model of SentencePiece",
+        ),
+    ],
+    ids=["settings", "tokenizer"],
+)
+def test_what_marian_does_not_have_is_named(choices: dict[str, Any], told: str, tmp_path: Path) -> None:
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "dim": 12, "heads": 3, "feed_forward_dim": 17}
     config = TokenizerConfig(kind="bytes")
     tokenizer = train_tokenizer(config, TEXT)
-    save_bundle(tmp_path / "model", TransformerConfig(**sizes), config, tokenizer, "translation")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r'no family there is like model\.kind = "transformer"'):
+    model = TransformerConfig(**sizes, **choices)
+    save_bundle(tmp_path / "model", model, config, tokenizer, "translation")
+    with pytest.raises(InputError, match=told):
         export_huggingface(tmp_path / "model", tmp_path / "out")
 
 

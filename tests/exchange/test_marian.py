@@ -9,14 +9,19 @@ import torch
 from safetensors.torch import load_file
 
 from marian_folder import write_marian
-from transduce.bundle import ModelBundle
+from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.errors import CheckpointError, InputError, TransduceError
+from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
 from transduce.inference.engines.engine import PyTorchEngine
 from transduce.inference.requests import Constraints, Request
 from transduce.inference.translator import Translator
+from transduce.models.families import build_model
+from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.text.sentencepiece import read_sentencepiece
+from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_training import train_tokenizers
 
 SOURCE = [f"Der kleine Hund läuft {number} Mal über das grüne Feld, nicht wahr?" for number in range(60)]
 TARGET = [f"The small dog 日本 runs {number} times across fields, doesn't it 本?" for number in range(60)]
@@ -95,13 +100,34 @@ def test_languages_search_and_text_come_along(imported: ModelBundle) -> None:
     assert Translator(imported).translate(SOURCE[0]).text
 
 
+def test_out_again_the_weights_and_sentencepiece_models_are_the_same_bit_for_bit(
+    theirs: tuple[Any, Any, Path], imported: ModelBundle, tmp_path: Path
+) -> None:
+    _, tokenizer, folder = theirs
+    certificate = export_huggingface(folder.parent / "model", tmp_path / "again")
+    assert certificate.compared_with is not None
+    assert certificate.largest_difference < 1e-4
+    before, after = (load_file(place / "model.safetensors") for place in (folder, tmp_path / "again"))
+    assert after.keys() <= before.keys()
+    assert all(torch.equal(before[name], tensor) for name, tensor in after.items())
+    for name in ("source.spm", "target.spm"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+    old, new = (json.loads((place / "vocab.json").read_text()) for place in (folder, tmp_path / "again"))
+    assert old == new
+    again, _ = read_bundle(tmp_path / "again")
+    assert again.config == imported.config
+    search = json.loads((tmp_path / "again" / "generation_config.json").read_text())
+    assert (search["num_beams"], search["max_length"]) == (4, 40)
+    assert type(tokenizer).from_pretrained(tmp_path / "again")(SOURCE).input_ids == tokenizer(SOURCE).input_ids
+
+
 @pytest.mark.parametrize(
     ("file", "change", "named"),
     [
         ("config.json", {"normalize_before": True}, "normalize_before"),
         ("config.json", {"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
         ("config.json", {"decoder_ffn_dim": 24}, "decoder_ffn_dim"),
-        ("config.json", {"decoder_start_token_id": 0}, "decoder_start_token_id"),
+        ("config.json", {"decoder_start_token_id": 9999}, "decoder_start_token_id"),
         ("config.json", {"bad_words_ids": [[3]]}, "bad_words_ids"),
         ("tokenizer_config.json", {"separate_vocabs": True}, "separate_vocabs"),
         ("vocab.json", {">>fr<<": 1}, "not 0 to"),
@@ -130,3 +156,38 @@ def test_pickled_weights_and_missing_or_damaged_sentencepiece_models_are_refused
     torch.save(tensors, folder / "pytorch_model.bin")
     with pytest.raises(InputError, match="save_pretrained"):
         read_bundle(folder)
+
+
+def test_a_model_trained_here_goes_out_with_the_sentencepiece_model_that_its_recipe_names(
+    theirs: tuple[Any, Any, Path], tmp_path: Path
+) -> None:
+    original = theirs[2] / "source.spm"
+    tokenizer_config = TokenizerConfig(kind="file", file=str(original))
+    tokenizers = train_tokenizers(tokenizer_config, [], [])
+    model_config = TransformerConfig(
+        encoder_layers=1,
+        decoder_layers=2,
+        dim=12,
+        heads=3,
+        feed_forward_dim=17,
+        norm="post",
+        positions="concatenated",
+        tie="all",
+        output_bias=True,
+        activation="gelu",
+        scale_embeddings=False,
+    )
+    config = BundleConfig(
+        format=FORMAT, source="de", target="en", model=model_config, tokenizer=tokenizer_config, longest_source=39
+    )
+    size = len(tokenizers.source)
+    ModelBundle(config, build_model(model_config, size, size), tokenizers).save(
+        tmp_path / "model", [(SOURCE[0], TARGET[0])]
+    )
+    certificate = export_huggingface(tmp_path / "model", tmp_path / "out")
+    assert certificate.compared_with is not None
+    assert certificate.largest_difference < 1e-4
+    for side in ("source", "target"):
+        assert (tmp_path / "out" / f"{side}.spm").read_bytes() == original.read_bytes()
+    found = theirs[1].from_pretrained(tmp_path / "out")(SOURCE).input_ids
+    assert found == [[*ids, tokenizers.source.eos] for ids in tokenizers.source.encode_batch(SOURCE)]

@@ -1,5 +1,6 @@
 """SentencePiece `.model` files as tokenizers of ours: the protocol buffer is read here, and nothing in it is run."""
 
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,12 +10,27 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from tokenizers import Tokenizer as Backend
 
 from transduce.errors import CheckpointError, InputError
-from transduce.text.tokenizer import ELSEWHERE, PAST_THE_END, SPACE, SpecialTokens, Tokenizer
+from transduce.text.tokenizer import (
+    ELSEWHERE,
+    HIDDEN,
+    OTHER_NAMES,
+    PAST_THE_END,
+    SENTENCEPIECE,
+    SPACE,
+    UNK,
+    SpecialTokens,
+    Tokenizer,
+    check_special,
+)
 from transduce.text.tokenizer_file import one_line_errors
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
-NONCHARACTERS = ELSEWHERE + PAST_THE_END
+MODELS = (".model", SENTENCEPIECE)
+"""How names of models end."""
+COMPOSING = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
+"""SentencePiece's own rules, all of which compose characters."""
+NONCHARACTERS = ELSEWHERE + PAST_THE_END + HIDDEN
 
 
 @dataclass(frozen=True)
@@ -35,12 +51,16 @@ class SentencePieceModel:
     pieces: list[Piece]
     kind: str
     """unigram, bpe, word or char."""
+    rules: str
+    """What the rules by which characters are normalised are called."""
     character_map: bytes
     """How characters are normalised; empty where they stay as they are."""
     adds_space: bool
     """Whether each text gets a space in front."""
     joins_spaces: bool
     """Whether spaces at both ends go, and several become one."""
+    content: bytes
+    """The whole file."""
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
@@ -50,6 +70,8 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
     over.
     """
     try:
+        if not path.is_file():  # a pipe would be waited for
+            raise CheckpointError(f"{path}: no such file")
         content = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from None
@@ -60,9 +82,11 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
         model = SentencePieceModel(
             pieces=pieces,
             kind=KINDS[_number(trainer.get(3, 1))],
+            rules=_bytes(normalizer.get(1, b"")).decode(),
             character_map=_bytes(normalizer.get(2, b"")),
             adds_space=bool(normalizer.get(3, 1)),
             joins_spaces=bool(normalizer.get(4, 1)),
+            content=content,
         )
     except (ValueError, IndexError, KeyError, TypeError, struct.error):
         raise CheckpointError(f"{path}: not a model of SentencePiece, or a damaged one; download it again") from None
@@ -72,6 +96,67 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
         if is_used:
             raise InputError(f"{path}: {name} is set, which cannot be carried over")
     return model
+
+
+def read_model(path: Path, special: SpecialTokens | None = None) -> Tokenizer:
+    """The tokenizer of a `.model` file, its pieces numbered as there.
+
+    Unless told which pieces serve as special tokens, those with the usual names do, missing ones are added, and no text
+    means them, as in SentencePiece.
+
+    Raises CheckpointError for a file that is missing or damaged, or lacks a special token, InputError for a model that
+    cannot be carried over.
+    """
+    model = read_sentencepiece(path)
+    if model.kind not in ("unigram", "bpe"):
+        raise InputError(f"{path} is a {model.kind} model of SentencePiece; only unigram and bpe models can be used")
+    if other := next((piece for piece in model.pieces if piece.kind in (USER_DEFINED, UNUSED)), None):
+        raise InputError(f"{path}: {other.text!r} is a piece that is user-defined or unused, which cannot be used")
+    numbers = {piece.text: number for number, piece in enumerate(model.pieces)}
+    unknown = [piece.text for piece in model.pieces if piece.kind == UNKNOWN]
+    if len(unknown) != 1 or len(numbers) != len(model.pieces):
+        raise CheckpointError(
+            f"{path}: not a model of SentencePiece: {len(unknown)} unknown pieces, or pieces repeated"
+        )
+    check_special(numbers.get, special, path)
+    if unknown[0] not in ((UNK, *OTHER_NAMES[UNK]) if special is None else [special.unknown]):
+        raise InputError(f"{path}: its unknown piece is {unknown[0]!r}; say so in tokenizer.special")
+    names = set() if special is None else {special.pad, special.unknown, special.bos, special.eos}
+    pieces = [
+        (piece.text if piece.kind == NORMAL or piece.text in names else HIDDEN + piece.text, piece.score)
+        for piece in model.pieces
+    ]
+    spaces = [decoders.Strip(" ", 1, 0)] if model.adds_space else []
+    with one_line_errors(path, f"it is no {model.kind} model"):
+        if model.kind == "unigram":
+            backend = Backend(models.Unigram(pieces, numbers[unknown[0]], False))
+        else:
+            vocabulary = {text: number for number, (text, _) in enumerate(pieces)}
+            merges = _merges({piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL})
+            unk_token = pieces[numbers[unknown[0]]][0]
+            backend = Backend(models.BPE(vocab=vocabulary, merges=merges, unk_token=unk_token, fuse_unk=True))
+        _divide_as(model, backend)
+        backend.decoder = decoders.Sequence(
+            [
+                decoders.Replace(HIDDEN, ""),
+                decoders.Replace(SPACE, " "),
+                decoders.ByteFallback(),
+                decoders.Fuse(),
+                *spaces,
+            ]
+        )
+    backend.add_special_tokens([AddedToken(name, normalized=False) for name in sorted(names)])
+    return Tokenizer(backend, special, model.content)
+
+
+def _merges(scores: Mapping[str, float]) -> list[tuple[str, str]]:
+    """The pairs of pieces that make a piece, best first: SentencePiece makes whichever piece has the best score."""
+    return [
+        (piece[:place], piece[place:])
+        for piece in sorted(scores, key=scores.__getitem__, reverse=True)
+        for place in range(1, len(piece))
+        if piece[:place] in scores and piece[place:] in scores
+    ]
 
 
 def with_vocabulary(
@@ -106,10 +191,7 @@ def with_vocabulary(
         entries += [(PAST_THE_END, 0.0), *lacking]
     with one_line_errors(path, "it is no unigram model"):
         backend = Backend(models.Unigram(entries, vocabulary[special.unknown], False))
-        backend.normalizer = _normalizer(model)
-        backend.pre_tokenizer = pre_tokenizers.Metaspace(
-            replacement=SPACE, prepend_scheme="always" if model.adds_space else "never", split=False
-        )
+        _divide_as(model, backend)
         backend.decoder = decoders.Sequence(
             [
                 decoders.Replace(ELSEWHERE, ""),
@@ -117,7 +199,15 @@ def with_vocabulary(
             ]
         )
     backend.add_special_tokens([AddedToken(name, normalized=False) for name in sorted(names)])
-    return Tokenizer(backend, special)
+    return Tokenizer(backend, special, model.content)
+
+
+def _divide_as(model: SentencePieceModel, backend: Backend) -> None:
+    """Let a backend normalise and mark spaces as a model does; spaces divide nothing."""
+    backend.normalizer = _normalizer(model)
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(
+        replacement=SPACE, prepend_scheme="always" if model.adds_space else "never", split=False
+    )
 
 
 def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
@@ -125,7 +215,10 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
         normalizers.Replace(Regex(f"[{NONCHARACTERS}]"), "\ufffe")
     ]  # unknown all the same, and none of our marks
     if model.character_map:
-        steps.append(normalizers.Precompiled(model.character_map))
+        # Of a base and its marks, the library seeks all or each alone, where SentencePiece finds any sequence; so they
+        # are composed before it, and what becomes of half-width letters is composed after it.
+        composed = [normalizers.NFC()] if model.rules in COMPOSING else []
+        steps += [*composed, normalizers.Precompiled(model.character_map), *composed]
     if model.joins_spaces:
         steps += [normalizers.Replace(Regex("^ +| +$"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
     return normalizers.Sequence(steps)
@@ -134,6 +227,8 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
 def _piece(content: bytes) -> Piece:
     found = dict(_fields(content))
     score = struct.unpack("<f", _bytes(found.get(2, bytes(4))))[0]
+    if not math.isfinite(score):
+        raise ValueError(f"a score of {score}")
     return Piece(_bytes(found[1]).decode(), score, _number(found.get(3, NORMAL)))
 
 

@@ -1,7 +1,7 @@
 """Text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -27,9 +27,12 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 SUBWORDS = ("bpe", "wordpiece", "unigram", "bert")
 DEFAULT_SUBWORDS = 8000
 SPACE = "▁"  # how subwords write a space
-ELSEWHERE, PAST_THE_END = "\ufdd0", "\ufdd1"
+ELSEWHERE, PAST_THE_END, HIDDEN = "\ufdd0", "\ufdd1", "\ufdd2"
 """Code points that no text has: the first stands before pieces of a shared vocabulary that serve the other language
-alone, the second after the vocabulary's last piece, where pieces follow that it lacks."""
+alone, the second after the vocabulary's last piece, where pieces follow that it lacks, the third before pieces that
+texts do not mean where they spell them."""
+SENTENCEPIECE = ".spm"
+"""Ends the name of a SentencePiece model beside the JSON that was made from it."""
 ON_ONE_LINE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
@@ -69,7 +72,8 @@ class SideConfig(Settings, frozen=True):
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
     """Unicode normalisation of the text; letters: lower case, no accents, and all but letters and .!? become spaces."""
     file: str | None = None
-    """A Hugging Face tokenizer JSON of your own, for kind = "file"."""
+    """For kind = "file": a Hugging Face tokenizer JSON of your own, or a model of SentencePiece (`.model` or `.spm`),
+    unigram or BPE."""
     special: SpecialTokens | None = None
     """Which tokens of the file serve as padding, beginning and so on; a text that spells one of its special tokens then
     means it. Unless given, tokens with the usual names do, missing ones are added, and no text means them."""
@@ -122,8 +126,12 @@ class Tokenizers:
 class Tokenizer:
     """Encodes text to ids without special tokens, and decodes ids to normally spaced text."""
 
-    def __init__(self, backend: Backend, special: SpecialTokens | None = None) -> None:
+    def __init__(
+        self, backend: Backend, special: SpecialTokens | None = None, sentencepiece: bytes | None = None
+    ) -> None:
         self.backend = backend
+        self.sentencepiece = sentencepiece
+        """The SentencePiece model that it was made from, which exports give away again."""
         self._named = special
         backend.no_truncation()  # a file that is brought may cut and pad in silence,
         backend.no_padding()
@@ -140,7 +148,7 @@ class Tokenizer:
         self._size = vocabulary.get(PAST_THE_END, 1 + max(vocabulary.values()))  # a file may leave out some ids
         self._has_more = PAST_THE_END in vocabulary
         self._elsewhere = {piece[1:]: token for piece, token in vocabulary.items() if piece.startswith(ELSEWHERE)}
-        byte_ids = [token for piece in BYTES if (token := backend.token_to_id(piece)) is not None]
+        byte_ids = [token for piece in BYTES if (token := _id_of(backend, piece)) is not None]
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
         self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
         self.joins_words = isinstance(backend.model, models.WordLevel)
@@ -205,7 +213,7 @@ class Tokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as they stand in the vocabulary."""
-        return [(self.backend.id_to_token(token) or "").removeprefix(ELSEWHERE) for token in ids]
+        return [(self.backend.id_to_token(token) or "").lstrip(ELSEWHERE + HIDDEN) for token in ids]
 
     def decode(self, ids: Iterable[int], on_one_line: bool = True) -> str:
         """Normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one line,
@@ -232,8 +240,10 @@ class Tokenizer:
         return [self.decode([token], on_one_line=False).count("\n") for token in range(len(self))]
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer's JSON."""
+        """Write the tokenizer's JSON, and beside it the SentencePiece model that it was made from."""
         path.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+        if self.sentencepiece is not None:
+            path.with_suffix(SENTENCEPIECE).write_bytes(self.sentencepiece)
 
     @staticmethod
     def load(path: Path, special: SpecialTokens | None = None) -> "Tokenizer":
@@ -243,10 +253,9 @@ class Tokenizer:
         is to serve as a special one.
         """
         backend = read_backend(path)
-        for role, name in ({} if special is None else to_tree(special)).items():
-            if backend.token_to_id(name) is None:
-                raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
-        tokenizer = Tokenizer(backend, special)
+        check_special(backend.token_to_id, special, path)
+        original = path.with_suffix(SENTENCEPIECE)
+        tokenizer = Tokenizer(backend, special, original.read_bytes() if original.is_file() else None)
         check_backend(tokenizer.backend, path)
         return tokenizer
 
@@ -302,9 +311,21 @@ class Tokenizer:
         return normal[1:] if normalizer.normalize_str(normal) == f" {normal}" else normal
 
 
+def check_special(id_of: Callable[[str], int | None], special: SpecialTokens | None, path: Path) -> None:
+    """CheckpointError for a file that lacks a token that is to serve as a special one."""
+    for role, name in ({} if special is None else to_tree(special)).items():
+        if id_of(name) is None:
+            raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
+
+
+def _id_of(backend: Backend, piece: str) -> int | None:
+    token: int | None = backend.token_to_id(piece)
+    return backend.token_to_id(HIDDEN + piece) if token is None else token
+
+
 def _special_id(backend: Backend, name: str) -> int:
     for candidate in (name, *OTHER_NAMES.get(name, ())):
-        token = backend.token_to_id(candidate)
+        token = _id_of(backend, candidate)
         if token is not None:
             return token
     backend.add_special_tokens([name])

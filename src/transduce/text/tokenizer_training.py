@@ -11,7 +11,8 @@ from typing import Any
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Backend
 
-from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.text.sentencepiece import MODELS, read_model
 from transduce.text.tokenizer import (
     BYTES,
     DEFAULT_SUBWORDS,
@@ -239,6 +240,6 @@ def _normalizer(config: SideConfig, keep_spaces: bool) -> normalizers.Normalizer
 
 def _bring(path: Path, special: SpecialTokens | None) -> Tokenizer:
     try:
-        return Tokenizer.load(path, special)
-    except CheckpointError as error:
+        return (read_model if path.suffix in MODELS else Tokenizer.load)(path, special)
+    except (CheckpointError, InputError) as error:
         raise ConfigError(f"tokenizer.file: {error}") from None

@@ -15,6 +15,7 @@ from bad_inputs.tables import (
     huggingface,
     language,
     looking,
+    marian,
     recipes,
     resuming,
     runs,
@@ -45,6 +46,7 @@ TABLES: dict[str, list[Row]] = {
     "serving": serving.ROWS,
     "exports": exports.ROWS,
     "huggingface": huggingface.ROWS,
+    "marian": marian.ROWS,
     "datasets": datasets.ROWS,
     "streams": streams.ROWS,
 }

@@ -205,7 +205,11 @@ ROWS = [
     row("an import into nowhere", "import gpt2", 2, "--output"),
     row("an import of nothing at all", "import", 2, "folder"),
     row("a Hugging Face folder in place of a model", "generate gpt2 the", 2, "transduce import gpt2 -o FOLDER"),
-    _export("of a translation model", "export run --to huggingface -o out", 'like model.kind = "transformer"'),
+    _export(
+        "of a translation model",
+        "export run --to huggingface -o out",
+        ("model.positions is 'sinusoidal'", "model.norm is 'pre'", "where MarianMT has 'all'"),
+    ),
     _export("of a recurrent model", "export rnn --to huggingface -o out", 'like model.kind = "recurrent"'),
     _export("of rotary positions", "export lm --to huggingface -o out", "model.positions is 'rotary'"),
     _export("into a folder that is there", "export lm --to huggingface -o run", "run exists"),

@@ -17,6 +17,9 @@ from transduce.exchange.huggingface.weights import to_theirs
 from transduce.files import new_folder
 from transduce.text.tokenizer import Tokenizer
 
+SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_eos_token_id")
+"""Settings that generation_config.json repeats."""
+
 
 def export_huggingface(model: Path, folder: Path) -> Certificate:
     """Write the folder, read it again, and compare both, and with transformers where that is installed.
@@ -32,21 +35,22 @@ def export_huggingface(model: Path, folder: Path) -> Certificate:
         raise InputError(f"{folder} exists; remove it or choose another folder")
     bundle = ModelBundle.load(model)
     family = family_of_bundle(model, bundle.config)
-    tokenizer = bundle.tokenizers.target
-    _check_tokenizer(model, tokenizer)
+    if family.write_tokenizers is None:
+        _check_tokenizer(model, bundle.tokenizers.target)
     config: dict[str, Any] = {
         "architectures": [family.architecture(bundle.config)],
         "model_type": family.model_type,
         "dtype": "float32",
     }
     config |= family.write(bundle)
-    generation: dict[str, Any] = {
-        name: config[name] for name in ("bos_token_id", "eos_token_id", "pad_token_id") if name in config
-    }
+    generation: dict[str, Any] = {name: config[name] for name in SPECIAL if name in config}
     with new_folder(folder) as new:
-        write_config(new, config, generation)
+        write_config(new, config, generation | family.write_search(bundle))
         write_tensors(new, to_theirs(unshared_weights(bundle.model), family.same(bundle.config)))
-        write_tokenizer(new, tokenizer, family.roles, family.inputs, family.longest(bundle))
+        if family.write_tokenizers is None:
+            write_tokenizer(new, bundle.tokenizers.target, family.roles, family.inputs, family.longest(bundle))
+        else:
+            family.write_tokenizers(new, bundle)
         again, _ = read_bundle(new)
         _check_same(bundle, again, folder, family)
         return certify(new, family, again)
@@ -75,8 +79,8 @@ def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path, family: F
     if changed := [name for name, tensor in weights.items() if not torch.equal(tensor, found[name])]:
         raise CheckpointError(f"{folder} is not written: {changed[0]} was another one when it was read again")
     for text in SAMPLES:
-        ids = bundle.tokenizers.target.encode(text)
-        if again.tokenizers.target.encode(text) != ids:
+        source, ids = (side.encode(text) for side in (bundle.tokenizers.source, bundle.tokenizers.target))
+        if (again.tokenizers.source.encode(text), again.tokenizers.target.encode(text)) != (source, ids):
             raise CheckpointError(f"{folder} is not written: the tokens of {text!r} were others when it was read again")
         row = ids[: bundle.config.longest_source]
         if row and not torch.equal(family.outputs(bundle, row), family.outputs(again, row)):

@@ -1,6 +1,6 @@
 """What must be known of a family of Hugging Face models to read and write it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,32 @@ from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.folder import SlowTokenizer
 from transduce.exchange.huggingface.weights import Same
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+
+
+def unlike(title: str, model: Any, expected: Mapping[str, object], activations: Iterable[str]) -> list[str]:
+    """The settings of a stack of attention layers that a family does not have, in words.
+
+    Args:
+        title: the family's.
+        model: the settings.
+        expected: what some of them must be; heads must share `dim` evenly, too.
+        activations: all that the family has.
+    """
+    share = model.dim / model.heads
+    shown = {"size_of_key": "key_dim", "size_of_value": "value_dim"}
+    found = [
+        f"model.{shown.get(name, name)} is {_toml(getattr(model, name))}, where {title} has {_toml(value)}"
+        for name, value in {**expected, "size_of_key": share, "size_of_value": share}.items()
+        if getattr(model, name) != value
+    ]
+    known = list(dict.fromkeys(activations))
+    if model.activation not in known:
+        found.append(f"model.activation is {model.activation!r}, where {title} has one of {', '.join(known)}")
+    return found
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +69,8 @@ class Family:
     """The settings of such a bundle that the family does not have, in words."""
     write: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
     """The config.json of a bundle without problems."""
+    write_search: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
+    """How transformers is to search unless told otherwise, of the same."""
     same: Callable[[BundleConfig], list[Same]]
     """Which tensors are the same."""
     rename: Callable[[BundleConfig, str], str | None]
@@ -61,6 +89,8 @@ class Family:
     """What a model of transformers is given, of a row of tokens with an axis for the row, to be compared."""
     read_tokenizers: Callable[[Path, Fields], tuple[Tokenizers, TokenizerConfig]] | None = None
     """Reads the tokenizers of a folder, where the family has files of its own for them."""
+    write_tokenizers: Callable[[Path, ModelBundle], None] | None = None
+    """Writes them into a folder; raises InputError for some that cannot be such files."""
     read_search: Callable[[Path], dict[str, Any]] = lambda folder: {}
     """How transformers searches unless told otherwise."""
     needs: Sequence[str] = ()

@@ -119,8 +119,8 @@ def read_tokenizer(
 
 def write_config(folder: Path, config: Mapping[str, Any], generation: Mapping[str, Any]) -> None:
     """Write config.json and generation_config.json."""
-    _write_json(folder / CONFIG, config)
-    _write_json(folder / GENERATION, generation)
+    write_json(folder / CONFIG, config)
+    write_json(folder / GENERATION, generation)
 
 
 def write_tensors(folder: Path, tensors: dict[str, Tensor]) -> None:
@@ -145,9 +145,9 @@ def write_tokenizer(
         "model_input_names": list(inputs),
         "clean_up_tokenization_spaces": False,
     }
-    tokenizer.save(folder / TOKENIZER)
-    _write_json(folder / TOKENIZER_CONFIG, settings | names)
-    _write_json(folder / SPECIAL_TOKENS, names)
+    (folder / TOKENIZER).write_text(tokenizer.backend.to_str(pretty=True), encoding="utf-8")
+    write_json(folder / TOKENIZER_CONFIG, settings | names)
+    write_json(folder / SPECIAL_TOKENS, names)
 
 
 def _weight_files(folder: Path) -> dict[Path, set[str]]:
@@ -254,5 +254,6 @@ def _is_named(path: Path) -> bool:
     return path.exists() or path.is_symlink()
 
 
-def _write_json(path: Path, values: Mapping[str, Any]) -> None:
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON file, one value a line."""
     path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.errors import InputError
-from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.family import Family, unlike
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.folder import from_merges
 from transduce.exchange.huggingface.weights import Same, linear
@@ -80,24 +80,8 @@ def is_of(config: BundleConfig) -> bool:
 
 def problems(config: BundleConfig) -> list[str]:
     """The settings that GPT-2 does not have, in words."""
-    model = cast(CausalTransformerConfig, config.model)
-    expected: dict[str, Any] = {
-        "positions": "learned",
-        "norm": "pre",
-        "scale_embeddings": False,
-        "size_of_key": model.dim / model.heads,
-        "size_of_value": model.dim / model.heads,
-    }
-    shown = {"size_of_key": "key_dim", "size_of_value": "value_dim"}
-    found = [
-        f"model.{shown.get(name, name)} is {_toml(getattr(model, name))}, where GPT-2 has {_toml(value)}"
-        for name, value in expected.items()
-        if getattr(model, name) != value
-    ]
-    if model.activation not in ACTIVATIONS.values():
-        known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
-        found.append(f"model.activation is {model.activation!r}, where GPT-2 has one of {known}")
-    return found
+    expected = {"positions": "learned", "norm": "pre", "scale_embeddings": False}
+    return unlike("GPT-2", config.model, expected, ACTIVATIONS.values())
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
@@ -156,10 +140,6 @@ def rename(config: BundleConfig, name: str) -> str | None:
 def copies(config: BundleConfig) -> dict[str, str]:
     """The output layer, where it is the table of embeddings."""
     return {"lm_head.weight": f"{PREFIX}wte.weight"} if cast(CausalTransformerConfig, config.model).tie else {}
-
-
-def _toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 @torch.inference_mode()

@@ -1,4 +1,4 @@
-"""MarianMT (Junczys-Dowmunt et al. 2018), as OPUS-MT's models are: a Transformer that translates; read, not written."""
+"""MarianMT (Junczys-Dowmunt et al. 2018), as OPUS-MT's models are: a Transformer that translates."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,17 @@ from torch import Tensor
 
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.errors import CheckpointError, InputError
-from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.family import Family, unlike
 from transduce.exchange.huggingface.fields import Fields
-from transduce.exchange.huggingface.folder import ADVICE, GENERATION, from_vocabulary, read_optional, token_name
+from transduce.exchange.huggingface.folder import (
+    ADVICE,
+    GENERATION,
+    TOKENIZER_CONFIG,
+    from_vocabulary,
+    read_optional,
+    token_name,
+    write_json,
+)
 from transduce.exchange.huggingface.weights import Same, linear
 from transduce.models.interface import EncoderDecoder
 from transduce.models.transformer import TransformerConfig
@@ -25,6 +33,8 @@ from transduce.verification import read_json
 ACTIVATIONS: dict[str, Activation] = {"swish": "silu", "silu": "silu", "gelu": "gelu", "relu": "relu"}
 BUFFERS = ("embed_positions.weight", "embed_positions.weights")
 """Sinusoids, not weights, that older versions saved."""
+VOCABULARY = "vocab.json"
+MOST_BYTES = 1 << 26  # of the vocabulary; OPUS-MT's have one and a half million
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
 
 
@@ -42,7 +52,6 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
         fields.must_be(name, supported, supported)
     fields.must_lack("quantization_config", "quantized weights cannot be carried over")
     padding = fields.number("pad_token_id", NonNegativeInt)
-    fields.must_be("decoder_start_token_id", padding, padding)
     banned = fields.values.get("bad_words_ids") or [[padding]]
     if banned != [[padding]]:
         raise InputError(f"{fields.path}: bad_words_ids bans more than padding, which cannot be carried over")
@@ -71,7 +80,7 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
         )
     except ValueError as error:
         raise InputError(f"{fields.path}: {error} (d_model and encoder_attention_heads)") from None
-    named = read_optional(fields.path.parent / "tokenizer_config.json")
+    named = read_optional(fields.path.parent / TOKENIZER_CONFIG)
     languages = (named.get("source_lang"), named.get("target_lang"))
     return BundleConfig(
         format=FORMAT,
@@ -83,19 +92,106 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
     )
 
 
+def is_of(config: BundleConfig) -> bool:
+    """Whether a bundle has a Transformer that translates."""
+    return isinstance(config.model, TransformerConfig)
+
+
+def problems(config: BundleConfig) -> list[str]:
+    """The settings that MarianMT does not have, in words."""
+    model = cast(TransformerConfig, config.model)
+    expected = {"positions": "concatenated", "norm": "post", "tie": "all", "output_bias": True}
+    found = unlike("MarianMT", model, expected, ACTIVATIONS.values())
+    if model.dim % 2:
+        found.append(f"model.dim is {model.dim}, where MarianMT has an even number")
+    return found
+
+
+def write(bundle: ModelBundle) -> dict[str, Any]:
+    """The config.json of a bundle without problems."""
+    model, special = cast(TransformerConfig, bundle.config.model), bundle.special
+    activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation)
+    sizes = {
+        f"{side}_{name}": value
+        for side, layers in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers))
+        for name, value in (("layers", layers), ("attention_heads", model.heads), ("ffn_dim", model.feed_forward_dim))
+    }
+    rates = {
+        name: model.dropout if rate is None else rate
+        for name, rate in (
+            ("dropout", model.residual_dropout),
+            ("attention_dropout", model.attention_dropout),
+            ("activation_dropout", model.activation_dropout),
+        )
+    }
+    return {
+        **sizes,
+        **rates,
+        "activation_function": activation,
+        "d_model": model.dim,
+        "decoder_start_token_id": special.target_bos,
+        "eos_token_id": special.target_eos,
+        "forced_eos_token_id": special.target_eos,
+        "is_encoder_decoder": True,
+        "max_position_embeddings": bundle.config.longest_source + 1,
+        "pad_token_id": special.target_pad,
+        "scale_embedding": model.scale_embeddings,
+        "share_encoder_decoder_embeddings": True,
+        "static_position_embeddings": True,
+        "tie_word_embeddings": True,
+        "vocab_size": len(bundle.tokenizers.target),
+    }
+
+
+def write_search(bundle: ModelBundle) -> dict[str, Any]:
+    """As it was where the model was imported from, else as many tokens as there are positions; padding is never
+    written."""
+    imported = bundle.history.get("imported", {}).get("search", {})
+    return {"bad_words_ids": [[bundle.special.target_pad]], "max_length": bundle.config.longest_source + 1} | imported
+
+
+def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:
+    """The SentencePiece models that the tokenizers were made from, and the vocabulary that numbers their pieces.
+
+    Raises InputError for tokenizers that were made from none, or that number pieces in two ways.
+    """
+    refused = f"{bundle.folder} cannot be exported to Hugging Face: its"
+    vocabularies = []
+    for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
+        if tokenizer.sentencepiece is None:
+            raise InputError(
+                f"{refused} {side} tokenizer was not made from a model of SentencePiece, and MarianMT has no others"
+            )
+        (folder / f"{side}.spm").write_bytes(tokenizer.sentencepiece)
+        pieces = tokenizer.pieces(range(len(tokenizer)))
+        vocabularies.append({piece: number for number, piece in enumerate(pieces)})
+    if vocabularies[0] != vocabularies[1]:
+        raise InputError(f"{refused} tokenizers number their pieces in two ways, and MarianMT has one vocabulary")
+    write_json(folder / VOCABULARY, vocabularies[1])
+    target = bundle.tokenizers.target
+    names = zip(("pad", "unk", "eos"), target.pieces((target.pad, target.unknown, target.eos)), strict=True)
+    settings = {
+        "tokenizer_class": "MarianTokenizer",
+        "model_max_length": bundle.config.longest_source + 1,
+        "separate_vocabs": False,
+        "source_lang": bundle.config.source,
+        "target_lang": bundle.config.target,
+    }
+    write_json(folder / TOKENIZER_CONFIG, settings | {f"{role}_token": name for role, name in names})
+
+
 def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
-    """Two SentencePiece models over one vocabulary, as transformers' MarianTokenizer uses them; padding also begins
-    outputs.
+    """Two SentencePiece models over one vocabulary, as transformers' MarianTokenizer uses them.
 
     Raises InputError where a file is missing or has what cannot be carried over, CheckpointError for a damaged one.
     """
-    files = [folder / name for name in ("vocab.json", "source.spm", "target.spm")]
+    files = [folder / name for name in (VOCABULARY, "source.spm", "target.spm")]
     if missing := [file.name for file in files if not file.exists()]:
         raise InputError(f"{folder} has no {missing[0]}: a model is imported with its tokenizer; {ADVICE}")
-    vocabulary = read_json(files[0], dict[str, int], ADVICE)
+    vocabulary = read_json(files[0], dict[str, int], ADVICE, MOST_BYTES)
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise CheckpointError(f"{files[0]}: its ids are not 0 to {len(vocabulary) - 1:,}, each once; {ADVICE}")
-    settings = read_optional(folder / "tokenizer_config.json")
+    settings = read_optional(folder / TOKENIZER_CONFIG)
     if settings.get("separate_vocabs"):
         raise InputError(f"{folder}: separate_vocabs is true, which cannot be carried over; only false can")
     if code := next((piece for piece in vocabulary if piece.startswith(">>") and piece.endswith("<<")), None):
@@ -106,12 +202,15 @@ def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, Tokenizer
         role: token_name(settings.get(f"{theirs}_token")) or default
         for role, theirs, default in (("pad", "pad", "<pad>"), ("unknown", "unk", "<unk>"), ("eos", "eos", "</s>"))
     }
-    special = SpecialTokens(bos=names["pad"], **names)
     for role, id_ in (("pad", "pad_token_id"), ("eos", "eos_token_id"), ("unknown", None)):
         if names[role] not in vocabulary:
             raise CheckpointError(f"{files[0]}: it has no token {names[role]!r}, which serves as {role}; {ADVICE}")
         if id_ is not None:
             fields.must_be(id_, vocabulary[names[role]], vocabulary[names[role]])
+    begin = fields.number("decoder_start_token_id", NonNegativeInt, vocabulary[names["pad"]])
+    if begin >= len(vocabulary):
+        raise InputError(f"{fields.path}: decoder_start_token_id is {begin:,}, but {files[0].name} has no such token")
+    special = SpecialTokens(bos=next(piece for piece, number in vocabulary.items() if number == begin), **names)
     source, target = (with_vocabulary(file, read_sentencepiece(file), vocabulary, special) for file in files[1:])
     sides = [SideConfig(kind="file", file=f"{side}.json", special=special) for side in ("source", "target")]
     return Tokenizers(source, target), TokenizerConfig(shared=False, source=sides[0], target=sides[1])
@@ -170,10 +269,15 @@ MARIAN = Family(
     special={},
     is_byte_level=False,
     read=read,
+    is_of=is_of,
+    problems=problems,
+    write=write,
+    write_search=write_search,
     same=same,
     rename=lambda config, name: None if name.endswith(BUFFERS) else name,
     slow_tokenizer=from_vocabulary,
     read_tokenizers=read_tokenizers,
+    write_tokenizers=write_tokenizers,
     read_search=read_search,
     needs=("sentencepiece",),
     outputs=outputs,
