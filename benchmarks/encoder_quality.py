@@ -25,9 +25,10 @@ import transduce
 from fine_tuning import RECIPES, FineTuning, TransformersClassifier
 from peers.report import table
 from transduce.bundle import ModelBundle
+from transduce.config import to_toml
 from transduce.evaluation.measured import Measured, compare_measured
 from transduce.exchange.huggingface.importing import import_huggingface
-from transduce.files import new_folder
+from transduce.files import new_folder, write_text
 from transduce.tasks.classification.validation import Predictions, measure
 
 HEAD = ("recipe", "seed", "metric", "transformers", "Transduce", "difference [95 %]", "p (randomisation)")
@@ -59,8 +60,12 @@ def main() -> None:
 
 def trained(recipe: str, changes: list[str], folder: Path, out: Path) -> tuple[Measured, Measured]:
     """What transformers and Transduce tell of the test data after the training of a recipe."""
+    run, settings = FineTuning.open(recipe, changes), out / "settings.toml"
+    if settings.exists() and settings.read_text(encoding="utf-8") != to_toml(run.config):
+        raise SystemExit(f"{out} was trained with different settings; remove it, or choose another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(settings, to_toml(run.config))
     ours = transduce.train(recipe, out / "transduce", overrides=changes, resume=True, progress=True)
-    run = FineTuning.open(recipe, changes)
     test = run.experiment.texts.test
     assert test is not None, "the recipes have test data"
     measured = measure(ModelBundle.load(ours.model), test)
