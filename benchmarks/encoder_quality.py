@@ -115,7 +115,10 @@ def batches(run: FineTuning) -> Iterator[tuple[int, int, bool, NDArray[np.int64]
 
 
 def summed(seeds: tuple[Measured, ...]) -> Measured:
-    """Several models that have read the same texts as one, so that a test knows how many texts there were."""
+    """Several models that have read the same texts as one, so that a test knows how many texts there were.
+
+    Figures are of all outputs together: accuracy is the mean of the models', calibration error is not.
+    """
     counts = {
         name: replace(first, counts=np.sum([one.counts[name].counts for one in seeds], 0))
         for name, first in seeds[0].counts.items()
