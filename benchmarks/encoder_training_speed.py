@@ -15,16 +15,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fine_tuning import RECIPES, FineTuning, TransformersClassifier
 from transduce.exchange.huggingface.importing import import_huggingface
-from transduce.experiment.recipe import load_recipe
-from transduce.task_table import find_task
-from transduce.training.distributed import Processes
 from transduce.training.optimizer import build_optimizers, normalize_gradients
 
 Update = Callable[[NDArray[np.int64]], None]
@@ -35,7 +32,7 @@ def main() -> None:
     """Print a line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--recipe", default="sst2", choices=("sst2", "sick-entailment"))
+    parser.add_argument("--recipe", default="sst2", choices=RECIPES)
     parser.add_argument("--updates", type=int, default=40)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
@@ -55,11 +52,8 @@ def main() -> None:
 
 def prepare(recipe: str, folder: Path, model: Path) -> tuple[Update, Update, list[NDArray[np.int64]]]:
     """An update of each library, and the texts of each batch."""
-    loaded = load_recipe(recipe, {"training.start_from": str(model)})
-    config = loaded.config
-    torch.manual_seed(config.seed)
-    experiment = find_task(config.task).open(config, loaded.folder)
-    prepared = experiment.prepare(None, Processes(), lambda: 1.0, lambda line: None)
+    run = FineTuning.open(recipe, {"training.start_from": str(model)})
+    prepared, config = run.prepared, run.config
     network = prepared.bundle.model.train()
     (optimizer,) = build_optimizers(config.optimizer, network, torch.float32)
 
@@ -70,32 +64,7 @@ def prepare(recipe: str, folder: Path, model: Path) -> tuple[Update, Update, lis
         optimizer.step()
         optimizer.zero_grad()
 
-    examples = list(experiment.texts.train)
-    labels = prepared.bundle.config.head.labels
-    theirs = _transformers(folder, examples, labels, config.batching.max_tokens, config.training.clip_norm)
-    return ours, theirs, prepared.data.plan(0)
-
-
-def _transformers(folder: Path, examples: list[Any], labels: tuple[str, ...], longest: int, clip_norm: float) -> Update:
-    from transformers import AutoTokenizer, BertForSequenceClassification
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    encoded = [
-        tokenizer(*(text for text in one.texts if text is not None), truncation=True, max_length=longest, padding=False)
-        for one in examples
-    ]
-    model = BertForSequenceClassification.from_pretrained(folder, num_labels=len(labels)).float().train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-
-    def update(rows: NDArray[np.int64]) -> None:
-        batch = tokenizer.pad([dict(encoded[row]) for row in rows], return_tensors="pt")
-        told = torch.tensor([labels.index(examples[row].label) for row in rows])
-        model(**batch, labels=told).loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return update
+    return ours, TransformersClassifier(folder, run).update, prepared.data.plan(0)
 
 
 if __name__ == "__main__":

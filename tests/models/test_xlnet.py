@@ -177,10 +177,23 @@ def test_its_encoder_is_the_public_implementations_content_stream(tokens: torch.
         assert_close(found.pooled[row], pooled, atol=1e-4, rtol=0)
 
 
+def test_a_text_read_backward_is_the_text(tokens: torch.Tensor) -> None:
+    model = build()
+    order = draw_orders(ROWS, TIME, 0.6, 1, CPU)
+    turned = FactorizationOrder(order.rank.flip(1), TIME - 1 - order.targets.flip(1))
+    backward, _ = model.predict(tokens.flip(1), turned, start(model), is_backward=torch.ones(ROWS, dtype=torch.bool))
+    assert_close(backward.flip(1), predicted(model, tokens, order), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("share", [0.4, 1.0])
-def test_its_two_streams_are_the_public_implementations_with_memory_over_segments(share: float) -> None:
+def test_its_two_streams_are_the_public_implementations_with_memory_over_segments(
+    share: float, bidirectional: bool
+) -> None:
     model = build()
     copy, memory, state = theirs(model), None, start(model)
+    copy.transformer.bi_data = bidirectional  # then it takes the second half of the rows to be backward
+    is_backward = torch.arange(ROWS) >= ROWS // 2 if bidirectional else None
     torch.manual_seed(6)
     for segment in range(3):
         tokens, order = torch.randint(VOCABULARY, (ROWS, TIME)), draw_orders(ROWS, TIME, share, 1, CPU)
@@ -189,7 +202,7 @@ def test_its_two_streams_are_the_public_implementations_with_memory_over_segment
         with torch.no_grad():
             expected = copy(tokens, perm_mask=(~is_shown).float(), target_mapping=mapping, mems=memory, use_mems=True)
         memory = expected.mems
-        hidden, state = model.predict(tokens, order, state)
+        hidden, state = model.predict(tokens, order, state, is_backward=is_backward)
         sees_something = order.query_may_attend.any(-1)[:, 0] | bool(segment)  # there, nothing weighs as all alike
         found = model.decoder.output(hidden).detach()
         assert_close(found[sees_something], expected.logits[sees_something], atol=1e-4, rtol=0)

@@ -1,7 +1,7 @@
 """Token ids of several sentence pairs, padded to rectangles."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -20,6 +20,12 @@ class Stream:
     """The number of the first row's, by which a part of a batch finds what the same part of the last one handed on."""
     begins: bool
     """Whether they begin here: nothing was read before."""
+    is_backward: Bool[Tensor, " rows"] | None = None
+    """Which of them are read from the end of a text to its beginning; None for none."""
+
+    def to(self, device: torch.device) -> "Stream":
+        """The same on a device."""
+        return self if self.is_backward is None else replace(self, is_backward=self.is_backward.to(device))
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Batch:
             self.target_in.to(device),
             self.target_out.to(device),
             self.target_is_real.to(device),
-            self.stream,
+            None if self.stream is None else self.stream.to(device),
         )
 
 

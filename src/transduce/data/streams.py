@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from transduce.data.batch import Batch, Stream
@@ -15,8 +16,9 @@ from transduce.data.windows import WindowsConfig, batch_of
 class StreamData:
     """A text cut into streams of one length, read side by side, a segment of each at a time; see training/batches.py.
 
-    All epochs are alike. A segment is named by its number: those of a step are numbered stream by stream, and the steps
-    follow one another.
+    With `config.bidirectional` each piece of the text is two streams: the second half of them read the same pieces as
+    the first, each from its end to its beginning. All epochs are alike. A segment is named by its number: those of a
+    step are numbered stream by stream, and the steps follow one another.
     """
 
     store: TextStore
@@ -24,13 +26,14 @@ class StreamData:
 
     @property
     def streams(self) -> int:
-        """How many: fewer than the settings say where the text is too short for a token of each."""
-        return min(self.config.windows, len(self.store) - 1)
+        """How many: fewer than the settings say where the text is too short for a token of each; an even number of
+        bidirectional ones."""
+        return self._pieces * self._directions
 
     @property
     def length(self) -> int:
         """Tokens that each stream reads; fewer than there are streams are left out at the end of the text."""
-        return (len(self.store) - 1) // self.streams
+        return (len(self.store) - 1) // self._pieces
 
     @property
     def window(self) -> int:
@@ -65,6 +68,19 @@ class StreamData:
         step = int(pairs[0]) // self.streams
         streams, first = pairs % self.streams, step * self.window
         time = min(self.window, self.length - first)
-        starts = streams * self.length + first
+        is_backward = streams >= self._pieces
+        places = np.where(is_backward, self.length - first - time, first)
+        starts = streams % self._pieces * self.length + places
         rows = [self.store.ids[start : start + time + 1] for start in starts]
-        return batch_of(rows, Stream(int(streams[0]), begins=step == 0))
+        rows = [row[::-1] if backward else row for row, backward in zip(rows, is_backward, strict=True)]
+        turned = torch.from_numpy(is_backward) if self.config.bidirectional else None
+        return batch_of(rows, Stream(int(streams[0]), step == 0, turned))
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.config.bidirectional else 1
+
+    @property
+    def _pieces(self) -> int:
+        """Of the text, each read by a stream in each direction."""
+        return min(self.config.windows // self._directions, len(self.store) - 1)

@@ -23,11 +23,18 @@ class WindowsConfig(Settings, frozen=True):
     target_tokens: PositiveInt = 4096
     """Tokens per batch, rounded down to whole windows, at least one window. Models that remember read as many streams
     of the text side by side as a batch has windows."""
+    bidirectional: bool = False
+    """Of an XLNet: half of the streams read the text from its end to its beginning, and know it (Yang et al. 2019,
+    section 3.1)."""
 
     @property
     def windows(self) -> int:
         """Windows of a batch."""
         return max(self.target_tokens // self.window, 1)
+
+    def _check_together(self) -> None:
+        if self.bidirectional and self.windows < 2:
+            raise ValueError("bidirectional streams are two or more: target_tokens must be twice window at least")
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,16 @@ class XLNetStack(nn.Module):
         vectors = sinusoids_of_distances(furthest, nearest, self.table.embedding_dim, self.table.weight.device)
         return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
 
+    def distances_of_rows(
+        self, furthest: int, nearest: int, is_backward: Bool[Tensor, " rows"]
+    ) -> tuple[ProjectedDistances, ...]:
+        """The same for each row; where a text is read backward, what was read before a token stands ahead of it."""
+        dim, device = self.table.embedding_dim, self.table.weight.device
+        onward = sinusoids_of_distances(furthest, nearest, dim, device)
+        mirrored = sinusoids_of_distances(-nearest, -furthest, dim, device).flip(0)
+        projects = [layer.attention.project_distances for layer in self.layers]
+        return tuple(torch.stack([of(onward), of(mirrored)])[is_backward.long()] for of in projects)
+
     def empty_past(self, rows: int) -> tuple[Past, ...]:
         """What layers keep before the first token."""
         nothing = self.table.weight.new_empty(rows, 0, self.table.embedding_dim)
@@ -266,12 +276,18 @@ class XLNetLanguageModel(nn.Module):
         return SegmentState(carried.unbind(0))
 
     def predict(
-        self, tokens: Tokens, order: FactorizationOrder, state: SegmentState, segments: Tokens | None = None
+        self,
+        tokens: Tokens,
+        order: FactorizationOrder,
+        state: SegmentState,
+        segments: Tokens | None = None,
+        is_backward: Bool[Tensor, " rows"] | None = None,
     ) -> tuple[Float[Tensor, "rows targets dim"], SegmentState]:
         """What the output layer predicts the targets of an order from, and the state after the segment.
 
         Every token may attend to the memory. `segments` tells which of two texts each token belongs to; the memory is
-        of the first. The state must not have been expanded for a search.
+        of the first. `is_backward` tells which rows, and their memory, are texts from end to beginning. The state must
+        not have been expanded for a search.
         """
         stack, (rows, time) = self.decoder.stack, tokens.shape
         memory = state.length
@@ -283,8 +299,12 @@ class XLNetLanguageModel(nn.Module):
         different = None if segments is None else _different(segments, memory)
         of_targets = None if different is None else _rows_at(different, order.targets)
         content, query = stack.embed(tokens), stack.queries(rows, order.targets.shape[1])
+        if is_backward is None:
+            distances = stack.distances(keys - 1, -time)
+        else:
+            distances = stack.distances_of_rows(keys - 1, -time, is_backward)
         after = []
-        for layer, past, own in zip(stack.layers, state.past, stack.distances(keys - 1, -time), strict=True):
+        for layer, past, own in zip(stack.layers, state.past, distances, strict=True):
             keys_values, kept = layer.remember(content, past, self.decoder.memory)
             after.append(kept)
             query = layer(query, keys_values, partial(_at_places, distances=own, places=places), query_mask, of_targets)

@@ -18,7 +18,8 @@ from transduce.shapes import Hidden
 
 Scores = Float[Tensor, "rows heads queries keys"]
 Distances = Float[Tensor, "distances dim"]
-ProjectedDistances = Float[Tensor, "heads distances key_dim"]
+ProjectedDistances = Float[Tensor, "*#row heads distances key_dim"]
+"""Of each row, or of all."""
 
 Past = Float[Tensor, "rows _ dim"] | Cache
 """What an attention keeps of earlier positions: while gradients are on, what it read there, [rows, memory, dim]; else

@@ -29,7 +29,9 @@ class Permutation:
         predictor, tokens = cast(XLNetLanguageModel, model), batch.target_in
         rows, time = tokens.shape
         order = draw_orders(rows, time, self.predicted, self.max_span, tokens.device)
-        hidden, state = predictor.predict(tokens, order, begin_segment(model, batch, carried))
+        is_backward = None if batch.stream is None else batch.stream.is_backward
+        begun = begin_segment(model, batch, carried)
+        hidden, state = predictor.predict(tokens, order, begun, is_backward=is_backward)
         target = tokens.gather(1, order.targets)
         is_real = batch.target_is_real.gather(1, order.targets)
         loss = cross_entropy(hidden, predictor.decoder.output, target, is_real, self.label_smoothing)

@@ -18,6 +18,8 @@ SETTINGS = (
     ("batching.window=-1", "batching.window"),
     ("batching.window=many", "batching.window"),
     ("batching.sentences=3", "sentences"),
+    ("batching.bidirectional=true", 'batching.bidirectional is for model.kind = "xlnet"'),
+    ("batching.bidirectional=true batching.target_tokens=9 batching.window=5", "batching: bidirectional"),
     ("validation.metrics=['bleu']", "validation.metrics"),
     ("validation.best_by=chrf", "best_by"),
     ("tokenizer.shared=false", "tokenizer"),

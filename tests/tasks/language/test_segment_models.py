@@ -163,6 +163,18 @@ def test_long_prompts_are_read_in_parts(kind: str, runs: dict[str, Path], monkey
     assert parts.n_best[0].log_probability == pytest.approx(whole.n_best[0].log_probability, abs=1e-4)
 
 
+def test_streams_in_both_directions_go_on_bit_for_bit_with_their_memory(folder: Path, tmp_path: Path) -> None:
+    def train(name: str, updates: int, resume: bool = False) -> list[float]:
+        settings = {"batching.bidirectional": True, "training.accumulate": 3, "validation.samples": 0}
+        changes = {**settings, "training.updates": updates, "training.report_every": 1}
+        transduce.train(folder / "xlnet.toml", tmp_path / name, overrides=changes, resume=resume)
+        return losses(tmp_path / name)
+
+    uninterrupted = train("whole", 7)
+    train("stopped", 4)
+    assert train("stopped", 7, resume=True) == uninterrupted
+
+
 def test_each_process_keeps_the_memory_of_its_streams(folder: Path, tmp_path: Path) -> None:
     recipe, still = folder / "transformer-xl.toml", {"model.dropout": 0.0, "model.word_dropout": 0.0}
 

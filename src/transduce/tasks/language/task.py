@@ -161,7 +161,8 @@ class LanguageTask:
     config = LanguageConfig
 
     def check(self, config: LanguageConfig) -> None:
-        """Raise ConfigError for metrics of translations, two vocabularies, or a window beyond the positions."""
+        """Raise ConfigError for metrics of translations, two vocabularies, a window beyond the positions, or what is
+        for other models."""
         if config.validation.metrics or config.validation.best_by != "loss":
             raise ConfigError(
                 "validation.metrics and best_by: a language model is validated by its loss alone; leave them out"
@@ -175,6 +176,8 @@ class LanguageTask:
                 )
         elif config.training.teacher_forcing != TeacherForcing():
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
+        if config.batching.bidirectional and not isinstance(model, XLNetConfig):
+            raise ConfigError('batching.bidirectional is for model.kind = "xlnet"; leave it out')
         if isinstance(model, TransformerXLConfig) and model.cutoffs and config.training.label_smoothing:
             raise ConfigError("training.label_smoothing must be 0 with model.cutoffs: an adaptive softmax takes none")
         if not config.tokenizer.is_shared:

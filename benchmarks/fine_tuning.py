@@ -1,0 +1,133 @@
+"""The fine-tuning of a recipe that tells classes or scores of texts, for Hugging Face transformers to do the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.bundle import ModelBundle
+from transduce.config import Changes
+from transduce.corpora.examples import ExampleCorpus, LabelledText
+from transduce.experiment.recipe import load_recipe
+from transduce.inference.texts import batches_of
+from transduce.models.heads import ScoreHeadConfig
+from transduce.task_table import find_task
+from transduce.tasks.classification.data import Labelled, as_numbers
+from transduce.tasks.classification.settings import ClassificationConfig
+from transduce.tasks.classification.task import ClassificationExperiment
+from transduce.tasks.classification.validation import Predictions, head_of
+from transduce.tasks.task import Prepared
+from transduce.training.distributed import Processes
+from transduce.training.schedules import Linear
+
+RECIPES = ("sst2", "sick-entailment", "sick-relatedness")
+TOKENS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """A run of ours before its first update."""
+
+    config: ClassificationConfig
+    experiment: ClassificationExperiment
+    prepared: Prepared
+
+    @staticmethod
+    def open(recipe: str, changes: Changes) -> "FineTuning":
+        """That of a recipe with changes, of which `training.start_from` must be one."""
+        loaded = load_recipe(recipe, changes)
+        torch.manual_seed(loaded.config.seed)
+        experiment = find_task(loaded.config.task).open(loaded.config, loaded.folder)
+        prepared = experiment.prepare(None, Processes(), lambda: 1.0, lambda line: None)
+        return FineTuning(loaded.config, experiment, prepared)
+
+    @property
+    def bundle(self) -> ModelBundle:
+        """What learns."""
+        return self.prepared.bundle
+
+    @property
+    def updates(self) -> int:
+        """How many the run makes."""
+        training = self.config.training
+        return training.updates or (training.epochs or 0) * len(self.prepared.data.plan(0))
+
+    @cached_property
+    def train(self) -> list[LabelledText]:
+        """The examples that the numbers in batches are those of."""
+        return list(self.experiment.texts.train)
+
+    def numbers(self, examples: Sequence[LabelledText]) -> Labelled:
+        """Examples with their classes, or scores, as numbers."""
+        return as_numbers(
+            examples, head_of(self.bundle), self.bundle.tokenizers.target, self.config.batching.max_tokens
+        )
+
+
+class TransformersClassifier:
+    """The model of transformers for a run of ours: the same weights in float32, with a new layer on top.
+
+    Dropout, clipping, the figures of AdamW and a linear schedule are those of the run; each batch is padded to its
+    longest text. Scores are learned in standard deviations, as they are here.
+    """
+
+    def __init__(self, folder: Path, run: FineTuning) -> None:
+        from transformers import AutoTokenizer, BertForSequenceClassification, get_linear_schedule_with_warmup
+
+        optimizer, schedule, head = run.config.optimizer, run.config.optimizer.schedule, head_of(run.bundle)
+        assert isinstance(schedule, Linear) and optimizer.kind == "adamw"
+        self.run = run
+        self.score_head = head if isinstance(head, ScoreHeadConfig) else None
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        outputs = 1 if isinstance(head, ScoreHeadConfig) else len(head.labels)
+        torch.manual_seed(run.config.seed)
+        self.model = BertForSequenceClassification.from_pretrained(folder, num_labels=outputs).float()
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), optimizer.highest_rate, optimizer.betas, optimizer.epsilon, optimizer.weight_decay
+        )
+        self.schedule = get_linear_schedule_with_warmup(self.optimizer, schedule.warmup, run.updates)
+        self.texts = self._encode(run.train)
+        self.labels = torch.from_numpy(self._standardized(run.numbers(run.train).labels))
+
+    def update(self, examples: NDArray[np.int64]) -> None:
+        """One update of the training examples with these numbers."""
+        batch = self.tokenizer.pad([dict(self.texts[number]) for number in examples], return_tensors="pt")
+        self.model.train()
+        self.model(**batch, labels=self.labels[examples]).loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.run.config.training.clip_norm)
+        self.optimizer.step()
+        self.schedule.step()
+        self.optimizer.zero_grad()
+
+    def predict(self, corpus: ExampleCorpus[LabelledText]) -> Predictions:
+        """What the model makes of labelled texts."""
+        examples = list(corpus)
+        found = self._logits(self._encode(examples))
+        truth = self.run.numbers(examples).labels
+        if self.score_head is None:
+            return Predictions(found.softmax(1).numpy(), truth)
+        return Predictions((self.score_head.mean + self.score_head.deviation * found[:, 0]).numpy(), truth)
+
+    @torch.inference_mode()
+    def _logits(self, texts: list[dict[str, list[int]]]) -> torch.Tensor:
+        """[texts, outputs], float64."""
+        self.model.eval()
+        found = torch.empty(len(texts), self.model.config.num_labels, dtype=torch.float64)
+        for places in batches_of([len(text["input_ids"]) for text in texts], TOKENS_AT_ONCE):
+            batch = self.tokenizer.pad([dict(texts[place]) for place in places], return_tensors="pt")
+            found[places] = self.model(**batch).logits.double()
+        return found
+
+    def _encode(self, examples: Sequence[LabelledText]) -> list[dict[str, list[int]]]:
+        longest = self.run.config.batching.max_tokens
+        texts = ([text for text in one.texts if text is not None] for one in examples)
+        return [dict(self.tokenizer(*each, truncation=True, max_length=longest, padding=False)) for each in texts]
+
+    def _standardized(self, labels: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64] | NDArray[np.float32]:
+        if self.score_head is None:
+            return labels.astype(np.int64)
+        return ((labels - self.score_head.mean) / self.score_head.deviation).astype(np.float32)
