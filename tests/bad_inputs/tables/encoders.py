@@ -95,7 +95,7 @@ ASKED = (
     ("look pairs the -o out.html", "give the other with --second"),
     ("look answers 'where?' -o out.html", "give the other with --second"),
     ("look answers 'where?' --second '' -o out.html", "no text to look at"),
-    (["look", "answers", "where?", "--second", "Ada " * 300, "-o", "out.html"], "the text has 304 tokens"),
+    (["look", "answers", "where?", "--second", "Ada " * 300, "-o", "out.html"], "the text has 305 tokens"),
     (["look", "tags", "Ada " * 30, "-o", "out.html"], "the text has 32 tokens"),
     (["look", "words", "Ada " * 300, "-o", "out.html"], "tokens, but the model reads at most"),
     ("look --positions --second x", "--positions takes one model"),
