@@ -11,10 +11,13 @@ from torch import Tensor, nn
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.recording import Tape, record_attention
+from transduce.nn.relative_attention import RelativeSelfAttention
 from transduce.nn.self_attention import SelfAttention
 from transduce.nn.state import DecoderState
 
-Part = Literal["encoder", "decoder", "cross"]
+Part = Literal["encoder", "decoder", "query", "cross"]
+"""Source to source (encoder), target to target (decoder), or target to source (cross). Of a model of two streams the
+content stream is the decoder, and the one that predicts the query."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,6 @@ class RecordedAttention:
     """The weights of one layer."""
 
     part: Part
-    """Source to source (encoder), target to target (decoder), or target to source (cross)."""
     layer: int
     """Of that part, counted from 0."""
     weights: Float[Tensor, "rows heads queries keys"]
@@ -50,18 +52,27 @@ def record_pass(model: EncoderDecoder[DecoderState], batch: Batch) -> Recorded:
     encoder = [RecordedAttention("encoder", layer, weights) for layer, weights in enumerate(_joined(tape).values())]
     with record_attention(model) as tape:
         logits, _ = model.decoder(batch.target_in, model.start(memory))
-    of_self = {f"{name}.attention" for name, module in model.named_modules() if isinstance(module, SelfAttention)}
-    found = _joined(tape)
-    decoder = [weights for name, weights in found.items() if name in of_self]
+    found, of_self = _joined(tape), _self_attentions(model)
+    # Where there are two streams, a layer's attention is called for the one that predicts, then for the content.
+    streams = [weights.split(batch.target_in.shape[1], 2) for name, weights in found.items() if name in of_self]
     cross = [weights for name, weights in found.items() if name not in of_self]
+    query = [of_layer[0] for of_layer in streams] if any(len(of_layer) > 1 for of_layer in streams) else []
+    decoder = [of_layer[1] for of_layer in streams if len(of_layer) > 1] if query else [first for (first,) in streams]
+    parts: list[tuple[Part, list[Tensor]]] = [("decoder", decoder), ("query", query), ("cross", cross)]
     return Recorded(
         [
             *encoder,
-            *(RecordedAttention("decoder", layer, weights) for layer, weights in enumerate(decoder)),
-            *(RecordedAttention("cross", layer, weights) for layer, weights in enumerate(cross)),
+            *(RecordedAttention(part, layer, weights) for part, maps in parts for layer, weights in enumerate(maps)),
         ],
         logits.float().log_softmax(-1),
     )
+
+
+def _self_attentions(model: nn.Module) -> set[str]:
+    """The names of what writes on the tape for attention of a sequence to itself."""
+    names = dict(model.named_modules())
+    relative = {name for name, module in names.items() if isinstance(module, RelativeSelfAttention)}
+    return relative | {f"{name}.attention" for name, module in names.items() if isinstance(module, SelfAttention)}
 
 
 def _joined(tape: Tape) -> Mapping[str, Float[Tensor, "rows heads queries keys"]]:

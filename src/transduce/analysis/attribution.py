@@ -1,14 +1,15 @@
-"""Which source tokens an output depends on: by hiding them one by one, and by gradients.
+"""Which tokens of a text an output depends on: by hiding them one by one, and by gradients.
 
-A source token is hidden by giving it the embedding of the end token, which says nothing but is known to the model; its
+A token is hidden by giving it the embedding of the end token, which says nothing but is known to the model; its
 position stays. (Zeros would not do: layer normalisation makes a small embedding as good as a large one.) Both measures
 ask about the same absence: hiding compares two forward passes (occlusion, Zeiler and Fergus 2014); integrated gradients
-(Sundararajan et al. 2017) follow the straight line from a source that is wholly hidden, and add up to the difference.
+(Sundararajan et al. 2017) follow the straight line from a text that is wholly hidden, and add up to the difference.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,11 +20,15 @@ from torch import Tensor, nn
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
+from transduce.shapes import Tokens
 
 STEPS = 32
 """Points of the way at which gradients are taken."""
 
 ROWS_AT_ONCE = 32
+
+Outputs = Callable[[Float[Tensor, "rows time"]], Float[Tensor, "rows outputs"]]
+"""What a model tells of one text with its tokens hidden in several ways: 0 hides a token, 1 does not."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +36,9 @@ class Attribution:
     """Integrated gradients of an output's log-probability."""
 
     attributions: NDArray[np.float32]
-    """One a source token, in nats; they add up to what the output gains from the whole source."""
+    """One a token that is read; they add up to what the output gains from the whole text: in nats, or of a score."""
     error: float
-    """By how much they do not, in nats: the gradients are summed at a few points only."""
+    """By how much they do not: the gradients are summed at a few points only."""
 
 
 def occlusion(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor, "target_time source_time"]:
@@ -41,28 +46,38 @@ def occlusion(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor
 
     All target tokens are given, so what falls is the model's belief in this output.
     """
-    time = batch.source.shape[1]
-    keep = 1 - torch.eye(time, device=batch.source.device)
-    with torch.inference_mode():
-        plain = _log_probabilities(model, batch, keep.new_ones(1, time))
-        hidden = torch.cat([_log_probabilities(model, batch, rows) for rows in keep.split(ROWS_AT_ONCE)])
-    return (plain - hidden).T.cpu()
+    return drops_of(partial(_log_probabilities, model, batch), batch.source)
 
 
 def integrated_gradients(model: EncoderDecoder[DecoderState], batch: Batch, steps: int = STEPS) -> Attribution:
     """What each source token adds to the log-probability of the whole output, for one pair."""
-    time = batch.source.shape[1]
-    points = (torch.arange(steps, device=batch.source.device) + 0.5) / steps  # midpoints
-    gained = torch.zeros(time, device=batch.source.device)
+    return gradients_of(partial(_log_probabilities, model, batch), batch.source, steps)
+
+
+def drops_of(outputs: Outputs, text: Tokens) -> Float[Tensor, "outputs time"]:
+    """By how much each output falls when each token of a text, [1, time], is hidden."""
+    time = text.shape[1]
+    keep = 1 - torch.eye(time, device=text.device)
+    with torch.inference_mode():
+        plain = outputs(keep.new_ones(1, time))
+        hidden = torch.cat([outputs(rows) for rows in keep.split(ROWS_AT_ONCE)])
+    return (plain - hidden).T.cpu()
+
+
+def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribution:
+    """What each token of a text, [1, time], adds to the sum of the outputs."""
+    time = text.shape[1]
+    points = (torch.arange(steps, device=text.device) + 0.5) / steps  # midpoints
+    gained = torch.zeros(time, device=text.device)
     with torch.enable_grad():
         for chosen in points.split(ROWS_AT_ONCE):
             keep = chosen[:, None].expand(-1, time).clone().requires_grad_()
-            total = _log_probabilities(model, batch, keep).sum()
+            total = outputs(keep).sum()
             # Embeddings are linear in `keep`: this derivative is the gradient times the way from the hidden embedding.
             (gradient,) = torch.autograd.grad(total, keep)
             gained += gradient.sum(0) / steps
     with torch.inference_mode():
-        ends = _log_probabilities(model, batch, torch.stack([torch.ones_like(gained), torch.zeros_like(gained)]))
+        ends = outputs(torch.stack([torch.ones_like(gained), torch.zeros_like(gained)]))
         whole, nothing = ends.sum(1).tolist()
     return Attribution(gained.cpu().numpy(), abs(float(gained.sum()) - (whole - nothing)))
 
@@ -87,7 +102,8 @@ def _log_probabilities(
     """Of a pair's target tokens, for several ways of hiding its source: 0 hides a token, 1 does not."""
     rows = len(keep)
     assert isinstance(model, nn.Module)
-    with _hidden_in_part(model, keep, end=int(batch.source[0, -1])):
+    tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]
+    with hidden_in_part(tables, lambda: keep, int(batch.source[0, -1])):
         memory = model.encode(batch.source.expand(rows, -1), batch.source_is_real.expand(rows, -1))
     logits, _ = model.decoder(batch.target_in.expand(rows, -1), model.start(memory))
     chosen = logits.gather(2, batch.target_out.expand(rows, -1)[..., None])[..., 0]
@@ -95,13 +111,18 @@ def _log_probabilities(
 
 
 @contextmanager
-def _hidden_in_part(model: nn.Module, keep: Float[Tensor, "rows time"], end: int) -> Iterator[None]:
-    """While open, tables of embeddings give vectors between that of the end token (0) and a token's own (1)."""
+def hidden_in_part(
+    tables: Sequence[nn.Embedding], keep: Callable[[], Float[Tensor, "rows time"]], end: int
+) -> Iterator[None]:
+    """While open, tables of embeddings give vectors between that of the end token (0) and a token's own (1).
+
+    `keep` is asked at each call, and tells of the tokens in the order in which the table is given them.
+    """
 
     def hide(table: nn.Embedding, _: object, embedded: Tensor) -> Tensor:
-        return torch.lerp(table.weight[end], embedded, keep[..., None].to(embedded.dtype))
+        return torch.lerp(table.weight[end], embedded, keep()[..., None].to(embedded.dtype))
 
-    hooks = [module.register_forward_hook(hide) for module in model.modules() if isinstance(module, nn.Embedding)]
+    hooks = [table.register_forward_hook(hide) for table in tables]
     try:
         yield
     finally:

@@ -25,7 +25,12 @@ PANELS = (
     ["tokens per second"],
     ["gradient norm"],
 )
-TITLES = {"encoder": "source to source", "decoder": "target to target", "cross": "target to source"}
+TITLES = {
+    "encoder": "source to source",
+    "decoder": "target to target",
+    "query": "query stream to target",
+    "cross": "target to source",
+}
 PER_TOKEN = 0.16  # inches of a heat map
 
 
@@ -36,7 +41,8 @@ def draw_look(look: Look) -> Figure:
     columns = 3
     map_rows = math.ceil(len(look.attention) / columns)
     size = max(PER_TOKEN * longest + 0.9, 2.6)
-    heights = [size] * map_rows + [2.4] + ([2.4, size + 0.4] if look.occlusion is not None else [])
+    heights = [size] * map_rows + ([2.4] if look.confidence else [])
+    heights += [2.4, size + 0.4] if look.occlusion is not None else []
     heights += [_height_of(look)] if look.search is not None else []
     figure = Figure(figsize=(columns * size + 0.6, sum(heights) + 0.4 * len(heights)), layout="constrained")
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
@@ -45,17 +51,20 @@ def draw_look(look: Look) -> Figure:
         heat_map(axes, one.weights.mean(0), *_tokens(look, one))
         axes.set_title(f"{TITLES[one.part]}, layer {one.layer + 1}, mean of {len(one.weights)} heads", fontsize=8)
     row = map_rows
-    confidence_bars(figure.add_subplot(grid[row, :]), look.confidence)
+    if look.confidence:
+        confidence_bars(figure.add_subplot(grid[row, :]), look.confidence)
+        row += 1
     if look.occlusion is not None:
         measures = {"hiding it (occlusion)": look.occlusion.total}
         if look.gradient is not None:
             measures["integrated gradients"] = look.gradient.attributions
         if look.attended is not None:
             measures["attention"] = look.attended
-        side_by_side_bars(figure.add_subplot(grid[row + 1, :]), measures, of_source)
-        drops = figure.add_subplot(grid[row + 2, :])
+        side_by_side_bars(figure.add_subplot(grid[row, :]), measures, of_source)
+        drops = figure.add_subplot(grid[row + 1, :])
         image = heat_map(drops, look.occlusion.drops, look.target.tokens, of_source, is_signed=True)
-        drops.set_title("nats by which hiding a source token lowers each target token's log-probability", fontsize=8)
+        lowered = "each target token's log-probability (nats)" if look.unit == "nats" else "the score"
+        drops.set_title(f"by how much hiding a source token lowers {lowered}", fontsize=8)
         figure.colorbar(image, ax=drops, shrink=0.8)
     if look.search is not None:
         search_tree(figure.add_subplot(grid[len(heights) - 1, :]), look.search)
@@ -91,9 +100,12 @@ def draw_positions(positions: PositionVectors) -> Figure:
 def _tokens(look: Look, one: AttentionMap) -> tuple[list[str], list[str]]:
     """What attends and what is attended to."""
     of_source = [] if look.source is None else look.source.tokens
-    return {"encoder": (of_source, of_source), "decoder": (look.read, look.read), "cross": (look.read, of_source)}[
-        one.part
-    ]
+    return {
+        "encoder": (of_source, of_source),
+        "decoder": (look.read, look.read),
+        "query": (look.target.tokens, look.read),
+        "cross": (look.read, of_source),
+    }[one.part]
 
 
 def _height_of(look: Look) -> float:

@@ -1,16 +1,18 @@
 """What a model did with one sentence or text: attention, search, confidence, and what its output depends on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
+from torch import Tensor
 
 from transduce.analysis.alignment import AlignmentHead, Links, choose_head, link_words, places_of, without_punctuation
-from transduce.analysis.attention import Part, Recorded, record_pass
+from transduce.analysis.attention import Part, Recorded, RecordedAttention, record_pass
 from transduce.analysis.attribution import Attribution, integrated_gradients, occlusion, rank_correlation
 from transduce.analysis.pictures import Pictures
 from transduce.analysis.search_tree import Node
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 RUNNERS_UP = 5
 
 Direction = Literal["ltr", "rtl"]
+Unit = Literal["nats", "score"]
 RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
 
 
@@ -45,7 +48,6 @@ class AttentionMap:
     """Attention weights of one layer, each row a distribution over what it attends to."""
 
     part: Part
-    """Source to source (encoder), target to target (decoder), or target to source (cross)."""
     layer: int
     """Of that part, counted from 0."""
     weights: NDArray[np.float32]
@@ -88,7 +90,7 @@ class WordAlignment:
 
 @dataclass(frozen=True)
 class Occlusion:
-    """How much the output's log-probability falls when a source token is hidden, in nats."""
+    """How much the output's log-probability (or score) falls when a source token is hidden, in nats."""
 
     drops: NDArray[np.float32]
     """[target tokens, source tokens]."""
@@ -101,7 +103,7 @@ class Occlusion:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Spearman rank correlations with occlusion, over the source tokens without the end; None where one is constant."""
+    """Spearman rank correlations with occlusion, over the source tokens that are text; None where one is constant."""
 
     attention: float | None
     """Of the attention that each source token gets, the mean over layers, heads and target tokens."""
@@ -128,11 +130,12 @@ class Look:
     source: TokenText | None
     """None for a language model."""
     target: TokenText
+    """Of a model that only reads what it tells: a class, a score, a tag for each word, an answer, or nothing."""
     read: list[str]
-    """What the decoder read before it wrote each target token."""
+    """What the decoder read before it wrote each target token; nothing without a decoder."""
     attention: list[AttentionMap]
     confidence: list[Confidence]
-    """One a target token."""
+    """One a target token; none for a score."""
     alignment: WordAlignment | None
     occlusion: Occlusion | None
     """None for a language model, which has no source."""
@@ -141,7 +144,9 @@ class Look:
     """The attention that each source token gets; None without attention to a source."""
     agreement: Agreement | None
     search: SearchTree | None
-    """None where the target was given."""
+    """None where the target was given, or nothing was written."""
+    unit: Unit = "nats"
+    """Of occlusion and gradient: of a log-probability, or of the score that the model tells."""
 
     def maps(self, part: Part) -> NDArray[np.float32]:
         """[layers, heads, queries, keys] of a part; InputError where the model has none."""
@@ -231,7 +236,7 @@ def look_at_pair(
         source=TokenText(texts[0], source_tokens, direction_of(config.source)),
         target=TokenText(texts[1], target_tokens, direction_of(config.target)),
         read=of_target.pieces(batch.target_in[0].tolist()),
-        attention=_maps(recorded),
+        attention=maps_of(recorded.attention),
         confidence=confidence(recorded, batch, of_target),
         alignment=_alignment(bundle, recorded, source, target, head) if cross else None,
         occlusion=Occlusion(hidden),
@@ -256,7 +261,7 @@ def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree 
         source=None,
         target=TokenText(text, tokenizer.pieces(batch.target_out[0].tolist()), direction_of(bundle.config.target)),
         read=tokenizer.pieces(batch.target_in[0].tolist()),
-        attention=_maps(recorded),
+        attention=maps_of(recorded.attention),
         confidence=confidence(recorded, batch, tokenizer),
         alignment=None,
         occlusion=None,
@@ -269,17 +274,29 @@ def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree 
 
 def confidence(recorded: Recorded, batch: Batch, tokenizer: Tokenizer) -> list[Confidence]:
     """Of each target token of a single row: its probability, its rank, and the likeliest others."""
-    log_probabilities, chosen = recorded.log_probabilities[0], batch.target_out[0]
-    of_chosen = log_probabilities.gather(1, chosen[:, None])
+    return confidence_in(
+        recorded.log_probabilities[0], batch.target_out[0].tolist(), lambda t: tokenizer.pieces([t])[0]
+    )
+
+
+def confidence_in(
+    log_probabilities: Float[Tensor, "choices classes"], chosen: Sequence[int], name: Callable[[int], str]
+) -> list[Confidence]:
+    """Of each choice among tokens, or classes, with these names."""
+    of_chosen = log_probabilities.gather(1, log_probabilities.new_tensor(chosen, dtype=torch.long)[:, None])
     ranks = (log_probabilities > of_chosen).sum(1) + 1
-    best, tokens = log_probabilities.topk(min(RUNNERS_UP + 1, log_probabilities.shape[1]))
+    best, classes = log_probabilities.topk(min(RUNNERS_UP + 1, log_probabilities.shape[1]))
     found = []
-    for i, token in enumerate(chosen.tolist()):
-        others = [(p, t) for p, t in zip(best[i].exp().tolist(), tokens[i].tolist(), strict=True) if t != token]
-        alternatives = [RunnerUp(tokenizer.pieces([t])[0], p) for p, t in others[:RUNNERS_UP]]
-        probability = float(of_chosen[i].exp())
-        found.append(Confidence(tokenizer.pieces([token])[0], probability, int(ranks[i]), alternatives))
+    for i, one in enumerate(chosen):
+        others = [(p, t) for p, t in zip(best[i].exp().tolist(), classes[i].tolist(), strict=True) if t != one]
+        alternatives = [RunnerUp(name(t), p) for p, t in others[:RUNNERS_UP]]
+        found.append(Confidence(name(one), float(of_chosen[i].exp()), int(ranks[i]), alternatives))
     return found
+
+
+def maps_of(attention: Sequence[RecordedAttention]) -> list[AttentionMap]:
+    """The weights of a single row."""
+    return [AttentionMap(one.part, one.layer, one.weights[0].cpu().numpy()) for one in attention]
 
 
 def direction_of(language: str) -> Direction:
@@ -296,10 +313,6 @@ def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
 def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int | None]:
     """The same for an alignment, in which punctuation does not stand for the word that it is attached to."""
     return without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
-
-
-def _maps(recorded: Recorded) -> list[AttentionMap]:
-    return [AttentionMap(one.part, one.layer, one.weights[0].cpu().numpy()) for one in recorded.attention]
 
 
 def _alignment(

@@ -13,7 +13,9 @@ from transduce.cli.options import OUTPUT, BeamSize, Device, LengthPenalty, Norma
 from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
+    from transduce.analysis.look import Look
     from transduce.analysis.pictures import Pictures
+    from transduce.inference.loading import Reader
     from transduce.search.beam import Beam
 
 
@@ -21,13 +23,17 @@ def look(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="MODEL SENTENCE | RUN...",
-            help="A model's or run's folder and a sentence; or the folders of one run or several.",
+            metavar="MODEL TEXT | RUN...",
+            help="A model's or run's folder and a text; or the folders of one run or several.",
             show_default=False,
         ),
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="Look at this translation (or continuation) instead of searching one.")
+    ] = None,
+    second: Annotated[
+        str | None,
+        typer.Option(help="The second text, or the passage, where the model reads two; or in TEXT, after a tab."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -44,7 +50,9 @@ def look(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show what a model does with a sentence: attention, beam search, confidence, and the source tokens that matter.
+    """Show what a model does with a text: attention, beam search, confidence, and the source tokens that matter.
+
+    Of a model that reads texts: attention, what it tells and how surely, and the tokens that this rests on.
 
     With folders of runs alone, show their training; it works while they train.
 
@@ -58,33 +66,62 @@ def look(
         _check_output(output)
     set_threads(threads)
     if positions:
-        if len(arguments) > 1 or target is not None:
+        if len(arguments) > 1 or target is not None or second is not None:
             raise InputError("--positions takes one model at most, and no sentence")
         _finish(_positions(arguments), output, quiet)
         return
     if not arguments:
         raise InputError("name a model and a sentence, or the folders of runs")
     search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
-    if target is None and all(map(_is_folder, arguments)):
+    if target is None and second is None and all(map(_is_folder, arguments)):
         _finish(_training(arguments), output, quiet)
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
     else:
-        _finish(_sentence(arguments[0], arguments[1], target, search, max_tokens, device), output, quiet)
+        _finish(_sentence(arguments[0], (arguments[1], second), target, search, max_tokens, device), output, quiet)
 
 
-def _sentence(model: str, text: str, target: str | None, search: "Beam", max_tokens: int, device: str) -> "Pictures":
+def _sentence(
+    model: str, texts: tuple[str, str | None], target: str | None, search: "Beam", max_tokens: int, device: str
+) -> "Pictures":
     from transduce.errors import InputError
     from transduce.inference.generator import Generator
     from transduce.inference.loading import load
     from transduce.inference.translator import Translator
 
     tool = load(model, device=device)
+    if not isinstance(tool, Generator | Translator):
+        if target is not None:
+            raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
+        return _reading(tool, *texts).pictures()
+    text, second = texts
+    if second is not None:
+        raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
     if isinstance(tool, Generator):
         return tool.look(text, target, search, max_tokens).pictures()
-    if not isinstance(tool, Translator):
-        raise InputError(f"{model} reads texts and writes none, which cannot be looked at yet")
     return tool.look(text, target, search).pictures()
+
+
+def _reading(tool: "Reader", text: str, second: str | None) -> "Look":
+    from transduce.errors import InputError
+    from transduce.inference.answerer import Answerer
+    from transduce.inference.encoder import Encoder
+    from transduce.inference.tagger import Tagger
+
+    reads_two = isinstance(tool, Answerer) or (not isinstance(tool, Encoder | Tagger) and tool.reads_pairs)
+    if reads_two and second is None and "\t" in text:
+        text, second = text.split("\t", 1)
+    if isinstance(tool, Encoder):
+        return tool.look(text, second)
+    if not reads_two and second is not None:
+        raise InputError("--second is for models that read two texts, and this one reads one; leave it out")
+    if reads_two and second is None:
+        raise InputError("the model reads two texts; give the other with --second, or after a tab")
+    if isinstance(tool, Answerer):
+        return tool.look(text, second or "")
+    if isinstance(tool, Tagger):
+        return tool.look(text)
+    return tool.look(text if second is None else (text, second))
 
 
 def _training(runs: Sequence[str]) -> "Pictures":

@@ -7,14 +7,18 @@ from typing import cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
+from transduce.analysis.look import RUNNERS_UP, Confidence, Look, RunnerUp
+from transduce.analysis.look_at_reading import Told
 from transduce.bundle import ModelBundle
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
+from transduce.data.text_batch import row_length
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts
 from transduce.models.heads import SpanHeadConfig
 from transduce.task_table import check_tool
@@ -92,6 +96,31 @@ class Answerer:
             return self._answer([(question, passage or "")], n_best)[0]
         return self._answer(list(question), n_best)
 
+    def look(self, question: str, passage: str) -> Look:
+        """What the model does with a question and a passage: attention, and which tokens its answer rests on.
+
+        Raises InputError for either that is blank, or a passage that is not read at once.
+        """
+        check_not_blank(question, passage)
+        longest = self.bundle.config.longest_source
+        windows = encode_passages([(question, passage)], self.bundle.tokenizers.target, longest, self.head.overlap)
+        window = windows[0]
+        if len(windows) > 1:
+            tokens = len(self.bundle.tokenizers.target.encode(passage))
+            check_length(row_length(window.question, range(tokens)), longest)
+        answers = self.answer(question, passage, n_best=RUNNERS_UP + 1).answers
+        (logits,) = find_span_logits(self.bundle.model, windows, self.bundle.special)
+        start, end = _tokens_of(answers[0], window, logits)
+
+        def chosen(outputs: Tensor) -> Tensor:
+            log_probabilities = outputs.float().log_softmax(1)
+            return log_probabilities[:, [start], 0] + log_probabilities[:, [end], 1]
+
+        names = [answer.text or "(no answer)" for answer in answers]
+        others = [RunnerUp(name, one.probability) for name, one in zip(names[1:], answers[1:], strict=True)]
+        told = Told(names[0], names[:1], [Confidence(names[0], answers[0].probability, 1, others)], chosen)
+        return look_at_texts(self.bundle, [question, passage], (window.question, window.passage), told)
+
     def _answer(self, asked: Sequence[Asked], n_best: int) -> list[Answered]:
         if n_best < 1:
             raise InputError(f"n_best = {n_best}: at least one answer must be asked for")
@@ -131,6 +160,16 @@ def find_answers(
         Answered(question, _best(passage, spans, none if head.no_answer or not spans else None, n_best))
         for (question, passage), spans, none in zip(asked, found, without, strict=True)
     ]
+
+
+def _tokens_of(answer: FoundAnswer, window: PassageWindow, logits: NDArray[np.float32]) -> tuple[int, int]:
+    """The tokens of a window's row at which an answer begins and ends; the first one for none."""
+    if not answer.text:
+        return 0, 0
+    places = list(enumerate(window.places, window.first))
+    starts = [token for token, (start, _) in places if start == answer.start]
+    ends = [token for token, (_, end) in places if end == answer.end]
+    return max(starts, key=lambda token: logits[token, 0]), max(ends, key=lambda token: logits[token, 1])
 
 
 def _spans(scores: NDArray[np.float64], longest: int) -> list[tuple[int, int, float]]:

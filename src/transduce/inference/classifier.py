@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import cast, overload
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from transduce.analysis.look import Look, confidence_in
+from transduce.analysis.look_at_reading import Told
 from transduce.bundle import ModelBundle
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import read_texts
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.task_table import check_tool
@@ -95,6 +99,25 @@ class Classifier:
         if isinstance(texts, str) or is_pair(texts):
             return self._classify([cast(Text, texts)])[0]
         return self._classify(list(texts))
+
+    def look(self, text: Text) -> Look:
+        """What the model does with a text, or a pair: attention, and which tokens its class or score rests on.
+
+        Raises InputError for one that is blank, or longer than the model reads.
+        """
+        first, second = self._checked(text)
+        row = whole_row(self.bundle, first, second, self.bundle.config.longest_source)
+        (found,) = self._classify([text])
+        return look_at_texts(self.bundle, [first] if second is None else [first, second], row, self._told(found))
+
+    def _told(self, found: Classification | Rating) -> Told:
+        if isinstance(found, Rating):
+            head = cast(ScoreHeadConfig, self.head)
+            return Told(str(found), ["score"], [], lambda scores: head.mean + head.deviation * scores.float(), "score")
+        best = self.labels.index(found.label)
+        log_probabilities = torch.tensor([list(found.probabilities.values())]).log()
+        confidence = confidence_in(log_probabilities, [best], self.labels.__getitem__)
+        return Told(found.label, [found.label], confidence, lambda logits: logits.float().log_softmax(-1)[:, [best]])
 
     def _classify(self, texts: Sequence[Text]) -> list[Classification | Rating]:
         rows = [self._checked(text) for text in texts]

@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from transduce.analysis.look import Look, confidence_in
+from transduce.analysis.look_at_reading import NOTHING, Told
 from transduce.bundle import ModelBundle
 from transduce.data.text_batch import Ids, TextBatch, row_length, shorten
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.texts import read_texts
+from transduce.inference.looking import look_at_texts, whole_row
+from transduce.inference.texts import Row, read_texts
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.task_table import check_reads_texts
 from transduce.text.tokenizer import MASKS
@@ -123,6 +126,29 @@ class Encoder:
         if isinstance(texts, str):
             return self._fill([texts], guesses)[0]
         return self._fill(list(texts), guesses)
+
+    def look(self, text: str, second: str | None = None) -> Look:
+        """What the model does with a text, or two: attention; and its guess at each [MASK], where it was trained to.
+
+        Raises InputError for a text that is blank, or more than the model reads.
+        """
+        row = whole_row(self.bundle, text, second, self._limit)
+        texts = [text] if second is None else [text, second]
+        if not isinstance(self.model.head, WordHead) or not MARK.search(text):
+            return look_at_texts(self.bundle, texts, row, NOTHING)
+        ids = self._hidden(text)
+        return look_at_texts(self.bundle, texts, (ids, row[1]), self._guessed((ids, row[1])))
+
+    def _guessed(self, row: Row) -> Told:
+        tokenizer = self.bundle.tokenizers.target
+        places = [place + 1 for place, token in enumerate(row[0]) if token == tokenizer.mask]  # the first is [CLS]
+        (logits,) = read_texts(self.model, [row], self.bundle.special)
+        log_probabilities = torch.from_numpy(logits[places]).double().log_softmax(-1)
+        best = log_probabilities.argmax(1).tolist()
+        words = tokenizer.pieces(best)
+        confidence = confidence_in(log_probabilities, best, lambda token: tokenizer.pieces([token])[0])
+        told = " ".join(map(spelled, words))
+        return Told(told, words, confidence, lambda outputs: outputs.float().log_softmax(-1)[:, places, best])
 
     def _fill(self, texts: Sequence[str], guesses: int) -> list[FilledText]:
         rows = [self._hidden(text) for text in texts]

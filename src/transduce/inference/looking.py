@@ -1,4 +1,4 @@
-"""Runs a translator or generator on one text with everything watched; see `transduce.analysis.look`."""
+"""Runs a model on one text with everything watched; see `transduce.analysis.look`."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,9 +8,11 @@ import torch
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look, SearchTree, look_at_pair, look_at_text
+from transduce.analysis.look_at_reading import Told, look_at_reading
 from transduce.analysis.search_tree import SearchTrace
 from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
+from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
 from transduce.errors import InputError
 from transduce.inference.engines.pytorch_search import decode, search_from
@@ -87,6 +89,33 @@ def look_at_generation(
     ids = [*piece.source, *tokens]
     batch = batch_of([np.array(ids)]).to(bundle.device)
     return look_at_text(bundle, _name(bundle), spell(ids), tree, batch)
+
+
+def look_at_texts(bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], told: Told) -> Look:
+    """Look at what a model told of a text, or of two, that it read as this row."""
+    return look_at_reading(bundle, _name(bundle), "\n".join(texts), row, told)
+
+
+def whole_row(bundle: ModelBundle, first: str, second: str | None, longest: int) -> tuple[Ids, Ids | None]:
+    """The ids of a text, or of two; InputError for a blank one, or for more tokens than are read at once."""
+    texts = [first] if second is None else [first, second]
+    check_not_blank(*texts)
+    ids = bundle.tokenizers.target.encode_batch(texts)
+    row = (ids[0], None if second is None else ids[1])
+    check_length(row_length(*row), longest)
+    return row
+
+
+def check_not_blank(*texts: str) -> None:
+    """Raise InputError for a text that is blank."""
+    if not all(map(str.strip, texts)):
+        raise InputError("there is no text to look at")
+
+
+def check_length(tokens: int, longest: int) -> None:
+    """Raise InputError for a text of more tokens than are read at once."""
+    if tokens > longest:
+        raise InputError(f"the text has {tokens:,} tokens, but the model reads at most {longest:,} at once; shorten it")
 
 
 def _searched(

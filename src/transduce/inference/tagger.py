@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import cast, overload
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from transduce.analysis.look import Look, confidence_in
+from transduce.analysis.look_at_reading import Told
 from transduce.bundle import ModelBundle
 from transduce.corpora.tagged import entities_of
 from transduce.data.batch import SpecialIds
 from transduce.data.tagged import WordRows, encode_words
 from transduce.devices import find_device
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts
 from transduce.models.heads import TagHeadConfig
 from transduce.task_table import check_tool
@@ -89,6 +93,26 @@ class Tagger:
     def tag(self, texts: str | Iterable[str]) -> TaggedText | list[TaggedText]:
         """The words of one text, or of several, with their tags; a text of any length is read, in parts if need be."""
         return self._tag([texts])[0] if isinstance(texts, str) else self._tag(list(texts))
+
+    def look(self, text: str) -> Look:
+        """What the model does with a text: attention, and which tokens the tag of each word rests on.
+
+        Raises InputError for one that is blank, or longer than the model reads at once.
+        """
+        check_not_blank(text)
+        longest, words = self.bundle.config.longest_source, WORD.findall(text)
+        rows = encode_words([words], self.bundle.tokenizers.target, longest)
+        check_length(sum(len(ids) for ids in rows.ids) + 2, longest)
+        probabilities = torch.from_numpy(find_tag_probabilities(self.bundle.model, rows, self.bundle.special)[0])
+        best, begins = probabilities.argmax(1).tolist(), [place + 1 for place in rows.first_pieces[0]]
+        entities = [f"{entity.text} ({entity.kind})" for entity in self.tag(text).entities]
+        told = Told(
+            ", ".join(entities) or "no entities",
+            [f"{word}/{self.labels[tag]}" for word, tag in zip(words, best, strict=True)],
+            confidence_in(probabilities.log(), best, self.labels.__getitem__),
+            lambda logits: logits.float().log_softmax(-1)[:, begins, best],
+        )
+        return look_at_texts(self.bundle, [text], (rows.ids[0], None), told)
 
     def _tag(self, texts: Sequence[str]) -> list[TaggedText]:
         words = [list(WORD.finditer(text)) for text in texts]

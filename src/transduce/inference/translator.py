@@ -22,7 +22,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import map_parallel
-from transduce.inference.looking import look_at_translation
+from transduce.inference.looking import check_length, look_at_translation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
@@ -195,11 +195,7 @@ class Translator:
         source = self.bundle.tokenizers.source.encode(request.text.strip())
         if not source:
             raise InputError("there is no text to look at")
-        if len(source) > self.longest_source:
-            raise InputError(
-                f"the text has {len(source):,} tokens, but the model reads at most {self.longest_source:,} at once; "
-                "shorten it"
-            )
+        check_length(len(source), self.longest_source)
         if request.required:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         (piece,) = self._constraints.pieces(request, [source])

@@ -279,7 +279,7 @@ def test_verbs_of_other_tasks_refuse_a_classifier(run: Path) -> None:
     calls: list[Callable[[], Any]] = [
         lambda: app(["translate", str(run)]),
         lambda: app(["generate", str(run), "x"]),
-        lambda: app(["look", str(run), "x"]),
+        lambda: app(["look", str(run), "x", "--target", "y"]),
         lambda: app(["evaluate", str(run), "--beam-size", "3"]),
         lambda: transduce.load(run, run),
         lambda: transduce.load(run, compile=True),

@@ -1,16 +1,17 @@
 // @ts-check
 // Attention weights: one large map, and small ones of all heads to choose from.
 
-/** @typedef {"encoder" | "decoder" | "cross"} Part */
+/** @typedef {"encoder" | "decoder" | "query" | "cross"} Part */
 /** @typedef {{part: Part, layer: number, queries: number, keys: number, heads: string[]}} AttentionMaps */
 
 /** @type {Record<Part, string>} */
-const PART_NAMES = { encoder: "Encoder self", decoder: "Decoder self", cross: "Cross" };
+const PART_NAMES = { encoder: "Encoder self", decoder: "Decoder self", query: "Query stream", cross: "Cross" };
 
 /** @type {Record<Part, string>} */
 const PART_EXPLANATIONS = {
   encoder: "Rows and columns are source tokens: each row shows from where the encoder gathers what it knows of a token.",
   decoder: "Rows and columns are the tokens that the decoder has read: each row shows to which earlier ones a step looks back.",
+  query: "Rows are the tokens predicted, columns the tokens read: each row shows where the stream that predicts a token looks.",
   cross: "Rows are the tokens written, columns the source tokens: each row shows where the decoder looks as it writes a token.",
 };
 
@@ -18,7 +19,7 @@ class Attention {
   /** @param {LookFacts} facts */
   constructor(facts) {
     this.facts = facts;
-    this.parts = /** @type {Part[]} */ (["encoder", "decoder", "cross"]).filter((part) => this.layers(part).length);
+    this.parts = /** @type {Part[]} */ (["encoder", "decoder", "query", "cross"]).filter((part) => this.layers(part).length);
     this.part = this.parts[this.parts.length - 1];
     this.layer = Math.max(...this.layers(this.part).map((entry) => entry.layer));
     /** @type {string} a head's number, "mean" or "maximum" */
@@ -66,6 +67,7 @@ class Attention {
   get labels() {
     const { source, read, target } = this.axisLabels;
     if (this.part === "encoder") return [source, source];
+    if (this.part === "query") return [target, read];
     return this.part === "decoder" ? [read, read] : [target, source];
   }
 

@@ -13,21 +13,24 @@ function leaveOutSection(facts) {
   }
   const measures = sourceMeasures(facts);
   if (!measures.length) return null;
+  const falls = facts.unit === "score" ? "How far the score falls" : "How much less probable the output becomes";
+  const others = facts.attended ? "gradients and attention say" : "gradients say";
   const explanation = occlusion
-    ? "How much less probable the output becomes when one source token is hidden, beside what gradients and attention say of that token."
+    ? `${falls} when one source token is hidden, beside what ${others} of that token.`
     : "How much each source token matters for the output.";
   const result = section("leave-out", "Leaving tokens out", explanation, measureTable(source, measures));
-  if (facts.gradient) result.append(gradientNote(facts.gradient));
+  if (facts.gradient) result.append(gradientNote(facts.gradient, facts.unit));
   if (facts.agreement) result.append(...agreementFigures(facts.agreement));
-  if (occlusion && occlusion.drops.length) result.append(...dropsFigure(source, facts.target, occlusion));
+  if (occlusion && occlusion.drops.length) result.append(...dropsFigure(source, facts.target, occlusion, facts.unit));
   return result;
 }
 
 /** @param {LookFacts} facts @returns {Measure[]} */
-function sourceMeasures({ occlusion, gradient, attended }) {
+function sourceMeasures({ occlusion, gradient, attended, unit }) {
+  const drop = unit === "score" ? "drop of the score" : "drop of log-probability, nats";
   const measures = [];
-  if (occlusion) measures.push({ name: "Left out", unit: "drop of log-probability, nats", values: occlusion.total, digits: 2 });
-  if (gradient) measures.push({ name: "Gradient", unit: "integrated gradients, nats", values: gradient.attributions, digits: 2 });
+  if (occlusion) measures.push({ name: "Left out", unit: drop, values: occlusion.total, digits: 2 });
+  if (gradient) measures.push({ name: "Gradient", unit: `integrated gradients, ${unit === "score" ? "of the score" : unit}`, values: gradient.attributions, digits: 2 });
   if (attended) measures.push({ name: "Attention", unit: "mean cross-attention", values: attended, digits: 3 });
   return measures;
 }
@@ -59,9 +62,10 @@ function measureBar({ values, digits }, index) {
   return element("div", { class: "measure" }, track, element("span", { class: "number" }, fixed(values[index], digits)));
 }
 
-/** @param {{error: number | null}} gradient */
-function gradientNote(gradient) {
-  const text = `Integrated gradients should sum to the change of log-probability; here the sum is off by ${fixed(gradient.error, 3)} nats.`;
+/** @param {{error: number | null}} gradient @param {LookFacts["unit"]} unit */
+function gradientNote(gradient, unit) {
+  const [changed, suffix] = unit === "score" ? ["the score", ""] : ["log-probability", " nats"];
+  const text = `Integrated gradients should sum to the change of ${changed}; here the sum is off by ${fixed(gradient.error, 3)}${suffix}.`;
   return element("p", { class: "note" }, text);
 }
 
@@ -85,8 +89,9 @@ function agreementFigures(agreement) {
   ];
 }
 
-/** @param {Sentence} source @param {Sentence} target @param {Occlusion} occlusion */
-function dropsFigure(source, target, occlusion) {
+/** @param {Sentence} source @param {Sentence} target @param {Occlusion} occlusion @param {LookFacts["unit"]} unit */
+function dropsFigure(source, target, occlusion, unit) {
+  const suffix = unit === "score" ? "" : " nats";
   const values = occlusion.drops.flat().map((drop) => drop ?? 0);
   const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
   const labels = (/** @type {Sentence} */ sentence) => {
@@ -104,15 +109,15 @@ function dropsFigure(source, target, occlusion) {
     name: "what each output token loses without each source token",
     describe: (row, column, value) => [
       `Without ${quoted(source.tokens[column] ?? "")}, ${quoted(target.tokens[row] ?? "")} ${value < 0 ? "gains" : "loses"}`,
-      `${fixed(Math.abs(value), 2)} nats`,
+      `${fixed(Math.abs(value), 2)}${suffix}`,
     ],
   });
   const explanation =
-    "Rows are output tokens, columns source tokens. Blue: the output token becomes less probable without the source token; orange: more probable.";
+    `Rows are output tokens, columns source tokens. Blue: the output ${unit === "score" ? "falls" : "token becomes less probable"} without the source token; orange: ${unit === "score" ? "it rises" : "more probable"}.`;
   return [
     element("h3", {}, "Token by token"),
     element("p", { class: "explanation" }, explanation),
     map.element,
-    colourLegend("diverging", `${fixed(-largest, 1)} nats`, `+${fixed(largest, 1)} nats`),
+    colourLegend("diverging", `${fixed(-largest, 1)}${suffix}`, `+${fixed(largest, 1)}${suffix}`),
   ];
 }

@@ -4,7 +4,7 @@
 /**
  * @typedef {object} LookFacts
  * @property {string} model
- * @property {"translation" | "language"} task
+ * @property {"translation" | "language" | "classification" | "tagging" | "answering" | "encoder"} task
  * @property {Sentence | null} source
  * @property {Sentence} target
  * @property {string[]} read
@@ -16,7 +16,18 @@
  * @property {(number | null)[] | null} attended
  * @property {{attention: number | null, gradient: number | null} | null} agreement
  * @property {Search | null} search
+ * @property {"nats" | "score"} unit
  */
+
+/** @type {Record<LookFacts["task"], string>} */
+const PAGE_KINDS = {
+  translation: "How a model translated a sentence",
+  language: "How a language model wrote a text",
+  classification: "How a model judged a text",
+  tagging: "How a model tagged a text",
+  answering: "How a model answered a question",
+  encoder: "How a model read a text",
+};
 
 {
   const facts = /** @type {LookFacts} */ (readFacts());
@@ -25,5 +36,5 @@
   if (facts.search && facts.search.nodes.length) sections.push(searchSection(facts.search, facts.target.direction));
   const leaveOut = leaveOutSection(facts);
   if (leaveOut) sections.push(leaveOut);
-  fillPage(facts.task === "language" ? "How a language model wrote a text" : "How a model translated a sentence", facts.model, sections);
+  fillPage(PAGE_KINDS[facts.task], facts.model, sections);
 }

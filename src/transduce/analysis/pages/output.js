@@ -12,10 +12,14 @@ function outputSection(facts) {
   const panel = element("div", { class: "panel", "aria-live": "polite" });
   const blocks = element("div", {});
   if (facts.source) blocks.append(sourceBlock(facts.source));
-  blocks.append(targetBlock(facts, panel));
-  const explanation =
-    "Each token of the output is tinted by the probability that the model gave it; the bar under it is as long as the probability.";
-  const result = section("output", facts.source ? "Sentence and output" : "Output", explanation, besidePanel(blocks, panel));
+  const hasTarget = facts.target.tokens.length > 0;
+  if (hasTarget) blocks.append(targetBlock(facts, panel));
+  const explanation = facts.confidence.length
+    ? "Each token of the output is tinted by the probability that the model gave it; the bar under it is as long as the probability."
+    : "The tokens that the model read" + (hasTarget ? ", and the number that it gave the text." : ".");
+  const content = facts.confidence.length ? besidePanel(blocks, panel) : blocks;
+  const title = facts.source ? (hasTarget ? "Sentence and output" : "Sentence") : "Output";
+  const result = section("output", title, explanation, content);
   if (facts.source && facts.alignment && facts.alignment.links.length) {
     result.append(...alignmentFigure(facts.alignment, facts.source.direction, facts.target.direction));
   }
@@ -40,11 +44,11 @@ function sourceBlock(source) {
 /** @param {LookFacts} facts @param {HTMLElement} panel */
 function targetBlock(facts, panel) {
   const { target, confidence } = facts;
-  const ends = wordEnds(confidence.map((entry) => entry.token));
+  const ends = wordEnds(target.tokens);
   const tokens = confidence.map((entry, index) => {
-    const name = `${tokenText(entry.token)}, probability ${probability(entry.probability)}`;
+    const name = `${tokenText(target.tokens[index])}, probability ${probability(entry.probability)}`;
     const attributes = { type: "button", class: ends[index] ? "token ends-word" : "token", "aria-label": name };
-    const token = element("button", attributes, tokenElement(entry.token, target.direction));
+    const token = element("button", attributes, tokenElement(target.tokens[index], target.direction));
     token.style.setProperty("--sure", String(entry.probability ?? 0));
     const choose = () => {
       tokens.forEach((other) => other.setAttribute("aria-pressed", String(other === token)));
@@ -55,11 +59,14 @@ function targetBlock(facts, panel) {
   });
   moveByArrows(tokens, target.direction);
   tokens[leastSure(confidence)]?.dispatchEvent(new Event("focus"));
+  const label = element("p", { class: "label" }, facts.source ? "Output" : "Text");
+  const text = element("p", { class: "sentence", dir: target.direction }, target.text);
+  if (!tokens.length) return element("div", { class: "block" }, label, text);
   return element(
     "div",
     { class: "block" },
-    element("p", { class: "label" }, facts.source ? "Output" : "Text"),
-    element("p", { class: "sentence", dir: target.direction }, target.text),
+    label,
+    text,
     element("div", { class: "tokens written", dir: target.direction, role: "group", "aria-label": "Output tokens" }, ...tokens),
     colourLegend("doubt", "probability 0", "1"),
   );

@@ -1,0 +1,73 @@
+"""What a model that reads texts did with one: attention, what it told, and which tokens that rests on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from torch import Tensor
+
+from transduce.analysis.attribution import drops_of, gradients_of, rank_correlation
+from transduce.analysis.look import Agreement, Confidence, Look, Occlusion, TokenText, Unit, direction_of, maps_of
+from transduce.analysis.reading import outputs_of_text, record_reading
+from transduce.bundle import ModelBundle
+from transduce.data.text_batch import Ids, make_text_batch
+from transduce.models.heads import EncoderModel
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a model told of a text, as a target that it did not write."""
+
+    text: str
+    tokens: list[str]
+    """A class, a score, an answer, or a tag for each word."""
+    confidence: list[Confidence]
+    """One each; none for a score."""
+    chosen: Callable[[Tensor], Tensor] | None
+    """Makes, of the model's outputs for some texts, the log-probability (or score) of each token: [rows, tokens]. None
+    where the model told nothing."""
+    unit: Unit = "nats"
+
+
+NOTHING = Told("", [], [], None)
+"""Of an encoder that only reads."""
+
+
+def look_at_reading(bundle: ModelBundle, model: str, text: str, row: tuple[Ids, Ids | None], told: Told) -> Look:
+    """Look at a model that reads a text, or two.
+
+    Args:
+        bundle: the model, in float32.
+        model: what it is called.
+        text: what the row spells.
+        row: ids without special tokens.
+        told: what the model told of it.
+    """
+    network, special = cast(EncoderModel, bundle.model), bundle.special
+    batch = make_text_batch([row], special).to(bundle.device)
+    (attention,) = record_reading(network, batch).attention
+    occlusion = gradient = agreement = None
+    if told.chosen is not None:
+        outputs = outputs_of_text(network, batch, special.target_eos, told.chosen)
+        occlusion = Occlusion(drops_of(outputs, batch.tokens).numpy())
+        gradient = gradients_of(outputs, batch.tokens)
+        tokens = batch.tokens[0].cpu().numpy()
+        is_text = (tokens != special.target_bos) & (tokens != special.target_eos)
+        agreement = Agreement(None, rank_correlation(gradient.attributions[is_text], occlusion.total[is_text]))
+    direction = direction_of(bundle.config.source)
+    return Look(
+        model=model,
+        task=bundle.config.task,
+        source=TokenText(text, bundle.tokenizers.target.pieces(batch.tokens[0].tolist()), direction),
+        target=TokenText(told.text, told.tokens, direction),
+        read=[],
+        attention=maps_of(attention),
+        confidence=told.confidence,
+        alignment=None,
+        occlusion=occlusion,
+        gradient=gradient,
+        attended=None,
+        agreement=agreement,
+        search=None,
+        unit=told.unit,
+    )
