@@ -351,7 +351,6 @@ def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
         browser = running.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 390, "height": 800})
         page.set_default_timeout(120_000)
-        page.set_default_timeout(20_000)
         page.on("console", lambda message: problems.append(message.text))
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.goto(served.url)
