@@ -27,6 +27,7 @@ from peers.report import table
 from transduce.bundle import ModelBundle
 from transduce.config import to_toml
 from transduce.evaluation.measured import Measured, compare_measured
+from transduce.evaluation.metrics import SentenceCounts
 from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.files import new_folder, write_text
 from transduce.tasks.classification.validation import Predictions, measure
@@ -119,10 +120,7 @@ def summed(seeds: tuple[Measured, ...]) -> Measured:
 
     Figures are of all outputs together: accuracy is the mean of the models', calibration error is not.
     """
-    counts = {
-        name: replace(first, counts=np.sum([one.counts[name].counts for one in seeds], 0))
-        for name, first in seeds[0].counts.items()
-    }
+    counts = {name: SentenceCounts.summed([one.counts[name] for one in seeds]) for name in seeds[0].counts}
     return replace(seeds[0], counts=counts, confusion=None)
 
 

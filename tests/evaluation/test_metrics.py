@@ -3,6 +3,7 @@
 import importlib.util
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
@@ -26,6 +27,7 @@ from transduce.evaluation.metrics import (
     score_chrf,
     score_ter,
 )
+from transduce.evaluation.significance import compare_counts
 
 OUTPUTS = ["The dog runs over the grass.", "A man sleeps.", "Two children play in the snow today."]
 REFERENCES = ["The dog runs across the grass.", "A man is sleeping.", "two children play in the snow today."]
@@ -132,3 +134,14 @@ def test_exact_match_is_a_share() -> None:
     assert exact_match(["a", "b", "c"], ["a", "x", "c"]) == pytest.approx(2 / 3)
     assert exact_match(["a", "B"], ["A", "b"]) == 0
     assert exact_match(["a", "B"], ["A", "b"], lowercase=True) == 1
+
+
+def test_outputs_of_several_seeds_are_no_more_sentences() -> None:
+    generator = np.random.default_rng(1)
+    own, other = (SentenceCounts.of_sentence_scores(generator.random(50).tolist(), "") for _ in range(2))
+    once = compare_counts(own.counts, other.counts, own.score_rows)
+    twice = [SentenceCounts.summed([one, one]) for one in (own, other)]
+    assert twice[0].score == pytest.approx(own.score)
+    again = compare_counts(twice[0].counts, twice[1].counts, own.score_rows)
+    assert (again.difference, *again.interval) == pytest.approx((once.difference, *once.interval))
+    assert again.randomization_p == once.randomization_p

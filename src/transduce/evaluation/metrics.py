@@ -72,6 +72,12 @@ class SentenceCounts:
         return Score(self.score, self.signature, interval)
 
     @staticmethod
+    def summed(systems: "Sequence[SentenceCounts]") -> "SentenceCounts":
+        """Those of several systems' outputs of the same sentences, each of which stays one sentence: outputs of several
+        seeds are not independent samples."""
+        return replace(systems[0], counts=np.sum([one.counts for one in systems], 0))
+
+    @staticmethod
     def of_sentence_scores(scores: Sequence[float], signature: str) -> "SentenceCounts":
         """A metric whose score of a test set is the mean of its sentences' scores."""
         counts = np.array([[score, 1.0] for score in scores])

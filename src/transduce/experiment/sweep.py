@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from transduce.devices import find_device
 from transduce.errors import InputError
@@ -150,7 +149,7 @@ def sweep(
             found.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
         whole = [of_seed for of_seed in found if of_seed is not None]
-        counts.append(_pooled(whole) if len(whole) == len(seeds) else None)
+        counts.append(SentenceCounts.summed(whole) if len(whole) == len(seeds) else None)
     first, signature = counts[0], next((c.signature for c in counts if c is not None), "")
     against = [
         compare_counts(own.counts, first.counts, own.score_rows) if first is not None and own is not None else None
@@ -189,8 +188,3 @@ def _folder_name(settings: Mapping[str, str]) -> str:
 def _measure(recipe: Recipe[Any], metric: str | None) -> Measure:
     task = find_task(recipe.config.task)
     return task.open(recipe.config, recipe.folder).measure(metric)
-
-
-def _pooled(counts: Sequence[SentenceCounts]) -> SentenceCounts:
-    """The sentences of several seeds as one test set."""
-    return SentenceCounts(np.concatenate([c.counts for c in counts]), counts[0].score_of, counts[0].signature)
