@@ -16,6 +16,7 @@ LARGEST = 1e38
 LAST_SEED = 2**63 - 1
 
 PositiveInt = Annotated[int, Meta(ge=1, le=MOST)]
+Port = Annotated[int, Meta(ge=1, le=65535)]
 NonNegativeInt = Annotated[int, Meta(ge=0, le=MOST)]
 Width = Annotated[int, Meta(ge=1, le=131_072)]
 Layers = Annotated[int, Meta(ge=1, le=1000)]

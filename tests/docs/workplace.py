@@ -17,12 +17,15 @@ from typing import Any
 
 import msgspec
 import pytest
+import sentencepiece
 import tomli_w
+import transformers
 import typer
 from pages import ROOT, Example
 
 from bert_folder import write_bert
 from gpt2_folder import write_gpt2
+from marian_folder import write_marian
 from transduce.cli.main import app, run
 from transduce.corpora import splits as datasets
 from transduce.corpora.catalogue import files as dataset_files
@@ -308,6 +311,9 @@ def write_files(folder: Path) -> None:
         shutil.copy(folder / "train.en", folder / f"{stem}.txt")
     (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")
     write_gpt2(folder / "gpt2")
+    sides = [[pair.target for pair in pairs], [pair.source for pair in pairs]]
+    write_marian(transformers, sentencepiece, folder / "opus-mt-de-en", sides)
+    shutil.copy(folder / "opus-mt-de-en" / "source.spm", folder / "mine.model")
     write_bert(folder / "minilm")
     write_xlnet(folder / "xlnet")
     write_labelled(folder)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from transduce.cli.options import BeamSize, Device, InferencePrecision, Threads, ranged
-from transduce.ranges import NonNegativeInt, PositiveInt
+from transduce.ranges import NonNegativeInt, Port, PositiveInt
 
 
 def serve(
@@ -16,7 +16,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen on; 0.0.0.0 for all of this machine's.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 5000,
+    port: Annotated[int, ranged(Port, "The port to listen on")] = 5000,
     keys: Annotated[
         str | None, typer.Option(help="A file of `transduce keys`; every request then needs a key.")
     ] = None,
