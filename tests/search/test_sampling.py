@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toys import BEGIN, END, EVERY_DECODER, Family, assert_same, limits, log_probability, recurrent
 
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.rules import NoRepeatNgram, PenalizeRepetition, Rule, SuppressTokens
+from transduce.search.rules import NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling, draw, sample
 
 CHI_SQUARE_OF_7_AT_1_IN_1000 = 24.32
@@ -97,7 +97,7 @@ def test_more_draws_begin_with_the_same() -> None:
 @given(seed=st.integers(0, 1000))
 @torch.no_grad()
 def test_outputs_obey_limits_and_rules_and_have_the_models_own_log_probability(family: Family, seed: int) -> None:
-    rules = (SuppressTokens([BEGIN]), NoRepeatNgram(2), PenalizeRepetition(1.5))
+    rules = (SuppressTokens([BEGIN]), NoRepeatNgram(2))
     found = run(family, seed, [0, 1, 2], Sampling(n_best=4, seed=seed, temperature=0.5), rules)
     decoder, start = family(seed)
     for sentence, (least, most) in enumerate([(1, 9), (3, 4), (2, 7)]):

@@ -47,7 +47,7 @@ class GeneratedText:
     text: str
     """The prompt and what comes after it."""
     log_probability: float
-    """Natural logarithm, of all tokens written after the prompt, those of a stop too; a beam lowers it by its
+    """Natural logarithm, of all tokens written after the prompt, those of a stop too; lowered by the
     penalty of repetitions."""
     tokens: int
     """How many these are."""

@@ -55,7 +55,7 @@ def sample(
     generators: Sequence[torch.Generator],
     rules: Sequence[Rule] = (),
 ) -> list[list[Hypothesis]]:
-    """`n_best` outputs of each sentence as drawn; log-probabilities are the model's, whatever temperature and rules.
+    """`n_best` outputs of each sentence as drawn; log-probabilities are the model's own, whatever the temperature.
 
     Arguments are those of `beam_search`, and a generator (of the processor) for each sentence. A draw that the rules
     leave without any next token is dropped.
@@ -73,11 +73,10 @@ def sample(
         logits, state = decoder(tokens[:, -1:], state)
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
         history = tokens.unflatten(0, scores.shape)[..., 1:]
-        own = log_probabilities.clone()
         rule(log_probabilities, Prefixes(sentences, history))
         is_open &= log_probabilities.amax(-1).isfinite()
         chosen = draw(log_probabilities, sampling, uniform[sentences, :, history.shape[2]])
-        scores += own.gather(2, chosen[..., None])[..., 0]
+        scores += log_probabilities.gather(2, chosen[..., None])[..., 0]
         ends = is_open & (chosen == end)
         for place, row in ends.nonzero().tolist():
             total, number = float(scores[place, row]), int(sentences[place])
