@@ -66,7 +66,7 @@ def serve(
         tuple(cors or ()),
         beam_size=beam_size,
         max_characters=max_characters,
-        max_segments=max_sentences,
+        max_sentences=max_sentences,
         max_upload_bytes=max_upload,
         max_waiting=max_waiting,
         requests_per_minute=requests_per_minute,

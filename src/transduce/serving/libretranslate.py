@@ -13,7 +13,6 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request as HTTPRequest
 
 from transduce.documents.formats import FORMATS, format_of
-from transduce.inference.documents.translate import TranslatedDocument
 from transduce.search.beam import Beam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
@@ -127,16 +126,8 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         source = detected[0]["language"] if detected else asked.source
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
-                outputs = []
+                outputs = await server.finish(http, server.translate_pages(model, texts))
                 others: list[list[str]] = [[] for _ in texts]
-                for text in texts:
-                    if not text.strip():
-                        outputs.append(text)
-                        continue
-                    data = b"\xef\xbb\xbf" + text.encode(errors="replace")
-                    work = server.translate_document(model, data, "the text", "html")
-                    page: TranslatedDocument = await server.finish(http, work)
-                    outputs.append(page.data.removeprefix(b"\xef\xbb\xbf").decode())
             else:
                 n_best = asked.alternatives + 1
                 search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
@@ -173,7 +164,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             work = server.translate_document(model, data, name, kind)
             translated = await server.finish(http, work, 10 * server.settings.timeout)
         path = PurePath(name)
-        key = files.keep(translated.data, f"{path.stem}.{target}{path.suffix}")
+        key = files.keep(translated, f"{path.stem}.{target}{path.suffix}")
         return {"translatedFileUrl": str(http.url_for("download_file", key=key))}
 
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)

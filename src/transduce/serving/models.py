@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from transduce.errors import InputError
 from transduce.inference.translator import Translator
@@ -22,9 +22,9 @@ class ServedModel:
     source: str
     target: str
     batcher: Batcher
-    users: int = field(default=0)
+    users: int = 0
     """Requests that have it."""
-    is_retired: bool = field(default=False)
+    is_retired: bool = False
 
 
 class Models:

@@ -1,18 +1,18 @@
 """What all parts of a server share: who may ask for how much, and how a text is translated."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from starlette.requests import Request as HTTPRequest
 
 from transduce.documents.formats import read_document
 from transduce.documents.sentences import split_sentences
-from transduce.inference.documents.segments import Tell
-from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument
+from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
@@ -137,9 +137,9 @@ class Server:
         Raises RefusedError (413) for more sentences than are taken at once, InputError for what the model cannot do.
         """
         places = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
-        if len(places) > self.settings.max_segments:
+        if len(places) > self.settings.max_sentences:
             raise RefusedError(
-                413, f"There are {len(places):,} sentences, but at most {self.settings.max_segments:,} are taken"
+                413, f"There are {len(places):,} sentences, but at most {self.settings.max_sentences:,} are taken"
             )
         requests = []
         before = -1
@@ -175,22 +175,33 @@ class Server:
             found[number].append(sentence)
         return found
 
-    async def translate_document(
-        self, model: ServedModel, data: bytes, name: str, kind: str | None = None, tell: Tell | None = None
-    ) -> TranslatedDocument:
-        """Translate a document in a thread, which ends soon when this is cancelled."""
-        shared = SharedTranslator(model.batcher)
+    async def translate_document(self, model: ServedModel, data: bytes, name: str, kind: str | None) -> bytes:
+        """Translate a document; RefusedError (413) for one with too much text."""
         most = self.settings.max_document_characters
 
-        def work() -> TranslatedDocument:
-            documents = DocumentTranslator(shared, Beam(size=self.settings.beam_size))
-            count = sum(len(unit.source.text) for unit in read_document(data, name, documents.languages, kind).units)
+        def work(documents: DocumentTranslator) -> bytes:
+            document = read_document(data, name, documents.languages, kind)
+            count = sum(len(unit.source.text) for unit in document.units)
             if count > most:
                 raise RefusedError(413, f"The document has {count:,} characters, but at most {most:,} are taken")
-            return documents.translate(data, name, kind, tell=tell)
+            return documents.translate_document(document).data
 
+        return await self._with_documents(model, work)
+
+    async def translate_pages(self, model: ServedModel, texts: Sequence[str]) -> list[str]:
+        """Translate pages in HTML, or parts of some."""
+
+        def work(text: str, documents: DocumentTranslator) -> str:
+            return documents.translate_html(text)
+
+        return await asyncio.gather(*(self._with_documents(model, partial(work, text)) for text in texts))
+
+    async def _with_documents(self, model: ServedModel, work: Callable[[DocumentTranslator], T]) -> T:
+        """Do something in a thread, which ends soon when this is cancelled."""
+        shared = SharedTranslator(model.batcher)
+        documents = DocumentTranslator(shared, Beam(size=self.settings.beam_size))
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+            return await asyncio.get_running_loop().run_in_executor(self.threads, work, documents)
         except CancelledError:
             raise RefusedError(503, "The translation was cancelled", 1.0) from None
         finally:

@@ -19,7 +19,7 @@ class ServerSettings:
     """Of a request that names no other."""
     max_characters: int = 10_000
     """Of a request's texts."""
-    max_segments: int = 500
+    max_sentences: int = 500
     """Sentences of a request."""
     max_document_characters: int = 1_000_000
     """Of the text of an uploaded document."""

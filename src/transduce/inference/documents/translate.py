@@ -100,7 +100,7 @@ class DocumentTranslator:
 
         Raises InputError for a document that cannot be read, or is in other languages.
         """
-        return self._translate(read_document(data, name, self.languages, kind), fill_only, tell)
+        return self.translate_document(read_document(data, name, self.languages, kind), fill_only, tell)
 
     def translate_file(
         self, path: str | Path, output: str | Path, kind: str | None = None, fill_only: bool = False
@@ -124,7 +124,10 @@ class DocumentTranslator:
         data = codecs.BOM_UTF8 + text.encode(errors="replace")  # the mark, since the page may name another encoding
         return self.translate(data, "the text", "html").data.removeprefix(codecs.BOM_UTF8).decode()
 
-    def _translate(self, document: Document, fill_only: bool, tell: Tell | None) -> TranslatedDocument:
+    def translate_document(
+        self, document: Document, fill_only: bool = False, tell: Tell | None = None
+    ) -> TranslatedDocument:
+        """The same of a document that has been read."""
         work = _Work(document)
         waiting: dict[Segment, list[int]] = {}
         matches: dict[Segment, Match | None] = {}
