@@ -76,7 +76,7 @@ class Server:
         """Raise RefusedError (403) for who is no administrator, which takes a key."""
         key = self.find_key(http, None)
         if key is None or not key.is_admin:
-            raise RefusedError(403, "This takes an administrator's key: transduce keys add --admin")
+            raise RefusedError(403, "This takes an administrator's key")
 
     def admit(self, http: HTTPRequest, given: str | None, characters: int, most: int | None = None) -> None:
         """Count a request; RefusedError for one without a key (403), too large (413), too soon (429)."""
