@@ -30,6 +30,8 @@ MAX_TEXT = 20_000  # characters that are kept of what a command says
 MAX_MEMORY = 6 * 2**30
 GRACE = 0.01  # seconds between looks at a running command
 MODULES = "modules"
+MEMORY = Path("/dev/shm")
+ROOM = 2**30  # bytes that rows may need there
 UNTIDY = ("building-", ".new", ".part", ".partial")  # what may not stay in the cache
 
 
@@ -87,6 +89,12 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     nowhere = "http://127.0.0.1:9"
     proxies = {"http_proxy": nowhere, "https_proxy": nowhere, "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
     return kept | proxies | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def fastest_place() -> Path | None:
+    """Where rows copy the folder that they begin with five times as fast as on a disk; None where there is none."""
+    is_there = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    return MEMORY if is_there else None
 
 
 def outcome_path(folder: Path, number: int) -> Path:

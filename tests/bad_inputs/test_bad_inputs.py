@@ -1,6 +1,7 @@
 """Every bad input is answered in one line that helps: no traceback, no hang, nothing accepted in silence."""
 
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from bad_inputs.harness import Harness
+from bad_inputs.harness import Harness, fastest_place
 from bad_inputs.outcome import describe
 from bad_inputs.row import Row
 from bad_inputs.tables import ROWS, TABLES
@@ -34,9 +35,9 @@ RUNNABLE = [row for row in ROWS if _can_run(row)]
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
+def outcomes() -> Iterator[Harness]:
     """Of all rows, which run while the tests wait."""
-    with Harness(tmp_path_factory.mktemp("bad_inputs"), RUNNABLE) as running:
+    with tempfile.TemporaryDirectory(dir=fastest_place()) as folder, Harness(Path(folder), RUNNABLE) as running:
         yield running
 
 
