@@ -28,6 +28,7 @@ from toys import (
 from transduce.models.scoring import score_tokens
 from transduce.search.beam import Beam, beam_search
 from transduce.search.limits import limits_for
+from transduce.search.problem import SearchProblem
 from transduce.search.rules import SuppressTokens
 
 
@@ -42,7 +43,7 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE, normalization=normalization, length_penalty=alpha)
     longest = [5, 3, 4]
     forbidden = [SuppressTokens([BEGIN])]  # leaves three tokens besides the end
-    found = beam_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, forbidden)
+    found = beam_search(SearchProblem(decoder, start(range(3)), limits(longest), BEGIN, END, forbidden), beam)
     for sentence, most in enumerate(longest):
         every = every_output(decoder, start, sentence, most, normalization, alpha)
         assert len(found[sentence]) == len(every)
@@ -62,7 +63,9 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
 def test_a_beam_of_one_is_greedy(family: Family, seed: int, shortest: int) -> None:
     decoder, start = family(seed)
     longest = 6
-    found = beam_search(decoder, start(range(3)), Beam(size=1), limits([longest] * 3, [shortest] * 3), BEGIN, END)
+    found = beam_search(
+        SearchProblem(decoder, start(range(3)), limits([longest] * 3, [shortest] * 3), BEGIN, END), Beam(size=1)
+    )
     for sentence, (hypothesis,) in enumerate(found):
         tokens: list[int] = []
         while len(tokens) < longest - 1:
@@ -87,7 +90,9 @@ def test_a_beam_follows_the_best_that_go_on_and_sets_aside_those_that_end_among_
 ) -> None:
     decoder, start = family(seed)
     longest = 6
-    found = beam_search(decoder, start(range(3)), Beam(size=size, n_best=size), limits([longest] * 3), BEGIN, END)
+    found = beam_search(
+        SearchProblem(decoder, start(range(3)), limits([longest] * 3), BEGIN, END), Beam(size=size, n_best=size)
+    )
     for sentence in range(3):
         active: list[tuple[float, list[int]]] = [(0.0, [])]
         finished: list[tuple[float, list[int]]] = []
@@ -116,11 +121,13 @@ def test_a_batch_of_sentences_finds_what_each_finds_alone(family: Family, seed: 
     beam = Beam(size=size, n_best=size)
     shortest, longest = [1, 3, 2], [9, 4, 7]
     together = beam_search(
-        decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [SuppressTokens([BEGIN])]
+        SearchProblem(decoder, start(range(3)), limits(longest, shortest), BEGIN, END, [SuppressTokens([BEGIN])]), beam
     )
     for sentence in range(3):
         own = limits(longest[sentence : sentence + 1], shortest[sentence : sentence + 1])
-        (alone,) = beam_search(decoder, start([sentence]), beam, own, BEGIN, END, [SuppressTokens([BEGIN])])
+        (alone,) = beam_search(
+            SearchProblem(decoder, start([sentence]), own, BEGIN, END, [SuppressTokens([BEGIN])]), beam
+        )
         assert_same(together[sentence], alone)
 
 
@@ -144,7 +151,10 @@ def test_outputs_keep_their_lengths_hold_nothing_forbidden_and_come_best_first(
     beam = Beam(size=size, n_best=size)
     shortest, longest = zip(*bounds, strict=True)
     found = beam_search(
-        decoder, start(range(3)), beam, limits(longest, shortest), BEGIN, END, [SuppressTokens(sorted(forbidden))]
+        SearchProblem(
+            decoder, start(range(3)), limits(longest, shortest), BEGIN, END, [SuppressTokens(sorted(forbidden))]
+        ),
+        beam,
     )
     for sentence, (hypotheses, (least, most)) in enumerate(zip(found, bounds, strict=True)):
         assert 1 <= len(hypotheses) <= size
@@ -166,7 +176,7 @@ def test_log_probabilities_are_what_score_tokens_gives_the_same_tokens() -> None
     model, source, is_real = tiny_transformer(7)
     beam = Beam(size=4, n_best=4)
     state = model.start(model.encode(source, is_real))
-    found = beam_search(model.decoder, state, beam, limits([6, 8, 7], [2, 3, 4]), BEGIN, END)
+    found = beam_search(SearchProblem(model.decoder, state, limits([6, 8, 7], [2, 3, 4]), BEGIN, END), beam)
     for sentence, hypotheses in enumerate(found):
         one = slice(sentence, sentence + 1)
         for hypothesis in hypotheses:
@@ -181,7 +191,9 @@ def test_log_probabilities_are_what_score_tokens_gives_the_same_tokens() -> None
 def test_a_vocabulary_smaller_than_the_beam_is_enough() -> None:
     decoder, start = recurrent(8, vocabulary=3)  # besides begin and end a single token
     beam = Beam(size=7, n_best=7)
-    found = beam_search(decoder, start(range(3)), beam, limits([4, 2, 3]), BEGIN, END, [SuppressTokens([BEGIN])])
+    found = beam_search(
+        SearchProblem(decoder, start(range(3)), limits([4, 2, 3]), BEGIN, END, [SuppressTokens([BEGIN])]), beam
+    )
     for hypotheses, longest in zip(found, [4, 2, 3], strict=True):
         assert sorted(h.tokens for h in hypotheses) == [[2] * length for length in range(longest)]
 
@@ -191,7 +203,7 @@ def test_a_vocabulary_smaller_than_the_beam_is_enough() -> None:
 def test_sentences_that_are_done_leave_the_batch(family: Family, size: int) -> None:
     decoder, start = family(9)
     counter, lengths = RowCounter(decoder), [2, 7, 4]
-    beam_search(counter, start(range(3)), Beam(size=size), limits(lengths, lengths), BEGIN, END)
+    beam_search(SearchProblem(counter, start(range(3)), limits(lengths, lengths), BEGIN, END), Beam(size=size))
     expected = [sum(length > step for length in lengths) * (size if step else 1) for step in range(max(lengths))]
     assert counter.rows == expected
 
@@ -206,7 +218,8 @@ def test_a_sentence_is_done_once_it_has_as_many_outputs_as_the_beam_is_wide(n_be
 
     counter = RowCounter(ends_gladly)
     found = beam_search(
-        counter, start(range(3)), Beam(size=2, n_best=n_best), limits([50] * 3), BEGIN, END, [SuppressTokens([BEGIN])]
+        SearchProblem(counter, start(range(3)), limits([50] * 3), BEGIN, END, [SuppressTokens([BEGIN])]),
+        Beam(size=2, n_best=n_best),
     )
     assert len(counter.rows) == 2  # at once the empty output, then the best of one token
     assert [[len(h.tokens) for h in hypotheses] for hypotheses in found] == [[0, 1][:n_best]] * 3
@@ -214,7 +227,7 @@ def test_a_sentence_is_done_once_it_has_as_many_outputs_as_the_beam_is_wide(n_be
 
 def test_no_sentences_give_no_outputs() -> None:
     decoder, start = recurrent(11)
-    assert beam_search(decoder, start([]), Beam(), limits([]), BEGIN, END) == []
+    assert beam_search(SearchProblem(decoder, start([]), limits([]), BEGIN, END), Beam()) == []
 
 
 @given(

@@ -8,6 +8,7 @@ from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, asse
 
 from transduce.search.beam import Beam, beam_search
 from transduce.search.constrained import constrained_search
+from transduce.search.problem import SearchProblem
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import SuppressTokens
 
@@ -56,7 +57,9 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
     longest = [4, 3, 4]
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE)
     rules = [SuppressTokens([BEGIN])]
-    found = constrained_search(decoder, start(range(3)), beam, limits(longest), BEGIN, END, rules, REQUIRED, edges)
+    found = constrained_search(
+        SearchProblem(decoder, start(range(3)), limits(longest), BEGIN, END, rules), beam, REQUIRED, edges
+    )
     for sentence, (hypotheses, phrases) in enumerate(zip(found, REQUIRED, strict=True)):
         every = every_output(decoder, start, sentence, longest[sentence])
         kept = [one for one in every if all(holds(one[2], phrase, edges) for phrase in phrases)]
@@ -72,7 +75,10 @@ def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Fami
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     found = constrained_search(
-        decoder, start(range(3)), beam, limits([9, 8, 9]), BEGIN, END, [SuppressTokens([BEGIN])], REQUIRED, SUBWORDS
+        SearchProblem(decoder, start(range(3)), limits([9, 8, 9]), BEGIN, END, [SuppressTokens([BEGIN])]),
+        beam,
+        REQUIRED,
+        SUBWORDS,
     )
     for hypotheses, phrases in zip(found, REQUIRED, strict=True):
         assert 1 <= len(hypotheses) <= size
@@ -85,9 +91,9 @@ def test_without_phrases_it_is_a_plain_beam(family: Family) -> None:
     decoder, start = family(5)
     beam, rules = Beam(size=3, n_best=3), [SuppressTokens([BEGIN])]
     found = constrained_search(
-        decoder, start(range(3)), beam, limits([9, 4, 7]), BEGIN, END, rules, [[], [], []], SUBWORDS
+        SearchProblem(decoder, start(range(3)), limits([9, 4, 7]), BEGIN, END, rules), beam, [[], [], []], SUBWORDS
     )
-    plain = beam_search(decoder, start(range(3)), beam, limits([9, 4, 7]), BEGIN, END, rules)
+    plain = beam_search(SearchProblem(decoder, start(range(3)), limits([9, 4, 7]), BEGIN, END, rules), beam)
     for some, others in zip(found, plain, strict=True):
         assert_same(some, others)
 
@@ -98,7 +104,10 @@ def test_where_the_phrase_cannot_stand_there_is_an_output_all_the_same(family: F
     required = [[Phrase(((2, 3, 2),))], [Phrase(((2,),))], []]
     rules = [SuppressTokens([BEGIN, 2])]
     found = constrained_search(
-        decoder, start(range(3)), Beam(size=2), limits([3, 5, 4]), BEGIN, END, rules, required, WHOLE_WORDS
+        SearchProblem(decoder, start(range(3)), limits([3, 5, 4]), BEGIN, END, rules),
+        Beam(size=2),
+        required,
+        WHOLE_WORDS,
     )
     assert [len(hypotheses) for hypotheses in found] == [1, 1, 1]
     assert torch.isfinite(torch.tensor([h.score for (h,) in found])).all()

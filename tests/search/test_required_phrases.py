@@ -6,6 +6,7 @@ from toys import BEGIN, END, limits, recurrent
 from operator_calls import OperatorCalls
 from transduce.search.beam import Beam, beam_search
 from transduce.search.constrained import constrained_search
+from transduce.search.problem import SearchProblem
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned, BannedPhrases, ForcedPrefixes, Rule
 
@@ -22,7 +23,8 @@ def test_the_edges_of_words_become_a_tensor_once_and_not_at_each_step(kind: str)
         "requirement": [],
     }
     decoder, start = recurrent(1, VOCABULARY)
-    asked = (decoder, start(range(3)), Beam(size=2), limits([9, 9, 9], [9, 9, 9]), BEGIN, END, rules[kind])
+    longest = limits([9, 9, 9], [9, 9, 9])
+    asked = SearchProblem(decoder, start(range(3)), longest, BEGIN, END, rules[kind]), Beam(size=2)
     with OperatorCalls() as calls:
         if kind == "requirement":
             found = constrained_search(*asked, [[Phrase(((5, 6),))]] * 3, edges)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from toys import BEGIN, END, EVERY_DECODER, Family, assert_same, limits, log_probability, recurrent
 
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.problem import SearchProblem
 from transduce.search.rules import NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling, draw, sample
 
@@ -66,7 +67,7 @@ def run(
     decoder, start = family(seed)
     own = limits([[9, 4, 7][i] for i in chosen], [[1, 3, 2][i] for i in chosen])
     generators = [sampling.generator([i]) for i in chosen]
-    return sample(decoder, start(chosen), sampling, own, BEGIN, END, generators, rules)
+    return sample(SearchProblem(decoder, start(chosen), own, BEGIN, END, rules), sampling, generators)
 
 
 @EVERY_DECODER

@@ -28,6 +28,7 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.search.limits import Limits
 from transduce.search.one_by_one import tokens_one_by_one
+from transduce.search.problem import SearchProblem
 from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling
 from transduce.task_table import check_tool
@@ -366,10 +367,11 @@ class Generator:
     def _tokens(self, piece: Piece, writing: Writing, search: Search, length: int, ends: Ends) -> Iterator[int]:
         """The tokens written after a context, as they come."""
         state, begin, limits, vocabulary = self._begin([piece], length, ends)
-        rules, end = self._rules([piece], [writing], search, vocabulary, ends), vocabulary.end
+        rules = self._rules([piece], [writing], search, vocabulary, ends)
+        problem = SearchProblem(self.model.decoder, state, limits, begin, vocabulary.end, rules)
         sampling = search if isinstance(search, Sampling) else None
         generator = sampling.generator(piece.source) if sampling else None
-        yield from tokens_one_by_one(self.model.decoder, state, limits, begin, end, rules, sampling, generator)
+        yield from tokens_one_by_one(problem, sampling, generator)
 
 
 def _request(prompt: str | Request) -> Request:

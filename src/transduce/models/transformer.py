@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import cast
 
 from torch import nn
 
-from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
 from transduce.models.stack import (
@@ -17,6 +16,7 @@ from transduce.models.stack import (
     position_encoding,
     rotary_positions,
 )
+from transduce.models.tying import Tie, token_tables
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.layers import FeedForward, Residual
@@ -34,7 +34,7 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
     """Layers of the encoder."""
     decoder_layers: Layers = 6
     """Layers of the decoder."""
-    tie: Literal["none", "target", "all"] = "target"
+    tie: Tie = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
     output_bias: bool = False
     """Give an output layer that shares its matrix a bias, as Marian does; one of its own always has a bias."""
@@ -42,14 +42,8 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
     """A Transformer with fresh weights from torch's global generator; vocabularies are counts of tokens."""
-    if config.tie == "all" and source_vocabulary != target_vocabulary:
-        raise ConfigError(
-            f'model.tie = "all" shares one matrix, but the source has {source_vocabulary} tokens and the target '
-            f'{target_vocabulary}; set tokenizer.shared = true or model.tie = "target"'
-        )
     parts = Parts(config, config.encoder_layers + config.decoder_layers)
-    source_table = parts.token_table(source_vocabulary)
-    target_table = source_table if config.tie == "all" else parts.token_table(target_vocabulary)
+    source_table, target_table = token_tables(config.tie, source_vocabulary, target_vocabulary, parts.token_table)
     if config.tie == "none":
         output = nn.Linear(config.dim, target_vocabulary)
         parts.initialization.matrix(output.weight)

@@ -1,6 +1,6 @@
 """Beam search with length normalisation; a beam of one is greedy search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -13,8 +13,9 @@ from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.largest import largest_sums
-from transduce.search.limits import Begin, Limits, begin_each
-from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
+from transduce.search.limits import begin_each
+from transduce.search.problem import SearchProblem
+from transduce.search.rules import LogProbabilities, Prefixes, Rule
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
@@ -150,59 +151,40 @@ TakeStep = Callable[..., Step[Any]]
 """`take_step`, as it is or compiled."""
 
 
-def beam_search(
-    decoder: Decoder[State],
-    state: State,
-    beam: Beam,
-    limits: Limits,
-    begin: Begin,
-    end: int,
-    rules: Sequence[Rule] = (),
-    take_step: TakeStep = take_step,
-) -> list[list[Hypothesis]]:
+def beam_search(problem: SearchProblem[State], beam: Beam, take_step: TakeStep = take_step) -> list[list[Hypothesis]]:
     """The best finished hypotheses of each sentence, best first.
 
     A hypothesis that ends among the best `size` candidates is set aside; a sentence is done when it has `size` of
     them, or at its longest length, and leaves the batch.
 
-    Args:
-        state: a started state with one row a sentence.
-        begin: the token that every output starts from, or one for each sentence.
-        end: the token that ends one.
-        rules: what may not come next, beside what the limits say.
-        take_step: the function of this name, as it is or compiled.
+    `take_step` is the function of this name, as it is or compiled.
     """
-    found = search_loop(decoder, state, beam, limits, begin, end, rules, Best(beam.size), take_step=take_step)
+    found = search_loop(problem, beam, Best(beam.size), take_step=take_step)
     return [hypotheses[: beam.n_best] for hypotheses in found]
 
 
 @torch.no_grad()
 def search_loop(
-    decoder: Decoder[State],
-    state: State,
+    problem: SearchProblem[State],
     beam: Beam,
-    limits: Limits,
-    begin: Begin,
-    end: int,
-    rules: Sequence[Rule],
     choose: ChooseCandidates,
     groups: int = 1,
     take_step: TakeStep = take_step,
 ) -> list[list[Hypothesis]]:
     """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
+    limits, rule = problem.limits, problem.rule
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)
     active = Active(
         sentences,
         counts=sentences.new_zeros(len(sentences), groups),
         scores=torch.zeros(len(sentences), 1, device=sentences.device),
-        tokens=begin_each(begin, sentences)[:, None],
-        state=state,
+        tokens=begin_each(problem.begin, sentences)[:, None],
+        state=problem.state,
     )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    rule, beam_per_group = LengthConstraint(limits, end, rules), beam.size // groups
-    length = 0
+    beam_per_group, length = beam.size // groups, 0
     while len(active.sentences):
-        history, step = active.tokens, take_step(decoder, active, choose, rule, beam_per_group, end)
+        history, step = active.tokens, take_step(problem.decoder, active, choose, rule, beam_per_group, problem.end)
         active = step.active
         length += 1
         some_finished = bool(step.are_finished.any())
@@ -214,14 +196,14 @@ def search_loop(
                 sentences.tolist(),
                 history[places, step.candidates.rows[step.are_finished], 1:].tolist(),
                 step.candidates.totals[step.are_finished].tolist(),
-                (length >= limits.longest[sentences]).tolist(),
+                limits.are_reached(length, sentences).tolist(),
                 strict=True,
             ):
                 score = beam.normalize(log_probability, length)
                 finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
         if not some_finished and length < limits.some_must_end:
             continue
-        searched = (active.counts < beam_per_group).any(1) & (length < limits.longest[active.sentences])
+        searched = (active.counts < beam_per_group).any(1) & ~limits.are_reached(length, active.sentences)
         if not searched.all():
             active = active.select(searched.nonzero()[:, 0])
     return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]

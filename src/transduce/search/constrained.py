@@ -10,34 +10,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam, Candidates, search_loop
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Begin, Limits
+from transduce.search.problem import SearchProblem
 from transduce.search.required_phrases import Phrase, WordEdges
-from transduce.search.rules import LogProbabilities, Prefixes, Rule
+from transduce.search.rules import LogProbabilities, Prefixes
 
 State = TypeVar("State", bound=DecoderState)
 
 
 def constrained_search(
-    decoder: Decoder[State],
-    state: State,
+    problem: SearchProblem[State],
     beam: Beam,
-    limits: Limits,
-    begin: Begin,
-    end: int,
-    rules: Sequence[Rule],
     required: Sequence[Sequence[Phrase]],
     edges: WordEdges,
 ) -> list[list[Hypothesis]]:
-    """The best outputs that hold all phrases required of their sentence; others only where the search found none.
-
-    Arguments are those of `beam_search`, and the phrases of each sentence.
-    """
-    choose = DynamicBeamAllocation(beam.size, end, required, edges)
-    found = search_loop(decoder, state, beam, limits, begin, end, rules, choose)
+    """The best outputs that hold all phrases required of their sentence; others only where the search found none."""
+    choose = DynamicBeamAllocation(beam.size, problem.end, required, edges)
+    found = search_loop(problem, beam, choose)
     results = []
     for hypotheses, phrases in zip(found, required, strict=True):
         missing = [_missing(hypothesis.tokens, phrases, edges) for hypothesis in hypotheses]

@@ -1,6 +1,5 @@
 """Diverse beam search: groups that avoid each other's words (Vijayakumar et al. 2016)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -8,13 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, NonNegativeFloat
 from transduce.search.beam import Beam, Candidates, first_unfinished, search_loop
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Begin, Limits
-from transduce.search.rules import LogProbabilities, Prefixes, Rule
+from transduce.search.problem import SearchProblem
+from transduce.search.rules import LogProbabilities, Prefixes
 
 State = TypeVar("State", bound=DecoderState)
 
@@ -33,18 +31,10 @@ class DiverseBeam(Beam, frozen=True):
             raise ValueError(f"groups must divide the beam's size, {self.size}, but is {self.groups}")
 
 
-def diverse_search(
-    decoder: Decoder[State],
-    state: State,
-    beam: DiverseBeam,
-    limits: Limits,
-    begin: Begin,
-    end: int,
-    rules: Sequence[Rule] = (),
-) -> list[list[Hypothesis]]:
+def diverse_search(problem: SearchProblem[State], beam: DiverseBeam) -> list[list[Hypothesis]]:
     """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
-    choose = GroupDiversity(beam.groups, beam.size // beam.groups, beam.diversity, end)
-    found = search_loop(decoder, state, beam, limits, begin, end, rules, choose, beam.groups)
+    choose = GroupDiversity(beam.groups, beam.size // beam.groups, beam.diversity, problem.end)
+    found = search_loop(problem, beam, choose, beam.groups)
     different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
     return [sorted(kept.values(), key=lambda h: -h.score)[: beam.n_best] for kept in different]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from transduce.search.settings import SearchSettings
@@ -26,6 +26,10 @@ class Limits:
     longest: Int[Tensor, " sentences"]
     end_is_free: bool = False
     """Whether an end that the longest length forces costs nothing, as of a text that could go on."""
+
+    def are_reached(self, length: int, sentences: Int[Tensor, " some"]) -> Bool[Tensor, " some"]:
+        """Whether outputs of so many tokens, the end counted, could not have been longer; they count as truncated."""
+        return length >= self.longest[sentences]
 
     @cached_property
     def all_may_end(self) -> int:

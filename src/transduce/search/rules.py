@@ -77,7 +77,7 @@ class LengthConstraint:
         if not torch.compiler.is_compiling() and length < self.limits.some_must_end:  # most steps: spared what follows
             self._keep_going(log_probabilities, prefixes)
             return
-        must_end = (length >= self.limits.longest[prefixes.sentences])[:, None]
+        must_end = self.limits.are_reached(length, prefixes.sentences)[:, None]
         end = log_probabilities[..., self.end].clone()
         if self.limits.end_is_free:
             end.zero_()

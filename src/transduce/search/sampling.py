@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Share, Temperature
 from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Begin, Limits, begin_each
-from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
+from transduce.search.limits import Limits, begin_each
+from transduce.search.problem import SearchProblem
+from transduce.search.rules import LogProbabilities, Prefixes
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
@@ -46,31 +46,23 @@ class Sampling(SearchSettings, frozen=True):
 
 @torch.no_grad()
 def sample(
-    decoder: Decoder[State],
-    state: State,
-    sampling: Sampling,
-    limits: Limits,
-    begin: Begin,
-    end: int,
-    generators: Sequence[torch.Generator],
-    rules: Sequence[Rule] = (),
+    problem: SearchProblem[State], sampling: Sampling, generators: Sequence[torch.Generator]
 ) -> list[list[Hypothesis]]:
     """`n_best` outputs of each sentence as drawn; log-probabilities are the model's own, whatever the temperature.
 
-    Arguments are those of `beam_search`, and a generator (of the processor) for each sentence. A draw that the rules
-    leave without any next token is dropped.
+    Each sentence has a generator, of the processor. A draw that the rules leave without any next token is dropped.
     """
+    limits, end, rule, state = problem.limits, problem.end, problem.rule, problem.state
     rows = sampling.n_best
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still written
     uniform = _uniform(generators, rows, limits).to(sentences.device)  # [sentences, rows, length]
     drawn: list[list[Hypothesis | None]] = [[None] * rows for _ in sentences]
-    tokens = begin_each(begin, sentences).repeat_interleave(rows, 0)  # [sentences * rows, length]
+    tokens = begin_each(problem.begin, sentences).repeat_interleave(rows, 0)  # [sentences * rows, length]
     scores = torch.zeros(len(sentences), rows, device=sentences.device)
     is_open = torch.ones_like(scores, dtype=torch.bool)
-    rule = LengthConstraint(limits, end, rules)
     state = state.expand(rows)
     while len(sentences):
-        logits, state = decoder(tokens[:, -1:], state)
+        logits, state = problem.decoder(tokens[:, -1:], state)
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
         history = tokens.unflatten(0, scores.shape)[..., 1:]
         rule(log_probabilities, Prefixes(sentences, history))
@@ -78,10 +70,10 @@ def sample(
         chosen = draw(log_probabilities, sampling, uniform[sentences, :, history.shape[2]])
         scores += log_probabilities.gather(2, chosen[..., None])[..., 0]
         ends = is_open & (chosen == end)
+        are_truncated = limits.are_reached(history.shape[2] + 1, sentences)
         for place, row in ends.nonzero().tolist():
-            total, number = float(scores[place, row]), int(sentences[place])
-            is_truncated = history.shape[2] + 1 >= int(limits.longest[number])
-            drawn[number][row] = Hypothesis(history[place, row].tolist(), total, total, is_truncated)
+            total, text = float(scores[place, row]), history[place, row].tolist()
+            drawn[int(sentences[place])][row] = Hypothesis(text, total, total, bool(are_truncated[place]))
         is_open &= ~ends
         tokens = torch.cat([tokens, chosen.flatten()[:, None]], 1)
         written = is_open.any(1)

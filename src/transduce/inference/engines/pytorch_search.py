@@ -22,6 +22,7 @@ from transduce.search.constrained import constrained_search
 from transduce.search.diverse import DiverseBeam, diverse_search
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.limits import Begin, Limits, limits_for
+from transduce.search.problem import SearchProblem
 from transduce.search.rules import (
     BannedPhrases,
     ForcedPrefixes,
@@ -110,19 +111,18 @@ def search_from(
         raise InputError(
             "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
         )
-    rules, end = rules_for(pieces, vocabulary, search) if rules is None else rules, vocabulary.end
+    rules = rules_for(pieces, vocabulary, search) if rules is None else rules
+    problem = SearchProblem(model.decoder, state, limits, begin, vocabulary.end, rules)
     if isinstance(search, Sampling):
         generators = [search.generator(piece.source) for piece in pieces]
-        return sample(model.decoder, state, search, limits, begin, end, generators, rules)
+        return sample(problem, search, generators)
     if isinstance(search, DiverseBeam):
-        return diverse_search(model.decoder, state, search, limits, begin, end, rules)
+        return diverse_search(problem, search)
     if any(piece.required for piece in pieces):
-        required = [piece.required for piece in pieces]
-        edges = vocabulary.edges()
-        return constrained_search(model.decoder, state, search, limits, begin, end, rules, required, edges)
+        return constrained_search(problem, search, [piece.required for piece in pieces], vocabulary.edges())
     if isinstance(model, CompiledModel) and all(isinstance(rule, SuppressTokens) for rule in rules):
         step = model.take_step
-    return beam_search(model.decoder, state, search, limits, begin, end, rules, step)
+    return beam_search(problem, search, step)
 
 
 def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from transduce.config import Settings
 from transduce.models.recurrent.attention import AttentionConfig, BahdanauAttentionConfig, NoAttentionConfig
+from transduce.models.tying import Tie
 from transduce.nn.initialization import RecurrentInitializationKind
 from transduce.nn.recurrence import CellKind
 from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
@@ -32,7 +33,7 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
     """Attention mechanism."""
     bridge: Literal["linear", "copy", "zero"] = "linear"
     """The decoder's first state: a layer's tanh of the encoder's last, that state itself, or zeros."""
-    tie: Literal["none", "target", "all"] = "target"
+    tie: Tie = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
     dropout: ShareBelowOne = 0.1
     """Share dropped, 0 to 1, wherever the next three do not say otherwise."""

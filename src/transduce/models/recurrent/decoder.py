@@ -80,9 +80,8 @@ class NoAttentionDecoder(ProjectingDecoder[RecurrentState]):
         return read, _moved(state, tokens, after, state.fed)
 
 
-class LuongDecoder(ProjectingDecoder[RecurrentState]):
-    """Attends with the state after each step, which enters no later step (Luong et al. 2015): one run over all steps,
-    one attention of all their states."""
+class AttentiveDecoder(ProjectingDecoder[RecurrentState]):
+    """Parts and first state of a decoder that attends to the source; `fed_dim` numbers of each step enter the next."""
 
     def __init__(
         self,
@@ -91,6 +90,7 @@ class LuongDecoder(ProjectingDecoder[RecurrentState]):
         attention: SourceAttention,
         readout: Readout,
         output: nn.Linear,
+        fed_dim: int = 0,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -98,10 +98,16 @@ class LuongDecoder(ProjectingDecoder[RecurrentState]):
         self.attention = attention
         self.readout = readout
         self.output = output
+        self.fed_dim = fed_dim
 
     def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
         """See RecurrentDecoder."""
-        return _started(memory, self.attention.project(memory.hidden), first, fed_dim=0)
+        return _started(memory, self.attention.project(memory.hidden), first, self.fed_dim)
+
+
+class LuongDecoder(AttentiveDecoder):
+    """Attends with the state after each step, which enters no later step (Luong et al. 2015): one run over all steps,
+    one attention of all their states."""
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """All steps at once."""
@@ -111,35 +117,14 @@ class LuongDecoder(ProjectingDecoder[RecurrentState]):
         return read, replace(_moved(state, tokens, after, state.fed), sampled_log_probabilities=sampled)
 
 
-class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
+class InputFeedingDecoder(AttentiveDecoder):
     """Attends with the state after each step, and makes the attentional vector part of the next step's input (Luong et
     al. 2015, section 3.3)."""
-
-    def __init__(
-        self,
-        embedding: nn.Module,
-        layers: UnidirectionalStack,
-        attention: SourceAttention,
-        readout: Readout,
-        output: nn.Linear,
-        dim: int,
-    ) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.layers = layers
-        self.attention = attention
-        self.readout = readout
-        self.output = output
-        self.dim = dim
-
-    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
-        """See RecurrentDecoder."""
-        return _started(memory, self.attention.project(memory.hidden), first, fed_dim=self.dim)
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Step by step, from token inputs projected for all steps."""
         lowest = self.layers.layers[0]
-        of_tokens, of_fed = lowest.input_weights(self.dim, self.dim)
+        of_tokens, of_fed = lowest.input_weights(self.fed_dim, self.fed_dim)
         inputs = functional.linear(self.embedding(tokens), of_tokens, lowest.input_bias)  # [rows, time, gates]
         fed, states, read = state.fed, unpack(state.hidden), []
         for step, of_token in enumerate(inputs.unbind(1)):
@@ -151,27 +136,8 @@ class InputFeedingDecoder(ProjectingDecoder[RecurrentState]):
         return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
 
 
-class BahdanauDecoder(ProjectingDecoder[RecurrentState]):
+class BahdanauDecoder(AttentiveDecoder):
     """Attends with the state before each step, and makes the context part of its input (Bahdanau et al. 2015)."""
-
-    def __init__(
-        self,
-        embedding: nn.Module,
-        layers: UnidirectionalStack,
-        attention: SourceAttention,
-        readout: Readout,
-        output: nn.Linear,
-    ) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.layers = layers
-        self.attention = attention
-        self.readout = readout
-        self.output = output
-
-    def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
-        """See RecurrentDecoder."""
-        return _started(memory, self.attention.project(memory.hidden), first, fed_dim=0)
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Step by step, from token inputs projected for all steps; what no step waits for is done for all at once."""

@@ -1,11 +1,11 @@
 """The recurrent encoder-decoder (Cho et al. 2014; Sutskever et al. 2014), with the attentions that came before the
 Transformer (Bahdanau et al. 2015; Luong et al. 2015; Xu et al. 2015)."""
 
+from functools import partial
 from typing import cast
 
 from torch import nn
 
-from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.recurrent.attention import (
     BahdanauAttentionConfig,
@@ -26,6 +26,7 @@ from transduce.models.recurrent.decoder import (
     RecurrentDecoder,
 )
 from transduce.models.recurrent.encoder import RecurrentEncoder, RecurrentMemory
+from transduce.models.tying import token_tables
 from transduce.nn.bridge import CopyBridge, LinearBridge, ZeroBridge
 from transduce.nn.focus import Focus, GlobalAttention, HardAttention, LocalMonotonic, LocalPredictive
 from transduce.nn.initialization import RecurrentInitialization
@@ -63,13 +64,8 @@ class Recurrent(nn.Module):
 
 def build_recurrent(config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int) -> Recurrent:
     """A recurrent model with fresh weights from torch's global generator; vocabularies are counts of tokens."""
-    if config.tie == "all" and source_vocabulary != target_vocabulary:
-        raise ConfigError(
-            f'model.tie = "all" shares one matrix, but the source has {source_vocabulary} tokens and the target '
-            f'{target_vocabulary}; set tokenizer.shared = true or model.tie = "target"'
-        )
-    source_table = _token_table(config, source_vocabulary)
-    target_table = source_table if config.tie == "all" else _token_table(config, target_vocabulary)
+    make_table = partial(_token_table, config)
+    source_table, target_table = token_tables(config.tie, source_vocabulary, target_vocabulary, make_table)
     output = nn.Linear(config.dim, target_vocabulary)
     nn.init.zeros_(output.bias)
     if config.tie == "none":
