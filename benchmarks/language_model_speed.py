@@ -2,7 +2,8 @@
 
 Updates of the recipe shakespeare, and of the same model and batches written plainly: one module a layer, PyTorch's own
 attention, cross-entropy and AdamW. Both at the precision that `transduce train` chooses, in turns; target tokens a
-second by medians, and the ratio of each turn's two.
+second by medians, and the ratio of each turn's two. With `--recipe shakespeare-xl`, a Transformer-XL with its memory
+beside a plain Transformer of the same sizes, which sees no more than each segment.
 """
 
 import argparse
@@ -16,13 +17,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.data.batch import Batch
+from transduce.data.streams import StreamData
 from transduce.data.text_store import TextStore
 from transduce.data.windows import WindowData
 from transduce.experiment import load_recipe
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
+from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.nn.positions import turns
+from transduce.objectives.next_segment import NextSegment
 from transduce.objectives.next_token import NextToken
+from transduce.objectives.objective import Objective
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.training.optimizer import build_optimizers, normalize_gradients
 from transduce.training.precision import WorkingCopy, choose_precision
@@ -78,14 +83,17 @@ def turned(part: Tensor, rotation: Tensor) -> Tensor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--recipe", choices=["shakespeare", "shakespeare-xl"], default="shakespeare")
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="other settings than the recipe's")
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--updates", type=int, default=40, help="of a turn")
     options = parser.parse_args()
-    config = load_recipe("shakespeare", options.changes).config
+    config = load_recipe(options.recipe, options.changes).config
     text = torch.randint(260, VOCABULARY, (200_000,), generator=torch.Generator().manual_seed(1))
-    data = WindowData(TextStore(text.numpy(), len(text), len(text)), config.batching, seed=1)
-    batches = [data.batch(starts) for starts in data.plan(0)[: options.updates]]
+    store = TextStore(text.numpy(), len(text), len(text))
+    remembers = isinstance(config.model, TransformerXLConfig)
+    data = StreamData(store, config.batching) if remembers else WindowData(store, config.batching, seed=1)
+    batches = [data.batch(numbers) for numbers in data.plan(0)[: options.updates]]
     dtype = choose_precision(config.training.precision, torch.device("cpu"))
     jobs = {"Transduce": ours(config, dtype), "a plain loop": plain(config, dtype)}
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
@@ -107,10 +115,14 @@ def ours(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]:
     masters = build_model(config.model, VOCABULARY, VOCABULARY)
     working = WorkingCopy(masters, dtype)
     optimizers = build_optimizers(config.optimizer, masters, dtype)
-    objective = NextToken(config.training.label_smoothing)
+    remembers = isinstance(config.model, TransformerXLConfig)
+    objective: Objective = (NextSegment if remembers else NextToken)(config.training.label_smoothing)
+    carried: dict[str, Tensor] | None = None
 
     def update(batch: Batch) -> None:
-        loss = objective(working.model.train(), batch, None)
+        nonlocal carried
+        loss = objective(working.model.train(), batch, carried)
+        carried = loss.carried
         loss.total.backward()
         working.collect_gradients()
         normalize_gradients(masters.parameters(), loss.tokens, config.training.clip_norm)
@@ -125,7 +137,7 @@ def ours(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]:
 def plain(config: LanguageConfig, dtype: torch.dtype) -> Callable[[Batch], None]:
     """The same written plainly, with autocast where the precision is bfloat16."""
     sizes = config.model
-    assert isinstance(sizes, CausalTransformerConfig)
+    assert isinstance(sizes, CausalTransformerConfig | TransformerXLConfig)
     window = config.batching.window
     model = PlainModel(sizes.layers, sizes.dim, sizes.heads, sizes.feed_forward_dim, window)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)

@@ -4,21 +4,35 @@ import http.server
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
+import jaxtyping
 import pytest
 import torch
-from jaxtyping import install_import_hook
 
 from file_server import FileServer
 
 # Axes in tensor signatures are checked while tests run; this must come before transduce is imported. Only rooms with
-# tensors in their signatures: cli imports names for annotations alone, which cannot be checked.
-install_import_hook(
+# tensors in their signatures: cli imports names for annotations alone, which cannot be checked. It takes as long as a
+# tiny training itself, so only tests in the folders of CHECKS_AXES have it, and no function that is made at each call.
+check_signature = jaxtyping.jaxtyped
+
+
+def check_unless_local(*, typechecker: Callable[..., Any]) -> Callable[[Any], Any]:
+    """What the hook calls to decorate a function or class."""
+    check = check_signature(typechecker=typechecker)
+    return lambda defined: defined if "<locals>" in defined.__qualname__ else check(defined)
+
+
+jaxtyping.jaxtyped = check_unless_local
+jaxtyping.install_import_hook(
     [f"transduce.{room}" for room in ("data.batch", "models", "nn", "objectives", "search")], "beartype.beartype"
 )
+
+CHECKS_AXES = {"data", "inference", "models", "nn", "objectives", "search", "tasks"}
 
 torch.set_num_threads(1)
 os.fsync = lambda descriptor: None  # nobody pulls the plug
@@ -46,6 +60,12 @@ TINY = {
     "checkpoint": {"every_updates": 10},
     "validation": {"every_updates": 10},
 }
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check the axes of tensors, or not."""
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    jaxtyping.config.update("jaxtyping_disable", room not in CHECKS_AXES)
 
 
 @pytest.fixture(autouse=True)
