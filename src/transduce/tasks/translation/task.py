@@ -14,8 +14,8 @@ from transduce.data.batching import TrainingData
 from transduce.data.store import open_store
 from transduce.evaluation.metrics import score_bleu
 from transduce.inference.translator import Translator
-from transduce.objectives.next_token import NextToken
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
+from transduce.tasks.objectives import check_objective, next_token_objective
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare
@@ -63,7 +63,7 @@ class TranslationExperiment:
         data = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
         needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
         validator = build_validator(config, self.splits, numbers.bundle, numbers.validation, needs)
-        objective = NextToken(config.training.label_smoothing, teacher_forcing)
+        objective = next_token_objective(config.training, teacher_forcing)
         return Prepared(numbers.bundle, data, objective, validator)
 
     def validator(self, bundle: ModelBundle) -> TranslationValidator:
@@ -93,8 +93,9 @@ class TranslationTask:
     config = TranslationConfig
 
     def check(self, config: TranslationConfig) -> None:
-        """Raise ConfigError for a metric that there is not."""
+        """Raise ConfigError for a metric that there is not, or settings that exclude each other."""
         metrics_of(config)
+        check_objective(config.training, config.model)
 
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
         """See Task."""
