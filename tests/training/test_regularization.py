@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,7 @@ from transduce.experiment import load_recipe
 from transduce.training.signals import Interrupted
 
 CHANGES = [
+    "tokenizer={kind='bpe', size=400, dropout=0.2}",
     "training.r_drop=5",
     "training.accumulate=2",
     "model.layer_dropout=0.3",
@@ -58,8 +61,23 @@ def test_a_stopped_run_ends_as_the_one_left_alone(recipe_file: Path, tmp_path: P
     assert all(torch.equal(value, of_alone[name]) for name, value in weights.items())
 
 
+def test_two_processes_learn_the_same_of_the_same_segmentations(recipe_file: Path, tmp_path: Path) -> None:
+    still = ["model.dropout=0.0", "training.precision=float32", "training.updates=6", "training.report_every=1"]
+    changes = ["tokenizer={kind='bpe', size=400, dropout=0.2}", "training.r_drop=5", *still]
+    transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "one")
+    command = [sys.executable, "-m", "transduce", "train", str(recipe_file), "--out", str(tmp_path / "two"), *changes]
+    subprocess.run([*command, "--processes", "2", "-q"], check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert result_of(tmp_path / "two")[1] == pytest.approx(result_of(tmp_path / "one")[1], rel=1e-4)
+
+
 def test_encoders_and_models_that_remember_do_not_learn_in_two_passes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"training.r_drop is for translation and language models; leave it out"):
         transduce.train(load_recipe("sst2", ["training.r_drop=5", "training.start_from=bert"]), tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"tokenizer.dropout is for translation; leave it out"):
+        transduce.train(load_recipe("shakespeare", ["tokenizer={kind='bpe', dropout=0.1}"]), tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"tokenizer.dropout is for translation; leave it out"):
+        transduce.train(
+            load_recipe("sst2", ["tokenizer={kind='bpe', dropout=0.1}", "training.start_from=bert"]), tmp_path / "run"
+        )
     with pytest.raises(ConfigError, match=r"training.r_drop: a model that remembers reads each text once"):
         transduce.train(load_recipe("shakespeare-xl", ["training.r_drop=5"]), tmp_path / "run")
