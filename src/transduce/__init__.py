@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from transduce.inference.translator import Translator as Translator
     from transduce.search.beam import Beam as Beam
     from transduce.search.diverse import DiverseBeam as DiverseBeam
+    from transduce.search.minimum_bayes_risk import MinimumBayesRisk as MinimumBayesRisk
     from transduce.search.sampling import Sampling as Sampling
     from transduce.tasks.language.settings import LanguageConfig as LanguageConfig
     from transduce.tasks.translation.settings import TranslationConfig as TranslationConfig
@@ -47,6 +48,7 @@ _PLACES = {
     "Beam": "search.beam",
     "DiverseBeam": "search.diverse",
     "Sampling": "search.sampling",
+    "MinimumBayesRisk": "search.minimum_bayes_risk",
     "Scorer": "inference.scorer",
     "SentencePair": "corpora.corpus",
     "TranslationConfig": "tasks.translation.settings",
@@ -74,6 +76,7 @@ __all__ = [
     "Beam",
     "DiverseBeam",
     "Sampling",
+    "MinimumBayesRisk",
     "Scorer",
     "SentencePair",
     "TranslationConfig",

@@ -9,7 +9,7 @@ import typer
 from transduce.cli.options import given_options
 from transduce.cli.output import is_empty, is_new_file, open_partial, partial_of, publish, text_output
 from transduce.cli.progress import show_progress
-from transduce.cli.search_options import make_search, read_glossary
+from transduce.cli.search_options import make_rule, read_glossary
 from transduce.cli.streams import read_input
 from transduce.corpora.languages import is_language
 from transduce.documents.document import Languages
@@ -43,7 +43,7 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
     """Translate the document that a command names, and write its log."""
     options = context.params
     languages = _languages(translator, options["source_language"], options["target_language"])
-    search = make_search(context)
+    search = make_rule(context)
     glossary = read_glossary(options["glossary"], search)
     memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
     if options["output"] == "-" and kind == "docx" and sys.stdout.isatty():

@@ -17,6 +17,7 @@ from transduce.cli.options import (
     LengthPenalty,
     Lowercase,
     MetricNames,
+    MinimumBayesRisk,
     Normalization,
     Reference,
     ShortlistFile,
@@ -47,6 +48,19 @@ def evaluate(
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
+    mbr: MinimumBayesRisk = None,
+    temperature: Annotated[
+        float, ranged(ranges.Temperature, "With --mbr: softmax temperature; below 1 favours likely tokens")
+    ] = 1.0,
+    top_p: Annotated[
+        float,
+        ranged(
+            ranges.PositiveShare,
+            "With --mbr: sample from the smallest set of tokens with this total probability (nucleus)",
+        ),
+    ] = 1.0,
+    min_p: Annotated[float, ranged(ranges.Share, "With --mbr: least share of the likeliest token's probability")] = 0.0,
+    seed: Annotated[int, ranged(ranges.Seed, "With --mbr: random seed")] = 1,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
     all_bleu: Annotated[
@@ -90,8 +104,9 @@ def evaluate(
     from transduce.cli.labelled import check_readers, draw_confusion, open_data, reads_texts, to_json
     from transduce.cli.labelled import describe as describe_measured
     from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
-    from transduce.cli.model import make_beam, open_bundle, set_threads, which_shortlist
+    from transduce.cli.model import open_bundle, set_threads, which_shortlist
     from transduce.cli.output import text_output
+    from transduce.cli.search_options import make_rule
     from transduce.cli.streams import check_read_once
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.errors import InputError
@@ -135,7 +150,7 @@ def evaluate(
     metrics = metric or []
     for name in metrics:
         find_metric(name)  # before anything is waited for
-    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
+    search = make_rule(context)
     options = TestSetOptions(source, reference, dataset, split, direction)
     system = open_system(model, device, precision, which_shortlist(shortlist, shortlist_file))
     test = options.open({model: system})

@@ -31,11 +31,12 @@ def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
     return [
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.param_type_name == "option" and parameter.name not in but and _is_given(context, parameter.name)
+        if parameter.param_type_name == "option" and parameter.name not in but and is_given(context, parameter.name)
     ]
 
 
-def _is_given(context: typer.Context, name: str | None) -> bool:
+def is_given(context: typer.Context, name: str | None) -> bool:
+    """Whether the command line gives a parameter, rather than its default."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 
@@ -68,6 +69,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on standard error.")]
 BeamSize = Annotated[int, ranged(ranges.BeamSize, "Beam size; 1 is greedy search")]
 LengthPenalty = Annotated[float, ranged(ranges.LengthPenalty, "Exponent of length normalisation; 0 for none")]
+MinimumBayesRisk = Annotated[
+    int | None,
+    ranged(
+        ranges.Candidates,
+        "Minimum Bayes risk: choose, of so many samples (with --beam-size: outputs of the beam), the one that is most "
+        "like all others by chrF",
+    ),
+]
 Normalization = Annotated[
     Literal["wu", "power"],
     typer.Option(help="Length normalisation: wu divides by ((5 + n) / 6)^alpha, power by n^alpha."),

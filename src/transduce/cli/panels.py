@@ -13,7 +13,7 @@ PANELS = {
         "beam_size length_penalty normalization coverage_penalty groups diversity n_best no_repeat_ngram "
         "repetition_penalty allow_unknown"
     ),
-    "Sampling": "sample temperature top_k top_p min_p seed",
+    "Sampling": "sample mbr temperature top_k top_p min_p seed",
     "Length": "max_ratio max_extra min_ratio max_tokens stop",
     "Constraints": "prefix prefix_file glossary",
     "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import typer
 
 from transduce.cli.model import search_mistake
+from transduce.cli.options import is_given
 from transduce.cli.streams import count_lines
 from transduce.corpora.formats import read_lines
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
-from transduce.search.choices import Search, can_require
+from transduce.search.choices import DecisionRule, Search, can_require
 from transduce.search.diverse import DiverseBeam
+from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.search.sampling import Sampling
 from transduce.text.glossary import Glossary
 
@@ -24,17 +27,27 @@ OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "seed")
 LINES_NAMED = 5
 
 
+def make_rule(context: typer.Context) -> DecisionRule:
+    """What `make_search` gives, or a choice among candidates; InputError for a combination that makes no sense."""
+    if context.params["mbr"] is None:
+        return make_search(context)
+    try:
+        return _minimum_bayes_risk(context)
+    except ValueError as error:
+        raise search_mistake(error) from None
+
+
 def make_search(context: typer.Context) -> Search:
     """Search settings from a command's options; InputError for a combination that makes no sense."""
-    options = dict(context.params)
-    shared = {name: options[name] for name in SHARED if name in options}
-    beam = {name.removeprefix("beam_"): options[name] for name in OF_BEAM if name in options}
+    options = context.params
+    shared, beam, of_samples = _settings(context)
     try:
-        if options["sample"]:
+        if options.get("sample"):
             _refuse(context, (*OF_BEAM, *OF_GROUPS), "works with beam search only, not with --sample")
-            return Sampling(**shared, **{name: options[name] for name in OF_SAMPLING})
-        _refuse(context, OF_SAMPLING, "goes with --sample")
-        if options["groups"] > 1:
+            return Sampling(**shared, **of_samples)
+        owners = [f"--{name}" for name in ("sample", "mbr") if name in options]
+        _refuse(context, OF_SAMPLING, f"goes with {' or '.join(owners)}")
+        if options.get("groups", 1) > 1:
             return DiverseBeam(**shared, **beam, **{name: options[name] for name in OF_GROUPS})
         _refuse(context, ("diversity",), "goes with --groups 2 or more")
         return Beam(**shared, **beam)
@@ -42,20 +55,50 @@ def make_search(context: typer.Context) -> Search:
         raise search_mistake(error) from None
 
 
+def _settings(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Those of every search that the command has options for, those of beams, and those of samples."""
+    options = context.params
+    shared, beam, of_samples = (
+        {name.removeprefix("beam_"): options[name] for name in names if name in options}
+        for names in (SHARED, OF_BEAM, OF_SAMPLING)
+    )
+    return shared, beam, of_samples
+
+
+def _minimum_bayes_risk(context: typer.Context) -> MinimumBayesRisk:
+    """The choice among samples, or among the outputs of a beam where the command line gives its size."""
+    shared, beam, of_samples = _settings(context)
+    count, wanted = context.params["mbr"], shared.get("n_best", 1)
+    if context.params.get("sample"):
+        raise InputError("--mbr samples by itself; leave --sample out")
+    _refuse(context, OF_GROUPS, "does not go with --mbr")
+    if wanted > count:
+        raise InputError(f"--n-best must be from 1 to the number of candidates, {count} (--mbr)")
+    if not is_given(context, "beam_size"):
+        _refuse(context, OF_BEAM, "goes with --mbr only where --beam-size says that a beam finds the candidates")
+        return MinimumBayesRisk(candidates=Sampling(**shared | {"n_best": count}, **of_samples), n_best=wanted)
+    _refuse(context, OF_SAMPLING, "is for samples, but with --beam-size a beam finds the candidates")
+    if count > beam["size"]:
+        raise InputError(f"--mbr {count} asks for more outputs than --beam-size {beam['size']} finds; raise it")
+    return MinimumBayesRisk(candidates=Beam(**shared | {"n_best": count}, **beam), n_best=wanted)
+
+
 def _refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
     for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":  # typer's own class in some versions, click's in others
+        if is_given(context, name):
             raise InputError(f"--{name.replace('_', '-')} {why}; leave one of them out")
 
 
-def read_glossary(path: str | None, search: Search) -> Glossary | None:
+def read_glossary(path: str | None, search: DecisionRule) -> Glossary | None:
     """The glossary, if one is asked for; InputError where it requires phrases that the search cannot require."""
     if path is None:
         return None
     glossary = Glossary.read(path)
     if glossary.requires_any and not can_require(search):
-        raise InputError(f"{path}: required phrases go with a plain beam, not with --sample or --groups; leave one out")
+        raise InputError(
+            f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "
+            "leave one out"
+        )
     return glossary
 
 

@@ -15,6 +15,7 @@ from transduce.cli.options import (
     Engine,
     InferencePrecision,
     LengthPenalty,
+    MinimumBayesRisk,
     Model,
     Normalization,
     Quiet,
@@ -55,23 +56,24 @@ def translate(
         ranged(ranges.NonNegativeFloat, "With --groups: penalty, in nats, for a token that an earlier group chose"),
     ] = 0.5,
     sample: Annotated[bool, typer.Option("--sample", help="Sample at random instead of beam search.")] = False,
+    mbr: MinimumBayesRisk = None,
     temperature: Annotated[
-        float, ranged(ranges.Temperature, "With --sample: softmax temperature; below 1 favours likely tokens")
+        float, ranged(ranges.Temperature, "With --sample or --mbr: softmax temperature; below 1 favours likely tokens")
     ] = 1.0,
     top_k: Annotated[
-        int, ranged(ranges.NonNegativeInt, "With --sample: sample from the k most likely tokens; 0 for all")
+        int, ranged(ranges.NonNegativeInt, "With --sample or --mbr: sample from the k most likely tokens; 0 for all")
     ] = 0,
     top_p: Annotated[
         float,
         ranged(
             ranges.PositiveShare,
-            "With --sample: sample from the smallest set of tokens with this total probability (nucleus)",
+            "With --sample or --mbr: sample from the smallest set of tokens with this total probability (nucleus)",
         ),
     ] = 1.0,
     min_p: Annotated[
-        float, ranged(ranges.Share, "With --sample: least share of the likeliest token's probability")
+        float, ranged(ranges.Share, "With --sample or --mbr: least share of the likeliest token's probability")
     ] = 0.0,
-    seed: Annotated[int, ranged(ranges.Seed, "With --sample: random seed")] = 1,
+    seed: Annotated[int, ranged(ranges.Seed, "With --sample or --mbr: random seed")] = 1,
     n_best: Annotated[
         int,
         ranged(ranges.NBest, "Print the N best translations of each line, tab-separated: line, score and text"),
@@ -164,7 +166,7 @@ def translate(
     from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.progress import show_progress
     from transduce.cli.resuming import growing_output
-    from transduce.cli.search_options import check_prefixes, make_search, read_glossary, requests_of
+    from transduce.cli.search_options import check_prefixes, make_rule, read_glossary, requests_of
     from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.errors import InputError
 
@@ -183,7 +185,7 @@ def translate(
         chosen = which_shortlist(shortlist, shortlist_file)
         translate_document(context, open_translator(model, device, precision, with_ or [], engine, chosen), kind)
         return
-    search = make_search(context)
+    search = make_rule(context)
     entries = read_glossary(glossary, search)
     with growing_output(output, context.params, resume) as out:
         total = count_lines(input)

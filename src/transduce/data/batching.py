@@ -101,7 +101,11 @@ class TrainingData:
     def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
         """A batch of a plan, cut into parts, at most so many unless memory asks for more: see `cut`, with the tokens of
         `target_tokens` as the most. No part needs more than those of `largest` do."""
-        fits = within(self.largest(parts).needs)
+        return self.split_within(pairs, parts, self.largest(parts).needs)
+
+    def split_within(self, pairs: NDArray[np.int64], parts: int, most: tuple[int, ...]) -> Plan:
+        """The same, where no part may need more than this by the measures of `needs`."""
+        fits = within(most)
         cut_parts = self._cut(pairs, parts)
         return [part[start:stop] for part in cut_parts for start, stop in halve(*self._lengths(part), fits)]
 

@@ -30,7 +30,7 @@ from transduce.inference.translator import Translation, Translator
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
-from transduce.search.beam import Beam
+from transduce.search.choices import DecisionRule
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def evaluate(
     translator: Translator,
     sources: Sequence[str],
     references: Sequence[str],
-    search: Beam | None = None,
+    search: DecisionRule | None = None,
     lowercase: bool = False,
     tokenize: BleuTokenizer = "13a",
     all_bleu: bool = False,

@@ -29,8 +29,9 @@ from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.search.beam import Beam
-from transduce.search.choices import Search
+from transduce.search.choices import DecisionRule, Search, search_of
 from transduce.search.hypothesis import Hypothesis
+from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizer
 
@@ -74,7 +75,7 @@ class Candidate:
 
     text: str
     score: float
-    """Log-probability, normalised for length."""
+    """Log-probability, normalised for length; of minimum Bayes risk decoding the expected chrF, 0 to 100."""
     log_probability: float
     """Natural logarithm, the end token counted."""
 
@@ -127,7 +128,7 @@ class Translator:
             translator.warm_up()
         return translator
 
-    def warm_up(self, search: Search | None = None) -> None:
+    def warm_up(self, search: DecisionRule | None = None) -> None:
         """Search two made-up sentences at great length, so that all is compiled that others will need in such a search.
 
         Raises ConfigError where it cannot be compiled.
@@ -135,7 +136,7 @@ class Translator:
         from torch._dynamo import config  # takes a second to import
         from torch._dynamo.exc import TorchDynamoException
 
-        search = search or Beam()
+        search = search_of(search or Beam())
         never = 1_000 if search.no_repeat_ngram else 0  # tokens of a run: the rule is there, and bans nothing
         at_length = msgspec.structs.replace(search, min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=never)
         unknown = self.bundle.tokenizers.source.unknown
@@ -151,13 +152,13 @@ class Translator:
             ) from None
 
     @overload
-    def translate(self, texts: str | Request, search: Search | None = None) -> Translation: ...  # type: ignore[overload-overlap]
+    def translate(self, texts: str | Request, search: DecisionRule | None = None) -> Translation: ...  # type: ignore[overload-overlap]
 
     @overload
-    def translate(self, texts: Iterable[str | Request], search: Search | None = None) -> list[Translation]: ...
+    def translate(self, texts: Iterable[str | Request], search: DecisionRule | None = None) -> list[Translation]: ...
 
     def translate(
-        self, texts: str | Request | Iterable[str | Request], search: Search | None = None
+        self, texts: str | Request | Iterable[str | Request], search: DecisionRule | None = None
     ) -> Translation | list[Translation]:
         """Translate one line of text, or several: as many translations, in the same order; blank ones stay blank.
 
@@ -207,7 +208,7 @@ class Translator:
         return work()
 
     def stream(
-        self, texts: Iterable[str | Request], search: Search | None = None, lines_at_once: int = LINES_AT_ONCE
+        self, texts: Iterable[str | Request], search: DecisionRule | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
         """Translate any number of lines, holding a bounded number at a time; InputError for a string in their place."""
         if isinstance(texts, str):
@@ -219,7 +220,7 @@ class Translator:
     def translate_chunk(
         self,
         texts: Sequence[str | Request],
-        search: Search,
+        search: DecisionRule,
         tell: Callable[[float], None] | None = None,
         with_details: bool = False,
     ) -> list[Translation]:
@@ -235,7 +236,7 @@ class Translator:
             self._constraints.pieces(request, [next(encoded) for _ in texts])
             for request, texts in zip(requests, split, strict=True)
         ]
-        found = iter(self._search([piece for line in lines for piece in line], search, tell))
+        found = iter(self._choose([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(found) for _ in line] for line in lines]
         translations = [self._join(*one) for one in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
@@ -260,6 +261,15 @@ class Translator:
         if not isinstance(self.engine, PyTorchEngine) or isinstance(self.engine.model, Ensemble):
             raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
         return self.engine.bundle
+
+    def _choose(
+        self, pieces: list[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
+    ) -> list[list[Hypothesis]]:
+        """The outputs of each piece that are wanted, best first."""
+        found = self._search(pieces, search_of(rule), tell)
+        if isinstance(rule, MinimumBayesRisk):
+            return [rule.choose(candidates, self.bundle.tokenizers.target.decode) for candidates in found]
+        return found
 
     def _search(
         self, pieces: list[Piece], search: Search, tell: Callable[[float], None] | None

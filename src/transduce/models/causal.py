@@ -17,7 +17,7 @@ from transduce.models.stack import (
     rotary_positions,
 )
 from transduce.nn.initialization import InitializationKind
-from transduce.nn.layers import Activation
+from transduce.nn.layers import Activation, LayerDropout
 from transduce.nn.masks import padding_mask
 from transduce.nn.self_attention import Span
 from transduce.nn.state import AttentionState
@@ -55,7 +55,7 @@ def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -
     rotary = rotary_positions(config)
     layers = [parts.self_attention_layer(rotary) for _ in range(config.layers)]
     embedding = parts.embedding(table, position_encoding(config, parts.initialization))
-    decoder = CausalDecoder(embedding, layers, parts.final_norm(), output)
+    decoder = CausalDecoder(embedding, layers, parts.final_norm(), output, LayerDropout(config.layer_dropout))
     return CausalTransformer(decoder)
 
 
@@ -88,9 +88,15 @@ class CausalDecoder(ProjectingDecoder[AttentionState]):
     """Layers of attention to the text so far, and the output layer."""
 
     def __init__(
-        self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module, output: nn.Linear
+        self,
+        embedding: Embedding,
+        layers: list[SelfAttentionLayer],
+        norm: nn.Module,
+        output: nn.Linear,
+        layer_dropout: LayerDropout,
     ) -> None:
         super().__init__()
+        self.layer_dropout = layer_dropout
         self.embedding = embedding
         self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
         self.norm = norm
@@ -104,7 +110,8 @@ class CausalDecoder(ProjectingDecoder[AttentionState]):
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
         for layer, cache in zip(self.layers, state.cache, strict=True):
-            hidden, cache = layer(hidden, span, may_attend, cache)
+            if not self.layer_dropout.skips():
+                hidden, cache = layer(hidden, span, may_attend, cache)
             caches.append(cache)
         after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)
         return self.norm(hidden).view_as(embedded), after

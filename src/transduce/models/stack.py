@@ -82,6 +82,8 @@ class PositionedStackConfig(StackConfig, frozen=True):
     """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
+    layer_dropout: ShareBelowOne = 0.0
+    """LayerDrop (Fan et al. 2020): the probability with which a training pass skips a layer, each by itself."""
 
     def _check_together(self) -> None:
         StackConfig._check_together(self)

@@ -19,7 +19,7 @@ from transduce.models.stack import (
 from transduce.models.tying import Tie, token_tables
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
-from transduce.nn.layers import FeedForward, Residual
+from transduce.nn.layers import FeedForward, LayerDropout, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
@@ -68,8 +68,9 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
         parts.embedding(table, position_encoding(config, parts.initialization))
         for table in (source_table, target_table)
     )
-    encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm())
-    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output)
+    skipping = [LayerDropout(config.layer_dropout) for _ in range(2)]
+    encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm(), skipping[0])
+    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, skipping[1])
     return Transformer(encoder, decoder)
 
 
@@ -103,11 +104,14 @@ class Transformer(nn.Module):
 class TransformerEncoder(nn.Module):
     """Layers of self-attention over the whole source."""
 
-    def __init__(self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module) -> None:
+    def __init__(
+        self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module, layer_dropout: LayerDropout
+    ) -> None:
         super().__init__()
         self.embedding = embedding
         self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
         self.norm = norm
+        self.layer_dropout = layer_dropout
 
     def forward(self, source: Tokens, is_real: Mask) -> Hidden:
         """[sentences, time, dim]; what stands at padding means nothing."""
@@ -117,7 +121,8 @@ class TransformerEncoder(nn.Module):
         """What the layers make of embedded tokens, [sentences, time, dim]."""
         may_attend = padding_mask(is_real)
         for layer in self.layers:
-            hidden = layer.read_whole(hidden, may_attend)
+            if not self.layer_dropout.skips():
+                hidden = layer.read_whole(hidden, may_attend)
         return self.norm(hidden)
 
 
@@ -126,8 +131,16 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
 
     output: nn.Linear
 
-    def __init__(self, embedding: Embedding, layers: list["DecoderLayer"], norm: nn.Module, output: nn.Linear) -> None:
+    def __init__(
+        self,
+        embedding: Embedding,
+        layers: list["DecoderLayer"],
+        norm: nn.Module,
+        output: nn.Linear,
+        layer_dropout: LayerDropout,
+    ) -> None:
         super().__init__()
+        self.layer_dropout = layer_dropout
         self.embedding = embedding
         self.layers = cast(Sequence[DecoderLayer], nn.ModuleList(layers))
         self.norm = norm
@@ -147,7 +160,8 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
-            hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
+            if not self.layer_dropout.skips():
+                hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
         after = replace(state, cache=tuple(caches), position=start + time, past=past)
         return self.norm(hidden).view_as(embedded), after

@@ -30,6 +30,21 @@ class CrossEntropy:
         return -self.log_probabilities.sum()
 
 
+@dataclass(frozen=True)
+class PairedCrossEntropy:
+    """What training descends of two passes over the same tokens, and what it is made of."""
+
+    smoothed: Float[Tensor, ""]
+    """Summed over real tokens, in nats: the mean of the passes' cross-entropies, and how far they are apart."""
+    log_probabilities: Float[Tensor, "passes=2 *positions"]
+    """Of each target token in each pass, in float32, without gradients; 0 at padding."""
+
+    @property
+    def plain(self) -> Float[Tensor, ""]:
+        """The mean of the passes' sums without smoothing, which is what is reported."""
+        return -self.log_probabilities.sum() / 2
+
+
 def cross_entropy(
     hidden: Float[Tensor, "*positions dim"],
     output: nn.Linear | AdaptiveOutput,
@@ -52,6 +67,33 @@ def cross_entropy(
     log_probabilities = torch.zeros(target.shape, dtype=torch.float32, device=target.device)
     log_probabilities[is_real] = of_real
     return CrossEntropy(smoothed, log_probabilities)
+
+
+def paired_cross_entropy(
+    hidden: Float[Tensor, "passes=2 *positions dim"],
+    output: nn.Linear,
+    target: Int[Tensor, "*positions"],
+    is_real: Bool[Tensor, "*positions"],
+    smoothing: float,
+    divergence_weight: float,
+) -> PairedCrossEntropy:
+    """Half of R-Drop's loss (Liang et al. 2021, eq. 4), so that it is as large as that of one pass.
+
+    That is the mean of both passes' smoothed cross-entropies, and half of the weight times the mean of the two
+    Kullback-Leibler divergences between their predictions, summed over real positions. Padding is not projected.
+    """
+    smoothed, of_real = _PairedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        torch.cat([of_pass[is_real] for of_pass in hidden]),
+        output.weight,
+        output.bias,
+        target[is_real],
+        smoothing,
+        divergence_weight,
+        torch.is_grad_enabled(),
+    )
+    log_probabilities = torch.zeros(2, *target.shape, dtype=torch.float32, device=target.device)
+    log_probabilities[:, is_real] = of_real
+    return PairedCrossEntropy(smoothed, log_probabilities)
 
 
 @torch.no_grad()
@@ -129,6 +171,45 @@ class _CrossEntropy(torch.autograd.Function):
         return *gradients, None, None, None
 
 
+class _PairedCrossEntropy(torch.autograd.Function):
+    """The same for two passes, whose chunks of half the size exist together; hidden is [2 * tokens, dim]."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        target: Tensor,
+        smoothing: float,
+        divergence_weight: float,
+        is_learning: bool,
+    ) -> tuple[Tensor, Tensor]:
+        gradients, tokens = _Gradients(hidden, weight, bias), len(target)
+        smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(2, 0).float()]
+        for start in range(0, tokens, PROJECTED_AT_ONCE // 2):
+            stop = min(start + PROJECTED_AT_ONCE // 2, tokens)
+            both = slice(start, stop), slice(tokens + start, tokens + stop)
+            first, second = (functional.linear(hidden[rows], weight, bias) for rows in both)  # [tokens, vocabulary]
+            of_first, of_second = (_normalized_at_once(logits, target[start:stop]) for logits in (first, second))
+            for (part, chosen), (other, _) in zip(of_first, of_second, strict=True):
+                losses, found = _compare(part, other, chosen, smoothing, divergence_weight, is_learning)
+                smoothed.append(losses.sum())
+                log_probabilities.append(found)
+            if is_learning:
+                gradients.add(both[0], first)
+                gradients.add(both[1], second)
+        ctx.save_for_backward(*gradients.of_each())
+        of_real = torch.cat(log_probabilities, 1)
+        ctx.mark_non_differentiable(of_real)
+        return torch.stack(smoothed).sum(), of_real
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = (None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors)
+        return *gradients, None, None, None, None
+
+
 class _Gradients:
     """The sums' gradients by what the logits are made of, in float32 where several chunks add up."""
 
@@ -180,3 +261,36 @@ def _normalize(
         logits.copy_(probability)
     losses = log_total - (1 - smoothing) * at_target - smoothing * mean
     return losses[:, 0], (at_target - log_total)[:, 0]
+
+
+def _compare(
+    first: Float[Tensor, "tokens vocabulary"],
+    second: Float[Tensor, "tokens vocabulary"],
+    chosen: Int[Tensor, "tokens 1"],
+    smoothing: float,
+    divergence_weight: float,
+    is_learning: bool,
+) -> tuple[Float[Tensor, " tokens"], Float[Tensor, "passes=2 tokens"]]:
+    """Losses of two passes together and the target's log-probabilities in each; the logits become the losses'
+    gradients, if these are asked for."""
+    logs = [logits.log_softmax(-1, dtype=torch.float32) for logits in (first, second)]
+    at_target = torch.cat([log.gather(1, chosen) for log in logs], 1)
+    means = torch.cat([log.mean(-1, keepdim=True) for log in logs], 1) if smoothing else at_target
+    probabilities = [log.exp() for log in logs]
+    apart = logs[0].sub_(logs[1])
+    divergences = [  # of the first from the second, and of the second from the first
+        sign * torch.linalg.vecdot(probability, apart)[:, None]
+        for probability, sign in zip(probabilities, (1, -1), strict=True)
+    ]
+    losses = -((1 - smoothing) * at_target + smoothing * means).mean(1)
+    share = divergence_weight / 4
+    losses += share * (divergences[0] + divergences[1])[:, 0]
+    if is_learning:
+        apart *= share
+        for number, (logits, sign) in enumerate(((first, 1), (second, -1))):
+            own, other = probabilities[number], probabilities[1 - number]
+            gradient = torch.add(0.5 + share * (1 - divergences[number]), apart, alpha=sign)
+            gradient.mul_(own).sub_(other, alpha=share).sub_(smoothing / (2 * own.shape[-1]))
+            gradient.scatter_add_(1, chosen, gradient.new_full((1, 1), (smoothing - 1) / 2).expand_as(chosen))
+            logits.copy_(gradient)
+    return losses, at_target.t()

@@ -2,12 +2,22 @@
 
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
+from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.search.sampling import Sampling
 
 Search = Beam | DiverseBeam | Sampling
-"""How a translator searches; the settings' type says which."""
+"""How a model's outputs are searched; the settings' type says which."""
+
+DecisionRule = Search | MinimumBayesRisk
+"""How a translator comes to its output: the best one that a search finds, or a choice among several."""
 
 
-def can_require(search: Search) -> bool:
+def search_of(rule: DecisionRule) -> Search:
+    """The search of a rule, by which its candidates are found."""
+    return rule.candidates if isinstance(rule, MinimumBayesRisk) else rule
+
+
+def can_require(rule: DecisionRule) -> bool:
     """Whether the search can be made to write required phrases: a plain beam can."""
+    search = search_of(rule)
     return isinstance(search, Beam) and not isinstance(search, DiverseBeam)

@@ -12,6 +12,6 @@ class Hypothesis:
     log_probability: float
     """Natural logarithm, the end token counted."""
     score: float
-    """The log-probability, normalised for length: what hypotheses are ranked by."""
+    """What hypotheses are ranked by: the log-probability, normalised for length, or expected chrF."""
     truncated: bool
     """Whether it was ended because it reached the longest length allowed."""

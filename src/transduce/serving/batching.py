@@ -11,7 +11,7 @@ from typing import Any, cast
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Result, Translation, Translator
-from transduce.search.choices import Search
+from transduce.search.choices import DecisionRule, search_of
 from transduce.serving.metrics import Metrics
 
 WINDOW = 0.002
@@ -38,7 +38,7 @@ class _Job:
     """Sentences of one request that are searched in the same way, or other work with the model."""
 
     arrived: float
-    search: Search | None = None
+    search: DecisionRule | None = None
     with_details: bool = False
     waiting: list[_Item] = field(default_factory=list)
     work: Callable[[], Any] | None = None
@@ -87,7 +87,7 @@ class Batcher:
     def submit(
         self,
         requests: Sequence[Request],
-        search: Search,
+        search: DecisionRule,
         with_details: bool = False,
         tell: Callable[[], None] = lambda: None,
     ) -> list["Future[Translation]"]:
@@ -154,7 +154,7 @@ class Batcher:
             return first, []
         assert first.search is not None
         batch: list[_Item] = []
-        room = max(1, ROWS_AT_ONCE // first.search.rows)
+        room = max(1, ROWS_AT_ONCE // search_of(first.search).rows)
         shortest = longest = first.waiting[0].tokens
         for job in [one for one in ranked if one.goes_with(first)]:
             left = []
@@ -222,7 +222,7 @@ class SharedTranslator:
         self._futures: list[Future[Any]] = []
         self._is_cancelled = False
 
-    def translate_chunk(self, texts: Sequence[Request], search: Search) -> list[Translation]:
+    def translate_chunk(self, texts: Sequence[Request], search: DecisionRule) -> list[Translation]:
         """See Translator; raises CancelledError once it is cancelled."""
         return cast(list[Translation], self._wait(lambda: list(self.batcher.submit(texts, search))))
 

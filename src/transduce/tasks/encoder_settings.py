@@ -51,7 +51,8 @@ class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
 
 
 def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None:
-    """Raise ConfigError for a run without an encoder, metrics beyond the known ones, or two vocabularies."""
+    """Raise ConfigError for a run without an encoder, metrics beyond the known ones, R-Drop, BPE-dropout, or two
+    vocabularies."""
     if config.model is None and config.training.start_from is None:
         raise ConfigError(
             "training.start_from is missing: give the folder of a pre-trained encoder (see docs/bert.md), or set "
@@ -62,5 +63,9 @@ def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None
         raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave it out")
     if validation.best_by not in ("loss", *known):
         raise ConfigError(f"validation.best_by = '{validation.best_by}': choose from loss, {', '.join(known)}")
+    if config.training.r_drop:
+        raise ConfigError("training.r_drop is for translation and language models; leave it out")
+    if config.tokenizer.dropout:
+        raise ConfigError("tokenizer.dropout is for translation; leave it out")
     if not config.tokenizer.is_shared:
         raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")

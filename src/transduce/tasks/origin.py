@@ -67,7 +67,8 @@ def find_origin(
     if start.config.model != model:
         first = next(iter(differences(start.config.model, model, "model.").values()))
         raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
-    if ignored := differences(start.config.tokenizer, tokenizer, "tokenizer."):
+    found = differences(start.config.tokenizer, tokenizer, "tokenizer.")
+    if ignored := [name for name in found if not name.endswith(".dropout")]:
         tell(
             f"tokenizer: that of {config.training.start_from} is kept; these settings differ from it and have no "
             f"effect: {', '.join(ignored)}"

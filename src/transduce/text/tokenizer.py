@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as Backend
 
 from transduce.config import Settings, to_tree
 from transduce.errors import CheckpointError
-from transduce.ranges import PositiveInt
+from transduce.ranges import PositiveInt, ShareBelowOne
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import detokenize
 
@@ -71,6 +71,9 @@ class SideConfig(Settings, frozen=True):
     """Lower-case the text."""
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
     """Unicode normalisation of the text; letters: lower case, no accents, and all but letters and .!? become spaces."""
+    dropout: ShareBelowOne = 0.0
+    """BPE-dropout (Provilkov et al. 2020), for kind = "bpe": the probability with which each merge is left out where it
+    would be applied, in training text alone and anew in each epoch; 0.1 is usual."""
     file: str | None = None
     """For kind = "file": a Hugging Face tokenizer JSON of your own, or a model of SentencePiece (`.model` or `.spm`),
     unigram or BPE."""
@@ -81,6 +84,8 @@ class SideConfig(Settings, frozen=True):
     def _check_together(self) -> None:
         if (self.kind == "file") != (self.file is not None):
             raise ValueError('kind = "file" requires file = "...", and the reverse')
+        if self.dropout and self.kind != "bpe":
+            raise ValueError('dropout is for kind = "bpe"; leave it out')
         if self.special is not None and self.file is None:
             raise ValueError('special is for kind = "file"; leave it out')
 

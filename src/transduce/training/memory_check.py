@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from transduce.errors import ConfigError
+from transduce.nn.layers import every_layer
 from transduce.objectives.objective import Objective, most_carried
 from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.distributed import Processes
@@ -55,7 +56,10 @@ class MemoryCheck:
             update.append(self._exchange())
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
-            with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            with (
+                torch.random.fork_rng([device] if device.type == "cuda" else []),
+                every_layer(self.working.model),
+            ):
                 self._try([self._model()], device)
                 for _ in range(ROUNDS):
                     self._forget_gradients()  # as an update does: the next one finds its memory in pieces

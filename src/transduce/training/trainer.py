@@ -53,6 +53,9 @@ class TrainingConfig(Settings, frozen=True):
     """Label smoothing: probability mass spread uniformly over the vocabulary."""
     teacher_forcing: TeacherForcing = TeacherForcing()
     """Teacher-forcing probability over time (scheduled sampling)."""
+    r_drop: NonNegativeFloat = 0.0
+    """R-Drop (Liang et al. 2021): weight alpha of the divergence between two passes over each batch with different
+    dropout, which doubles the time of an update; 5 is usual for translation, 0 for one pass."""
     clip_norm: NonNegativeFloat = 1.0
     """Maximum global norm of the gradient of the mean loss per token; 0 for no clipping."""
     precision: Precision = "auto"
@@ -72,6 +75,8 @@ class TrainingConfig(Settings, frozen=True):
     def _check_together(self) -> None:
         if (self.updates is None) == (self.epochs is None):
             raise ValueError("give either updates or epochs")
+        if self.r_drop and self.teacher_forcing != TeacherForcing():
+            raise ValueError("r_drop compares two passes over the same tokens; leave teacher_forcing out")
 
 
 @dataclass

@@ -78,7 +78,7 @@ NUMBERS = [
     Number("model.max_positions", "0 -1", "transformer", "positions=learned"),
     *(
         Number(f"model.{site}dropout", "-0.1 1 nan", "transformer")
-        for site in ("", "embedding_", "attention_", "activation_", "residual_")
+        for site in ("", "embedding_", "attention_", "activation_", "residual_", "layer_")
     ),
     Number("model.encoder_layers", "0 -1", "recurrent"),
     Number("model.decoder_layers", "0 -1", "recurrent"),
@@ -95,6 +95,7 @@ NUMBERS = [
     Number("training.updates", "0 -1"),
     Number("training.epochs", "0 -1"),
     Number("training.label_smoothing", "-0.1 1 nan"),
+    Number("training.r_drop", "-1 nan inf"),
     Number("training.teacher_forcing.first", "-0.1 1.1 nan"),
     Number("training.teacher_forcing.last", "-0.1 1.1 nan"),
     Number("training.teacher_forcing.after", "-1"),
@@ -105,6 +106,9 @@ NUMBERS = [
     Number("training.report_every", "0 -1"),
     Number("tokenizer.size", "4 0 -1"),
     Number("tokenizer.min_frequency", "0 -1"),
+    Number("tokenizer.dropout", "-0.1 1 nan"),
+    Number("tokenizer.source.dropout", "-0.1 1 nan"),
+    Number("tokenizer.target.dropout", "-0.1 1 nan"),
     Number("tokenizer.source.size", "4 -1"),
     Number("tokenizer.source.min_frequency", "0 -1"),
     Number("tokenizer.target.size", "4 -1"),

@@ -18,7 +18,7 @@ from transduce.inference.engines.exported import Model
 from transduce.inference.requests import Request
 from transduce.inference.translator import LINES_AT_ONCE, Result, Translation, split_text
 from transduce.search.beam import Beam
-from transduce.search.choices import Search, can_require
+from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Glossary
 from transduce.text.tokenizer import Tokenizer
 
@@ -49,7 +49,7 @@ class SentenceTranslator(Protocol):
         """See Translator."""
         ...
 
-    def translate_chunk(self, texts: Sequence[Request], search: Search) -> list[Translation]:
+    def translate_chunk(self, texts: Sequence[Request], search: DecisionRule) -> list[Translation]:
         """See Translator."""
         ...
 
@@ -73,7 +73,7 @@ class SegmentTranslator:
     """A translator for segments; with a glossary, of which each sentence's terms are required or banned."""
 
     def __init__(
-        self, translator: SentenceTranslator, search: Search | None = None, glossary: Glossary | None = None
+        self, translator: SentenceTranslator, search: DecisionRule | None = None, glossary: Glossary | None = None
     ) -> None:
         self.translator = translator
         self.search = search or Beam()

@@ -18,7 +18,7 @@ from transduce.documents.segment import Segment, joined, problems
 from transduce.errors import InputError
 from transduce.files import new_file
 from transduce.inference.documents.segments import SegmentTranslator, SentenceTranslator, Tell, TranslatedSegment
-from transduce.search.choices import Search
+from transduce.search.choices import DecisionRule
 from transduce.text.glossary import Glossary
 
 Origin = Literal["model", "memory", "document", "source"]
@@ -76,7 +76,7 @@ class DocumentTranslator:
     """
 
     translator: SentenceTranslator
-    search: Search | None = None
+    search: DecisionRule | None = None
     glossary: Glossary | None = None
     memory: Memory | None = None
     languages: Languages = field(default_factory=Languages)

@@ -24,7 +24,6 @@ from transduce.models.interface import SegmentRecurrence
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.objectives.next_segment import NextSegment
-from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.objectives.permutation import Permutation
 from transduce.probe import PROBE_CHARACTERS, PROBES
@@ -32,6 +31,7 @@ from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
+from transduce.tasks.objectives import check_objective, next_token_objective
 from transduce.tasks.origin import find_origin
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.text.tokenizer import Tokenizers
@@ -92,7 +92,7 @@ class LanguageExperiment:
             data, objective = StreamData(train, config.batching), _of_segments(config)
         else:
             data = WindowData(train, config.batching, config.seed)
-            objective = NextToken(config.training.label_smoothing, teacher_forcing)
+            objective = next_token_objective(config.training, teacher_forcing)
         bundle = BundleConfig(
             format=FORMAT,
             task=config.task,
@@ -176,10 +176,15 @@ class LanguageTask:
                 )
         elif config.training.teacher_forcing != TeacherForcing():
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
+        elif config.training.r_drop:
+            raise ConfigError("training.r_drop: a model that remembers reads each text once; leave it out")
+        check_objective(config.training, model)
         if config.batching.bidirectional and not isinstance(model, XLNetConfig):
             raise ConfigError('batching.bidirectional is for model.kind = "xlnet"; leave it out')
         if isinstance(model, TransformerXLConfig) and model.cutoffs and config.training.label_smoothing:
             raise ConfigError("training.label_smoothing must be 0 with model.cutoffs: an adaptive softmax takes none")
+        if config.tokenizer.dropout:
+            raise ConfigError("tokenizer.dropout is for translation; leave it out")
         if not config.tokenizer.is_shared:
             raise ConfigError("tokenizer: a language model has one vocabulary; leave out shared, source and target")
 

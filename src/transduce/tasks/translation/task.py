@@ -12,15 +12,18 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.batching import TrainingData
 from transduce.data.store import open_store
+from transduce.data.subword_dropout import SubwordDropoutData
 from transduce.evaluation.metrics import score_bleu
 from transduce.inference.translator import Translator
-from transduce.objectives.next_token import NextToken
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
+from transduce.tasks.objectives import check_objective, next_token_objective
 from transduce.tasks.task import Measure, Prepared, Rate, Tell
 from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.tasks.translation.validation import TranslationValidator, build_validator, metrics_of, probe_texts
+from transduce.text.bpe_dropout import BpeDropout, BpeMerges
+from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 from transduce.training.distributed import Processes
 
 
@@ -60,10 +63,11 @@ class TranslationExperiment:
         config = self.config
         numbers = prepare(config, self.folder, self.splits, checkpoint, processes, tell)
         weights = [entry.weight for entry in self.splits.train]
-        data = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
+        plain = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
+        data = _with_subword_dropout(plain, config.tokenizer, numbers.bundle.tokenizers)
         needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
         validator = build_validator(config, self.splits, numbers.bundle, numbers.validation, needs)
-        objective = NextToken(config.training.label_smoothing, teacher_forcing)
+        objective = next_token_objective(config.training, teacher_forcing)
         return Prepared(numbers.bundle, data, objective, validator)
 
     def validator(self, bundle: ModelBundle) -> TranslationValidator:
@@ -87,14 +91,27 @@ class TranslationExperiment:
         return measure_translations(self.config, self.splits.test or self.splits.validation, metric or "bleu")
 
 
+def _with_subword_dropout(
+    plain: TrainingData, config: TokenizerConfig, tokenizers: Tokenizers
+) -> TrainingData | SubwordDropoutData:
+    """The data as they are, or segmented anew in each epoch where the settings of a side ask for it."""
+    rates = [(side or config).dropout for side in (config.source, config.target)]
+    source, target = (
+        BpeDropout(BpeMerges(tokenizer), rate) if rate else None
+        for tokenizer, rate in zip((tokenizers.source, tokenizers.target), rates, strict=True)
+    )
+    return plain if source is None and target is None else SubwordDropoutData(plain, source, target)
+
+
 class TranslationTask:
     """See Task."""
 
     config = TranslationConfig
 
     def check(self, config: TranslationConfig) -> None:
-        """Raise ConfigError for a metric that there is not."""
+        """Raise ConfigError for a metric that there is not, or settings that exclude each other."""
         metrics_of(config)
+        check_objective(config.training, config.model)
 
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
         """See Task."""

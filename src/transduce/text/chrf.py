@@ -1,0 +1,54 @@
+"""chrF of every two of some texts, by which outputs are compared with each other."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+
+ORDER = 6  # the longest n-grams of characters
+BETA = 2  # how much more recall counts than precision
+
+
+def pairwise_chrf(texts: Sequence[str]) -> Float[NDArray[np.float64], "outputs references"]:
+    """chrF2 (Popovic 2015), 0 to 100, of each text as an output with each as its reference, as sacreBLEU counts it.
+
+    Spaces do not count. The n-grams of all texts are counted once, as the columns of a matrix a length.
+    """
+    precisions = np.zeros((len(texts), len(texts)))
+    recalls, orders = np.zeros_like(precisions), np.zeros_like(precisions)
+    for counts in _ngram_counts(["".join(text.split()) for text in texts]):
+        matches, totals = _matches(counts), counts.sum(1)
+        is_counted = (totals[:, None] > 0) & (totals[None] > 0)
+        precisions += np.where(is_counted, matches / np.maximum(totals[:, None], 1), 0)
+        recalls += np.where(is_counted, matches / np.maximum(totals[None], 1), 0)
+        orders += is_counted
+    precisions, recalls = precisions / np.maximum(orders, 1), recalls / np.maximum(orders, 1)
+    weighted = BETA**2 * precisions + recalls
+    return 100 * (1 + BETA**2) * precisions * recalls / np.where(weighted > 0, weighted, 1)
+
+
+def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "texts ngrams"]]:
+    """How often each n-gram of any text stands in each, for all lengths of n-grams that there are."""
+    text = np.repeat(np.arange(len(texts)), np.array([len(one) for one in texts], dtype=np.int64))
+    characters = np.array([ord(character) for one in texts for character in one], dtype=np.int64)
+    kinds, character = np.unique(characters, return_inverse=True)
+    ngram = np.zeros_like(character)  # that begins at each character, numbered
+    for n in range(1, ORDER + 1):
+        starts = len(text) - n + 1
+        if starts < 1:
+            return
+        _, ngram = np.unique(ngram[:starts] * len(kinds) + character[n - 1 :], return_inverse=True)
+        is_within = text[:starts] == text[n - 1 :]
+        size = int(ngram.max()) + 1
+        places = text[:starts][is_within] * size + ngram[is_within]
+        yield np.bincount(places, minlength=len(texts) * size).reshape(len(texts), size)
+
+
+def _matches(counts: Int[NDArray[np.int64], "texts ngrams"]) -> Float[NDArray[np.float64], "texts texts"]:
+    """How many n-grams each two texts share: the sums of the lesser counts, a matrix product for each count."""
+    shared = np.zeros((len(counts), len(counts)))
+    for count in range(1, int(counts.max(initial=0)) + 1):
+        has = (counts[:, (counts >= count).any(0)] >= count).astype(np.float32)  # whole numbers, exact in float32
+        shared += has @ has.T
+    return shared

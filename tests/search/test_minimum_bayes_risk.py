@@ -1,0 +1,129 @@
+"""The choice is the candidate of highest expected chrF, by a slow and obvious count; it repeats with its seed."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics.chrf import CHRF
+
+import transduce
+from transduce.search.beam import Beam
+from transduce.search.hypothesis import Hypothesis
+from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.sampling import Sampling
+
+Command = Callable[..., tuple[int, str, str]]
+WORDS = ["A dog", "A dog runs", "A cat runs", "Dogs", "", "Rain"]
+LINES = ["The dog sleeps.", "", "A cat.", "The old man sees the house."]
+LENGTHS = {"max_ratio": 1.0, "max_extra": 9}
+SHORT = ("--max-ratio", 1, "--max-extra", 9)
+
+
+def decode(tokens: list[int]) -> str:
+    return " ".join(WORDS[token] for token in tokens)
+
+
+def slow(hypotheses: list[Hypothesis], weights: list[float]) -> dict[str, float]:
+    """The expected chrF of each text, a pair at a time."""
+    metric, texts = CHRF(), [decode(hypothesis.tokens) for hypothesis in hypotheses]
+    return {
+        output: sum(w * metric.sentence_score(output, [text]).score for text, w in zip(texts, weights, strict=True))
+        / sum(weights)
+        for output in texts
+    }
+
+
+CANDIDATES = st.lists(st.tuples(st.integers(0, 5), st.floats(-9, 0)), min_size=1, max_size=9)
+
+
+@given(CANDIDATES, st.booleans())
+def test_outputs_come_in_the_order_of_their_expected_chrf(found: list[tuple[int, float]], is_beam: bool) -> None:
+    hypotheses = [Hypothesis([token], log_probability, log_probability, False) for token, log_probability in found]
+    candidates = Beam(size=9, n_best=9) if is_beam else Sampling(n_best=9)
+    chosen = MinimumBayesRisk(candidates=candidates, n_best=9).choose(hypotheses, decode)
+    expected = slow(hypotheses, [math.exp(one.log_probability) if is_beam else 1.0 for one in hypotheses])
+    assert sorted(decode(one.tokens) for one in chosen) == sorted(expected)
+    assert [one.score for one in chosen] == pytest.approx(sorted(expected.values(), reverse=True), abs=1e-6)
+    assert [expected[decode(one.tokens)] for one in chosen] == pytest.approx([one.score for one in chosen], abs=1e-6)
+
+
+def test_what_is_drawn_often_outweighs_what_is_drawn_once() -> None:
+    hypotheses = [Hypothesis([token], -1.0, -1.0, False) for token in (5, 1, 1, 2)]
+    (best,) = MinimumBayesRisk(candidates=Sampling(n_best=4)).choose(hypotheses, decode)
+    assert best.tokens == [1]
+
+
+def test_a_translator_chooses_among_its_own_samples_and_repeats_with_its_seed(tiny_run: Path) -> None:
+    translator = transduce.load(tiny_run)
+    sampling = Sampling(n_best=8, seed=3, temperature=1.5, **LENGTHS)
+    chosen = translator.translate(LINES, MinimumBayesRisk(candidates=sampling, n_best=3))
+    samples = translator.translate(LINES, sampling)
+    for of_line, drawn in zip(chosen, samples, strict=True):
+        texts = {candidate.text for candidate in drawn.n_best}
+        assert {candidate.text for candidate in of_line.n_best} <= texts
+        assert len(of_line.n_best) == min(3, len(texts))
+        scores = [candidate.score for candidate in of_line.n_best]
+        assert scores == sorted(scores, reverse=True)
+    assert chosen[1].text == ""
+    assert translator.translate(LINES, MinimumBayesRisk(candidates=sampling, n_best=3)) == chosen
+    (alone,) = translator.translate([LINES[3]], MinimumBayesRisk(candidates=sampling, n_best=3))
+    assert [one.text for one in alone.n_best] == [one.text for one in chosen[3].n_best]
+    assert alone.n_best[0].score == pytest.approx(chosen[3].n_best[0].score)
+
+
+def test_a_beams_outputs_may_be_chosen_among_with_required_phrases(tiny_run: Path) -> None:
+    translator = transduce.load(tiny_run)
+    rule = MinimumBayesRisk(candidates=Beam(size=6, n_best=6, **LENGTHS))
+    (found,) = translator.translate([transduce.Request(LINES[0], required=("Frau",))], rule)
+    assert found.satisfied == ["Frau"]
+    assert 0 < found.n_best[0].score <= 100
+    with pytest.raises(transduce.TransduceError, match="required phrases go with a plain beam"):
+        translator.translate([transduce.Request(LINES[0], required=("Frau",))], MinimumBayesRisk())
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"candidates": Beam()}, "a choice needs n_best of 2 or more"),
+        ({"n_best": 33}, "n_best must be from 1 to the number of candidates, 32"),
+        ({"n_best": 0}, "n_best must be"),
+    ],
+)
+def test_a_choice_that_is_none_is_refused(settings: dict[str, object], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        MinimumBayesRisk(**settings)  # type: ignore[arg-type]
+
+
+def test_the_verbs_choose_as_python_does(transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path) -> None:
+    import transduce as package
+
+    text = tmp_path / "in.en"
+    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    status, output, errors = transduce("translate", tiny_run, text, "--mbr", 8, "--seed", 3, "--min-p", 0.02, *SHORT)
+    assert status == 0, errors
+    rule = MinimumBayesRisk(candidates=Sampling(n_best=8, seed=3, min_p=0.02, **LENGTHS))
+    assert output.splitlines() == [found.text for found in package.load(tiny_run).translate(LINES, rule)]
+    status, output, errors = transduce("translate", tiny_run, text, "--mbr", 5, "--beam-size", 6, "--n-best", 2, *SHORT)
+    assert status == 0, errors
+    rule = MinimumBayesRisk(candidates=Beam(size=6, n_best=5, **LENGTHS), n_best=2)
+    found = package.load(tiny_run).translate(LINES, rule)
+    assert [line.split("\t")[2] for line in output.splitlines() if line.split("\t")[0] == "1"] == [
+        candidate.text for candidate in found[0].n_best
+    ]
+    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de")
+    plain, chosen = (
+        transduce("evaluate", tiny_run, *files, "--json", *more) for more in ((), ("--mbr", 4, "--seed", 2))
+    )
+    assert plain[0] == chosen[0] == 0, chosen[2]
+    assert plain[1].partition('"seconds"')[0] != chosen[1].partition('"seconds"')[0]
+
+
+def test_weights_of_a_beam_do_not_vanish() -> None:
+    hypotheses = [Hypothesis([token], -2000.0 - token, 0.0, False) for token in (1, 2, 5)]
+    chosen = MinimumBayesRisk(candidates=Beam(size=3, n_best=3), n_best=3).choose(hypotheses, decode)
+    assert np.isfinite([one.score for one in chosen]).all()
+    assert chosen[0].tokens == [1]
