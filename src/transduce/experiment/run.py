@@ -34,7 +34,7 @@ from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
-from transduce.training.optimizer import check_layers
+from transduce.training.optimizer import check_parts
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer
 
@@ -158,7 +158,7 @@ def _train(
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
 
     prepared = experiment.prepare(checkpoint, processes, teacher_forcing, tell)
-    check_layers(config.optimizer, prepared.bundle.model)
+    check_parts(config.optimizer, prepared.bundle.model)
     if processes.is_first:
         if start == "overwrite":
             _remove(run)
