@@ -15,7 +15,16 @@ from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 
 SETTINGS_FILE = "experiment.toml"  # of a run's folder
-PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
+PATH_KEYS = {
+    "train",
+    "validation",
+    "test",
+    "general_validation",
+    "general_test",
+    "files",
+    "file",
+    "start_from",
+}
 RIVALS = {
     "training.updates": "training.epochs",
     "training.epochs": "training.updates",

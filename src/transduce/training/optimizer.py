@@ -67,15 +67,19 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
     """
     for parameter in _frozen(config, model):
         parameter.requires_grad_(False)
-    learned = learned_parameters(model)
     shares = _shares(config, model)
     matrices = [one for one in inner_matrices(model) if one.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
     by_share: dict[float, list[nn.Parameter]] = {}
-    for parameter in learned:
+    for parameter in learned_parameters(model):
         if id(parameter) not in chosen:
             by_share.setdefault(shares.get(id(parameter), 1.0), []).append(parameter)
+    muon: list[torch.optim.Optimizer] = (
+        [Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else []
+    )
+    if not by_share:
+        return muon
     adam = kind(
         [{"params": parameters, "share": share} for share, parameters in by_share.items()],
         lr=config.highest_rate,
@@ -84,7 +88,7 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
         weight_decay=config.weight_decay,
         fused=True if next(model.parameters()).device.type in ("cpu", "cuda") else None,
     )
-    return [adam, Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else [adam]
+    return [adam, *muon]
 
 
 def learned_parameters(model: nn.Module) -> list[nn.Parameter]:
