@@ -1,5 +1,7 @@
 """The model folder: all that inference needs, written, read and verified; nothing in it can run code."""
 
+import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +17,10 @@ from transduce.config import Settings, convert, read_toml, to_toml
 from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError, ConfigError
 from transduce.files import new_folder, save_tensors
+from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.heads import HeadConfig
+from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.ranges import PositiveInt
 from transduce.task_table import TASKS
@@ -25,6 +29,15 @@ from transduce.verification import check_unchanged, checksums, read_json
 
 FORMAT = 2  # in 1, settings had other names
 EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
+
+
+class BaseConfig(Settings, frozen=True):
+    """A bundle that another one needs."""
+
+    path: str
+    """Its folder, from that of the other."""
+    sha256: str
+    """See `identity`."""
 
 
 class BundleConfig(Settings, frozen=True):
@@ -49,6 +62,10 @@ class BundleConfig(Settings, frozen=True):
     """The token after which an output begins; in running text, where lines follow one another, the end of a line."""
     head: HeadConfig | None = None
     """What stands on an encoder of texts."""
+    adapters: AdaptersConfig | None = None
+    """Those in `weights.safetensors`, beside the weights that they adapt; they are merged when the bundle is loaded."""
+    base: BaseConfig | None = None
+    """The bundle with all other weights, if there are only those of adapters here."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +94,25 @@ class ModelBundle:
     def save(self, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
         """Write the bundle; a few sentence pairs, one at least, become its probe. Raises FloatingPointError for a model
         that gives scores that are not finite."""
+        self._write(folder, probe_texts, unshared_weights(self.model))
+
+    def save_adapters(
+        self,
+        folder: Path,
+        probe_texts: Sequence[tuple[str, str]],
+        config: AdaptersConfig,
+        learned: dict[str, torch.Tensor],
+        base: Path,
+    ) -> None:
+        """Write a bundle of what was learned alone, adapters and perhaps a head, which needs the one in `base`."""
+        path = os.path.relpath(base.resolve(), folder.resolve())
+        changes = {"adapters": config, "base": BaseConfig(path=path, sha256=identity(base))}
+        replace(self, config=msgspec.structs.replace(self.config, **changes))._write(folder, probe_texts, learned)
+
+    def _write(self, folder: Path, probe_texts: Sequence[tuple[str, str]], weights: dict[str, torch.Tensor]) -> None:
         with new_folder(folder) as new:
             self.describe(new)
-            save_tensors(unshared_weights(self.model), new / "weights.safetensors")
+            save_tensors(weights, new / "weights.safetensors")
             kind = TASKS[self.config.task].probe
             probe = make_probe(kind, self.model, self.tokenizers, self.special, probe_texts, checksums(new))
             (new / "probe.json").write_bytes(msgspec.json.encode(probe))
@@ -97,8 +130,11 @@ class ModelBundle:
         return replace(self, history=self.history | facts)
 
     @staticmethod
-    def load(path: Path, device: str | torch.device = "cpu") -> "ModelBundle":
-        """Read and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32."""
+    def load(path: Path, device: str | torch.device = "cpu", base: Path | None = None) -> "ModelBundle":
+        """Read and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32.
+
+        Adapters are merged into it; `base` says where the model that they need is now, if it was moved.
+        """
         folder = find_bundle(path)
         if (folder / EXPORT).exists():
             raise CheckpointError(
@@ -110,14 +146,15 @@ class ModelBundle:
         tokenizers = read_tokenizers(folder, config.tokenizer)
         model = build_model(config.model, len(tokenizers.source), len(tokenizers.target), config.head)
         try:
-            load_weights(model, load_file(folder / "weights.safetensors"))
-        except (safetensors.SafetensorError, RuntimeError, OSError) as error:
+            load_weights(model, read_weights(folder, config, base))
+        except (safetensors.SafetensorError, RuntimeError, OSError, KeyError) as error:
             raise CheckpointError(
                 f"{folder}/weights.safetensors does not fit its config.toml: {' '.join(str(error).split())}"
             ) from None
         history = read_history(folder)
         special = special_ids(tokenizers, config.begin)
         check_probe(TASKS[config.task].probe, probe, model.eval(), tokenizers, special, folder)
+        config = msgspec.structs.replace(config, adapters=None, base=None)
         return ModelBundle(config, model.to(device), tokenizers, history, folder)
 
 
@@ -171,6 +208,36 @@ def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
 def read_history(folder: Path) -> dict[str, Any]:
     """What a bundle's folder tells of the model's making."""
     return read_json(folder / "history.json", dict[str, Any])
+
+
+def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -> dict[str, torch.Tensor]:
+    """The weights of a bundle's folder, with adapters merged into them; `base` is another place of that model.
+
+    Raises CheckpointError where the base is not what it was.
+    """
+    weights = load_file(folder / "weights.safetensors")
+    if config.base is not None:
+        weights = _weights_of_base(config.base, folder, base) | weights
+    return weights if config.adapters is None else merge_weights(weights, config.adapters.scale)
+
+
+def identity(folder: Path) -> str:
+    """A hash that changes when what a bundle computes does."""
+    checksums = read_probe(folder).sha256
+    told = {name: checksum for name, checksum in checksums.items() if name not in ("README.md", "history.json")}
+    return hashlib.sha256(msgspec.json.encode(sorted(told.items()))).hexdigest()
+
+
+def _weights_of_base(config: BaseConfig, folder: Path, base: Path | None) -> dict[str, torch.Tensor]:
+    path = Path(os.path.normpath(folder / config.path)) if base is None else base
+    what = f"{folder} holds adapters alone, for the model that was in {path}"
+    try:
+        found = find_bundle(path)
+        if identity(found) != config.sha256:
+            raise CheckpointError(f"{found} is another model (SHA-256 differs)")
+        return unshared_weights(ModelBundle.load(found).model)
+    except CheckpointError as error:
+        raise CheckpointError(f"{what}: {error}; restore it, or merge the adapters with a copy of it (base)") from None
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:

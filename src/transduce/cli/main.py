@@ -26,6 +26,7 @@ from transduce.cli.import_ import import_
 from transduce.cli.info import info
 from transduce.cli.keys import keys
 from transduce.cli.look import look
+from transduce.cli.merge import merge
 from transduce.cli.panels import in_panels
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
@@ -72,6 +73,7 @@ for verb in (
     sweep,
     runs,
     average,
+    merge,
     in_panels(translate),
     in_panels(generate),
     classify,

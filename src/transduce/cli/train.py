@@ -93,6 +93,18 @@ def train(
         return
     scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
     print(f"{result.updates:,} updates in {result.seconds / 60:.1f} minutes; validation {scores}")
+    if result.before:
+        print(f"since the start: {_changes(result.before, result.validation)}")
+        if result.before == result.validation:
+            print("no validation was better than that of the model that training started from, which is kept")
     if result.test:
         print(find_task(result.task).describe_test(result.test))
     print(f"the model is in {result.model}; try it:\n  {TASKS[result.task].example.replace('MODEL', str(result.run))}")
+
+
+def _changes(before: dict[str, float], after: dict[str, float]) -> str:
+    """What validation gained and lost."""
+    common = [name for name in after if name in before]
+    return ", ".join(
+        f"{name} {before[name]:.4g} to {after[name]:.4g} ({after[name] - before[name]:+.3g})" for name in common
+    )

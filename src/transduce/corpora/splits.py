@@ -55,6 +55,10 @@ class DataConfig(Settings, frozen=True):
     """Validation files; a part of the training files unless given."""
     test: str | list[str] | None = None
     """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
+    general_validation: str | list[str] | None = None
+    """Validation files of the text that a model to start from knows already, so that what it forgets is seen too."""
+    general_test: str | list[str] | None = None
+    """Test files of that text, scored when training ends."""
     columns: list[PositiveInt | str] | None = None
     """Source and target column of a .tsv (numbers from 1, or names in its header), keys of a .jsonl, or languages of a
     .tmx; for that the default is source and target."""
@@ -98,7 +102,8 @@ class DataConfig(Settings, frozen=True):
         entries = [self.train] if isinstance(self.train, str) else self.train or []
         plain = [entry for entry in entries if isinstance(entry, str)]
         weighted = [entry.files for entry in entries if isinstance(entry, CorpusConfig)]
-        return [files for files in (plain, *weighted, self.validation, self.test) if files]
+        held_out = (self.validation, self.test, self.general_validation, self.general_test)
+        return [files for files in (plain, *weighted, *held_out) if files]
 
     def columns_for(self, paths: Sequence[str | Path]) -> Columns | None:
         """The columns of some files: of a document its languages, as they are known."""
@@ -143,17 +148,26 @@ class Splits:
     train: list[WeightedCorpus]
     validation: ParallelCorpus
     test: ParallelCorpus | None
+    general_validation: ParallelCorpus | None = None
+    """What a model to start from knows already."""
+    general_test: ParallelCorpus | None = None
 
     @property
     def held_out(self) -> list[ParallelCorpus]:
         """What is not trained on."""
-        return [self.validation, *([self.test] if self.test else [])]
+        named = (self.validation, self.test, self.general_validation, self.general_test)
+        return [corpus for corpus in named if corpus]
 
 
 def open_splits(config: DataConfig, folder: Path, progress: Progress | None = None) -> Splits:
     """The corpora that the settings name, training data cleaned; relative paths start from the folder."""
     dataset = find_dataset(config.dataset) if config.dataset is not None else None
     splits = _open_files(config, folder) if dataset is None else _open_dataset(dataset, config, progress)
+    splits = replace(
+        splits,
+        general_validation=_open_named(config, config.general_validation, folder),
+        general_test=_open_named(config, config.general_test, folder),
+    )
     # What has no split of its own is cleaned before it is split, but for the overlap.
     is_cleaned = config.validation is None if dataset is None else not dataset.has_own_split
     steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_cleaned]
@@ -213,15 +227,20 @@ def _open_files(config: DataConfig, folder: Path) -> Splits:
         raise ConfigError("data.train: file names and tables cannot be mixed; write each corpus as [[data.train]]")
     corpora = [entry for entry in train_files if isinstance(entry, CorpusConfig)] or [CorpusConfig(files=plain)]
 
-    def open_files(files: str | list[str]) -> ParallelCorpus:
-        paths = [folder / file for file in ([files] if isinstance(files, str) else files)]
-        return parallel_files(paths, config.columns_for(paths))
-
-    train = [WeightedCorpus(open_files(entry.files), entry.weight) for entry in corpora]
-    test = open_files(config.test) if config.test is not None else None
+    train = [WeightedCorpus(_open(config, entry.files, folder), entry.weight) for entry in corpora]
+    test = _open_named(config, config.test, folder)
     if config.validation is None:
         return _draw_parts(train, test, config)
-    return Splits(train, open_files(config.validation), test)
+    return Splits(train, _open(config, config.validation, folder), test)
+
+
+def _open(config: DataConfig, files: str | list[str], folder: Path) -> ParallelCorpus:
+    paths = [folder / file for file in ([files] if isinstance(files, str) else files)]
+    return parallel_files(paths, config.columns_for(paths))
+
+
+def _open_named(config: DataConfig, files: str | list[str] | None, folder: Path) -> ParallelCorpus | None:
+    return None if files is None else _open(config, files, folder)
 
 
 def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config: DataConfig) -> Splits:

@@ -1,5 +1,6 @@
 """Runs: training, averaging, sweeps and shortlists from recipes."""
 
+from transduce.experiment.adapting import merge
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
@@ -24,6 +25,7 @@ __all__ = [
     "from_words",
     "learn_shortlist",
     "load_recipe",
+    "merge",
     "recipes",
     "sweep",
     "train",

@@ -22,6 +22,7 @@ from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.splits import DataConfig
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.automatic_settings import choose, choose_cleaning, choose_width
+from transduce.experiment.completion import complete
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes
 from transduce.tasks.translation.settings import TranslationConfig
@@ -103,7 +104,7 @@ def recipe_for(
     if run is not None and (run / SETTINGS_FILE).exists():
         return _recorded(run, files)
     changes = read_changes(files.overrides, TranslationConfig)
-    wanted = override({}, changes, TranslationConfig)
+    wanted = complete(override({}, changes, TranslationConfig), TranslationConfig, Path())
     source, target = _languages(files.paths)
     named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
     model = {"kind": "transformer"}

@@ -4,13 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.bundle import ModelBundle, load_weights
+from transduce.bundle import ModelBundle, load_weights, read_config, read_weights
 from transduce.errors import InputError
 from transduce.experiment.inputs import check_inputs
 from transduce.experiment.recipe import SETTINGS_FILE, read_settings
 from transduce.task_table import find_task
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
+
+VALIDATED = ("data.validation", "data.general_validation")
+"""Settings of what a validation reads."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,10 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     for path in chosen:
         check_bundle(path)
     bundle = ModelBundle.load(chosen[-1] / BUNDLE)
-    load_weights(bundle.model, average_weights([path / BUNDLE / "weights.safetensors" for path in chosen]))
+    folders = [path / BUNDLE for path in chosen]
+    load_weights(bundle.model, average_weights(read_weights(folder, read_config(folder)) for folder in folders))
     experiment = find_task(config.task).open(config, run)
-    check_inputs(run, [each for each in experiment.inputs if each.setting == "data.validation"])
+    check_inputs(run, [each for each in experiment.inputs if each.setting in VALIDATED])
     scores = dict(experiment.validator(bundle)(bundle.model).scores)
     names = [path.name for path in chosen]
     bundle.with_history(average_of=names, validation=scores).save(out, experiment.examples)

@@ -10,11 +10,21 @@ from typing import Any, Generic, TypeVar, cast
 
 from transduce.config import Changes, convert, override, read_changes, read_toml, to_tree
 from transduce.errors import ConfigError
+from transduce.experiment.completion import complete
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 
 SETTINGS_FILE = "experiment.toml"  # of a run's folder
-PATH_KEYS = {"train", "validation", "test", "files", "file", "start_from"}
+PATH_KEYS = {
+    "train",
+    "validation",
+    "test",
+    "general_validation",
+    "general_test",
+    "files",
+    "file",
+    "start_from",
+}
 RIVALS = {
     "training.updates": "training.epochs",
     "training.epochs": "training.updates",
@@ -82,12 +92,13 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
     """
     path = Path(name)
     if path.suffix == ".toml":
-        return Recipe(path.stem, change(read_toml(path), str(path), overrides), path.parent)
+        return Recipe(path.stem, change(read_toml(path), str(path), overrides, path.parent), path.parent)
     if str(name) in recipes():
         path = Path(str(resources.files("transduce.recipes") / f"{name}.toml"))
-        return Recipe(path.stem, change(read_toml(path), str(name), overrides, _from_here), path.parent)
+        return Recipe(path.stem, change(read_toml(path), str(name), overrides, path.parent, _from_here), path.parent)
     if (path / SETTINGS_FILE).is_file():
-        return Recipe(path.resolve().name, change(read_toml(path / SETTINGS_FILE), str(path), overrides), path, path)
+        tree = read_toml(path / SETTINGS_FILE)
+        return Recipe(path.resolve().name, change(tree, str(path), overrides, path), path, path)
     raise ConfigError(
         f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, a run's folder "
         f"must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by line, or one .tsv or .jsonl"
@@ -110,7 +121,9 @@ def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: 
         return load_recipe(recipe, overrides)
     if isinstance(recipe, ExperimentConfig):
         recipe = Recipe("experiment", recipe, Path())
-    return replace(recipe, config=change(to_tree(recipe.config), recipe.name, overrides)) if overrides else recipe
+    if not overrides:
+        return recipe
+    return replace(recipe, config=change(to_tree(recipe.config), recipe.name, overrides, recipe.folder))
 
 
 def recipe_of(model: Path) -> Recipe[Any] | None:
@@ -123,13 +136,18 @@ def change(
     tree: dict[str, Any],
     origin: str,
     overrides: Changes,
+    folder: Path = Path(),
     locate: Callable[[str, Any], Any] = lambda name, value: value,
 ) -> Any:
-    """Settings from a tree of them with changes; `origin` begins every error. `locate` completes names of files, by
-    the setting that holds them."""
+    """Settings from a tree of them with changes; `origin` begins every error.
+
+    Relative paths start from the folder, once `locate` has completed those of the changes by the setting that holds
+    them. A model to start from completes the settings.
+    """
     type_ = config_type({**tree, **read_changes(overrides)})
     values = {name: locate(name, value) for name, value in read_changes(overrides, type_).items()}
-    return convert(override(_without_rivals(tree, values), values, type_), type_, origin)
+    changed = override(_without_rivals(tree, values), values, type_)
+    return convert(complete(changed, type_, folder), type_, origin)
 
 
 def config_type(tree: Mapping[str, Any]) -> type[ExperimentConfig]:

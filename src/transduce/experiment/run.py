@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from transduce.bundle import ModelBundle, best_bundle
 from transduce.config import Changes, differences, to_toml
 from transduce.corpora.catalogue.download import announce
 from transduce.errors import CheckpointError, ConfigError
+from transduce.experiment.adapting import Apart, with_adapters
 from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
@@ -34,7 +35,7 @@ from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
-from transduce.training.optimizer import check_layers
+from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer
 
@@ -57,6 +58,8 @@ class RunResult:
     """Of the kept model: loss in nats per real target token, perplexity, and the metrics that were asked for."""
     test: dict[str, Any] | None
     """Scores on the test set, if the data have one: of a translation model BLEU, its signature and the search."""
+    before: dict[str, float] = field(default_factory=dict)
+    """Validation of the model that training started from, before the first update."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce train --json` prints."""
@@ -67,7 +70,7 @@ class RunResult:
             "seconds": self.seconds,
             "validation": self.validation,
         }
-        return facts | ({"test": self.test} if self.test else {})
+        return facts | ({"before": self.before} if self.before else {}) | ({"test": self.test} if self.test else {})
 
 
 def train(
@@ -158,7 +161,12 @@ def _train(
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
 
     prepared = experiment.prepare(checkpoint, processes, teacher_forcing, tell)
-    check_layers(config.optimizer, prepared.bundle.model)
+    apart = None
+    if (adapters := config.training.adapters) is not None:
+        prepared = with_adapters(prepared, adapters)
+        if adapters.save == "apart":
+            apart = Apart.of(adapters, recipe.folder / str(config.training.start_from), prepared.bundle.model)
+    check_parts(config.optimizer, prepared.bundle.model)
     if processes.is_first:
         if start == "overwrite":
             _remove(run)
@@ -179,7 +187,9 @@ def _train(
         tell(f"nothing is left to train: {trainer.stop_reason}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     shared = f", {processes.count} processes" if processes.count > 1 else ""
-    tell(f"model: {parameters:,} parameters, {trainer.precision}, on {device}{shared}")
+    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model))
+    learning = f", of which {learned:,} learn" if learned < parameters else ""
+    tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
     if processes.is_first:
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
         board = TensorBoard(run / "tensorboard", trainer.position.update)
@@ -189,7 +199,7 @@ def _train(
     finally:
         for observer in trainer.observers:
             observer.close()
-    return processes.broadcast(lambda: _finish(run, trainer, experiment))
+    return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
 
 
 def _build_trainer(
@@ -208,8 +218,9 @@ def _build_trainer(
     def write_bundle(folder: Path) -> None:
         position = trainer.position
         history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
+        scores = {"validation": position.scores} | ({"before": position.start} if position.start else {})
         kept = replace(bundle, model=trainer.kept)
-        kept.with_history(**facts, **history, validation=position.scores).save(folder, experiment.examples)
+        kept.with_history(**facts, **history, **scores).save(folder, experiment.examples)
 
     trainer = Trainer(
         model,
@@ -224,19 +235,25 @@ def _build_trainer(
         processes,
         prepared.validator.trials,
         prepared.unit,
+        prepared.is_adapted,
     )
     return trainer
 
 
-def _finish(run: Path, trainer: Trainer, experiment: Experiment) -> RunResult:
+def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None) -> RunResult:
     """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
     test = _recorded_test(model, best) or experiment.test(best, trainer.processes)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
-    best.with_history(**({"test": test} if test else {})).save(model, experiment.examples)
-    return RunResult(run, model, best.config.task, position.update, position.seconds, position.scores, test)
+    best = best.with_history(**({"test": test} if test else {}))
+    if apart is None:
+        best.save(model, experiment.examples)
+    else:
+        apart.save(best, model, experiment.examples)
+    spent = (position.update, position.seconds)
+    return RunResult(run, model, best.config.task, *spent, position.scores, test, position.start)
 
 
 def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:

@@ -85,6 +85,16 @@ class SegmentRecurrence(Protocol[CarriedTo]):
         ...
 
 
+@runtime_checkable
+class Layered(Protocol):
+    """A part of a model that is made of layers, such as an encoder or a decoder."""
+
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """From the bottom: what embeds tokens, then the layers. Rates of learning may differ between them."""
+        ...
+
+
 @dataclass(frozen=True)
 class EncodedText:
     """What an encoder makes of texts, one row a text."""

@@ -1,8 +1,8 @@
 """Decoders that end in an output layer, which an objective may apply for itself where and when it needs logits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar, cast
 
 from jaxtyping import Int
 from torch import Tensor, nn
@@ -30,6 +30,12 @@ class ProjectingDecoder(nn.Module, ABC, Generic[State]):
         """See Decoder."""
         hidden, state = self.read(tokens, state)
         return self.output(hidden), state
+
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See Layered."""
+        parts = cast(Any, self)  # all decoders have these
+        return [parts.embedding, *parts.layers]
 
     def projection(self, tokens: Int[Tensor, " tokens"]) -> Callable[[Hidden], Logits]:
         """The output layer for these tokens alone."""

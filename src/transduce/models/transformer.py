@@ -113,6 +113,11 @@ class TransformerEncoder(nn.Module):
         self.norm = norm
         self.layer_dropout = layer_dropout
 
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See Layered."""
+        return [self.embedding, *self.layers]
+
     def forward(self, source: Tokens, is_real: Mask) -> Hidden:
         """[sentences, time, dim]; what stands at padding means nothing."""
         return self.read(self.embedding(source, start=0), is_real)

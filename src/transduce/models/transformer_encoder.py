@@ -75,7 +75,7 @@ class TransformerTextEncoder(nn.Module):
     @property
     def blocks(self) -> Sequence[nn.Module]:
         """See TextEncoder."""
-        return [self.encoder.embedding, *self.encoder.layers]
+        return self.encoder.blocks
 
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
         """See TextEncoder."""

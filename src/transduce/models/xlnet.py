@@ -224,6 +224,11 @@ class XLNetDecoder(ProjectingDecoder[SegmentState]):
         self.output = output
         self.memory = memory
 
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See Layered."""
+        return [self.stack.table, *self.stack.layers]
+
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
         """See ProjectingDecoder."""
         rows, time = tokens.shape

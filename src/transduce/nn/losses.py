@@ -149,7 +149,8 @@ class _CrossEntropy(torch.autograd.Function):
         smoothing: float,
         is_learning: bool,
     ) -> tuple[Tensor, Tensor]:
-        gradients = _Gradients(hidden, weight, bias)
+        _, weight_learns, bias_learns, *_ = ctx.needs_input_grad
+        gradients = _Gradients(hidden, weight, weight_learns, bias_learns)
         smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(0).float()]
         for start in range(0, len(hidden), PROJECTED_AT_ONCE):
             rows = slice(start, start + PROJECTED_AT_ONCE)
@@ -213,8 +214,9 @@ class _PairedCrossEntropy(torch.autograd.Function):
 class _Gradients:
     """The sums' gradients by what the logits are made of, in float32 where several chunks add up."""
 
-    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-        self._hidden, self._weight, self._bias = hidden, weight, bias
+    def __init__(self, hidden: Tensor, weight: Tensor, weight_learns: bool, bias_learns: bool) -> None:
+        self._hidden, self._weight = hidden, weight
+        self._weight_learns, self._bias_learns = weight_learns, bias_learns
         self._by_hidden = torch.empty_like(hidden)
         self._by_weight: Tensor | None = None
         self._by_bias: Tensor | None = None
@@ -222,12 +224,13 @@ class _Gradients:
     def add(self, rows: slice, by_logits: Tensor) -> None:
         """Count a chunk's in."""
         torch.mm(by_logits, self._weight, out=self._by_hidden[rows])
-        self._by_weight = _plus(self._by_weight, by_logits.t() @ self._hidden[rows])
-        if self._bias is not None:
+        if self._weight_learns:
+            self._by_weight = _plus(self._by_weight, by_logits.t() @ self._hidden[rows])
+        if self._bias_learns:
             self._by_bias = _plus(self._by_bias, by_logits.sum(0))
 
     def of_each(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """By hidden, weight and bias, each in the type of these."""
+        """By hidden, weight and bias, each in the type of these; None for what does not learn."""
         dtype = self._weight.dtype
         by_weight, by_bias = (None if one is None else one.to(dtype) for one in (self._by_weight, self._by_bias))
         return self._by_hidden, by_weight, by_bias

@@ -1,6 +1,6 @@
 """Layers of GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) units, over all steps or one at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, cast
 
 import torch
@@ -94,6 +94,9 @@ class UnidirectionalStack(nn.Module):
         super().__init__()
         self.layers = cast(Sequence[UnidirectionalEncoder], nn.ModuleList(layers))
         self.dropout = dropout
+
+    def __iter__(self) -> Iterator[UnidirectionalEncoder]:
+        return iter(self.layers)
 
     def forward(self, inputs: Inputs, state: StackState) -> tuple[Hidden, StackState]:
         """The top layer's outputs of all steps, and the state after the last."""

@@ -8,6 +8,7 @@ from transduce.errors import ConfigError
 from transduce.models.families import EncoderConfig
 from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.two_texts import check_weight
 from transduce.text.tokenizer import TokenizerConfig
 
 
@@ -59,6 +60,7 @@ def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None
             'model.kind = "bert" and model.size to train one from random weights'
         )
     validation = config.validation
+    check_weight(validation, has_general=False)
     if validation.metrics:
         raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave it out")
     if validation.best_by not in ("loss", *known):

@@ -9,7 +9,7 @@ from torch import nn
 from transduce.bundle import ModelBundle, read_config, read_tokenizers
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
-from transduce.models.families import ModelConfig
+from transduce.models.families import ModelConfig, build_model
 from transduce.task_table import check_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Tell
@@ -64,13 +64,19 @@ def find_origin(
     except CheckpointError as error:
         raise CheckpointError(f"training.start_from: {error}") from None
     check_task(f"training.start_from: {config.training.start_from}", start.config.task, config.task)
-    if start.config.model != model:
-        first = next(iter(differences(start.config.model, model, "model.").values()))
-        raise ConfigError(f"training.start_from: {first}; the model's settings must be those of the bundle")
-    found = differences(start.config.tokenizer, tokenizer, "tokenizer.")
+    changed = differences(start.config.model, model, "model.")
+    if fixed := [line for key, line in changed.items() if not key.endswith("dropout")]:
+        raise ConfigError(
+            f"training.start_from: {fixed[0]}; the model's settings must be those of the bundle, but for rates of "
+            "dropout: leave the others out of [model]"
+        )
+    found = {} if tokenizer == TokenizerConfig() else differences(start.config.tokenizer, tokenizer, "tokenizer.")
     if ignored := [name for name in found if not name.endswith(".dropout")]:
         tell(
             f"tokenizer: that of {config.training.start_from} is kept; these settings differ from it and have no "
             f"effect: {', '.join(ignored)}"
         )
-    return Origin(start.tokenizers, start.config.tokenizer, start.model)
+    weights = start.model.state_dict()
+    started = build_model(model, len(start.tokenizers.source), len(start.tokenizers.target)) if changed else start.model
+    started.load_state_dict(weights)
+    return Origin(start.tokenizers, start.config.tokenizer, started)

@@ -50,6 +50,8 @@ class Prepared:
     validator: Validator
     unit: str = "target tokens"
     """What the objective's losses are means over, for people."""
+    is_adapted: bool = False
+    """Whether the model already does the task, so that its scores before the first update are worth knowing."""
 
 
 @dataclass(frozen=True)

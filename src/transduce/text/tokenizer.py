@@ -119,6 +119,11 @@ class TokenizerConfig(SideConfig, frozen=True):
         """Whether both sides use the same tokenizer."""
         return self.shared and self.source is None
 
+    @property
+    def names_files(self) -> bool:
+        """Whether a tokenizer was brought in a file."""
+        return any(side is not None and side.file is not None for side in (self, self.source, self.target))
+
 
 @dataclass(frozen=True)
 class Tokenizers:

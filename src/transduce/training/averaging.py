@@ -1,23 +1,23 @@
 """Means of weights: of several checkpoints of a run, or moving along with training."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 
-def average_weights(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of weight files of one model, tensor by tensor, added up in float64 and returned in float32.
+def average_weights(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several weights of one model, tensor by tensor, added up in float64 and returned in float32.
 
     Vaswani et al. 2017 (section 6.1) average the last 5 checkpoints of a base model, the last 20 of a big one.
     """
     totals: dict[str, Tensor] = {}
-    for file in files:
-        for name, tensor in load_file(file).items():
+    count = 0
+    for weights in models:
+        count += 1
+        for name, tensor in weights.items():
             totals[name] = totals.get(name, 0) + tensor.double()
-    return {name: (total / len(files)).float() for name, total in totals.items()}
+    return {name: (total / count).float() for name, total in totals.items()}
 
 
 class MovingAverage:

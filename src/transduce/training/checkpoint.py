@@ -70,6 +70,8 @@ class Position(Settings, frozen=True):
     """Processes that worked on it."""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
     """Of the best validation."""
+    start: dict[str, float] = msgspec.field(default_factory=dict)
+    """Of the validation before the first update, where a model is adapted."""
 
 
 class Progress(Settings, frozen=True):

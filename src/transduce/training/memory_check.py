@@ -13,6 +13,7 @@ from transduce.objectives.objective import Objective, most_carried
 from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.distributed import Processes
 from transduce.training.memory import is_shortage
+from transduce.training.optimizer import learned_parameters
 from transduce.training.precision import WorkingCopy
 
 Pairs = NDArray[np.int64]
@@ -96,7 +97,7 @@ class MemoryCheck:
 
     def _step_nowhere(self) -> None:
         """Optimisers that have not begun make what they keep, in a step by gradients and at a rate of zero."""
-        for parameter in self.working.masters.parameters():
+        for parameter in learned_parameters(self.working.masters):
             parameter.grad = torch.zeros_like(parameter)
         for optimizer in self.optimizers:
             if not optimizer.state:
@@ -121,7 +122,7 @@ class MemoryCheck:
         return MemoryTrial(
             "the gradient exchange between processes",
             "use fewer processes on a machine, or a smaller model",
-            lambda: self.processes.all_reduce_gradients(self.working.masters.parameters()),
+            lambda: self.processes.all_reduce_gradients(learned_parameters(self.working.masters)),
         )
 
     def _forget_gradients(self) -> None:

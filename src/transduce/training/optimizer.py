@@ -1,6 +1,6 @@
 """Optimisers, and gradient normalisation and clipping."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import torch
@@ -8,14 +8,11 @@ from torch import Tensor, nn
 
 from transduce.config import Settings
 from transduce.errors import ConfigError
-from transduce.models.interface import TextEncoder
+from transduce.models.named_parts import LOOKED_UP_BY_ROW, parameters_of, stacks
 from transduce.models.projecting import ProjectingDecoder
-from transduce.nn.positions import LearnedPositions
 from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
 from transduce.training.schedules import InverseSquareRoot, Noam, Plateau, Schedule
-
-LOOKED_UP_BY_ROW = (nn.Embedding, LearnedPositions)
 
 
 class OptimizerConfig(Settings, frozen=True):
@@ -33,10 +30,14 @@ class OptimizerConfig(Settings, frozen=True):
     weight_decay: NonNegativeFloat = 0.0
     """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam."""
     layer_decay: PositiveShare = 1.0
-    """Learning rate of each layer of a text encoder, as a share of that of the layer above it; below the first layer
-    stand the embeddings. 1: the same rate for all."""
+    """Learning rate of each layer of the encoder and of the decoder, as a share of that of the layer above it; below
+    the first layer stand the embeddings. 1: the same rate for all."""
+    frozen: tuple[str, ...] = ()
+    """Parts of the model that keep their weights: embeddings, encoder, decoder, or any part by its name, such as
+    "layers.0", "cross_attention" or "decoder.output". A matrix that two parts share is frozen with either."""
     frozen_layers: NonNegativeInt = 0
-    """How many layers of a text encoder, from the bottom, keep their weights, and with them the embeddings; 0: none."""
+    """How many layers of the encoder and of the decoder, from the bottom, keep their weights, and with them the
+    embeddings; 0: none."""
     schedule: Schedule = InverseSquareRoot()
     """Learning-rate schedule."""
 
@@ -62,24 +63,23 @@ class OptimizerConfig(Settings, frozen=True):
 def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
     """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products.
 
-    Frozen ones have no gradients from now on. Raises ConfigError for settings of layers that the model does not have.
+    Frozen ones have no gradients from now on. Raises ConfigError for settings of parts that the model does not have.
     """
-    blocks = _blocks(config, model)
-    for block in blocks[: config.frozen_layers + 1] if config.frozen_layers else []:
-        block.requires_grad_(False)
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    shares = {
-        id(parameter): config.layer_decay ** (len(blocks) - place)
-        for place, block in enumerate(blocks)
-        for parameter in block.parameters()
-    }
+    for parameter in _frozen(config, model):
+        parameter.requires_grad_(False)
+    shares = _shares(config, model)
     matrices = [one for one in inner_matrices(model) if one.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
     by_share: dict[float, list[nn.Parameter]] = {}
-    for parameter in learned:
+    for parameter in learned_parameters(model):
         if id(parameter) not in chosen:
             by_share.setdefault(shares.get(id(parameter), 1.0), []).append(parameter)
+    muon: list[torch.optim.Optimizer] = (
+        [Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else []
+    )
+    if not by_share:
+        return muon
     adam = kind(
         [{"params": parameters, "share": share} for share, parameters in by_share.items()],
         lr=config.highest_rate,
@@ -88,7 +88,12 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
         weight_decay=config.weight_decay,
         fused=True if next(model.parameters()).device.type in ("cpu", "cuda") else None,
     )
-    return [adam, Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else [adam]
+    return [adam, *muon]
+
+
+def learned_parameters(model: nn.Module) -> list[nn.Parameter]:
+    """Those that are not frozen."""
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -97,24 +102,45 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate * group.get("share", 1.0)
 
 
-def check_layers(config: OptimizerConfig, model: nn.Module) -> None:
-    """Raise ConfigError for settings of layers that the model does not have."""
-    _blocks(config, model)
+def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
+    """Raise ConfigError for settings of parts that the model does not have, or that leave nothing to learn."""
+    frozen = {id(parameter) for parameter in _frozen(config, model)}
+    if all(id(parameter) in frozen for parameter in learned_parameters(model)):
+        raise ConfigError("optimizer: all parts of the model are frozen; name fewer in frozen or frozen_layers")
+    _shares(config, model)
 
 
-def _blocks(config: OptimizerConfig, model: nn.Module) -> Sequence[nn.Module]:
-    """The layers of a model's text encoder, from the bottom, that have rates of their own; none unless they are asked
-    for."""
-    if config.layer_decay == 1 and not config.frozen_layers:
-        return []
-    name = "frozen_layers" if config.frozen_layers else "layer_decay"
-    encoder = getattr(model, "encoder", None)
-    if not isinstance(encoder, TextEncoder):
-        raise ConfigError(f"optimizer.{name} is for models with a text encoder; leave it out")
-    layers = len(encoder.blocks) - 1
-    if config.frozen_layers > layers:
-        raise ConfigError(f"optimizer.frozen_layers = {config.frozen_layers}, but the encoder has {layers} layers")
-    return encoder.blocks
+def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
+    """The parameters that keep their values."""
+    found = [one for part in config.frozen for one in parameters_of(model, part, "optimizer.frozen")]
+    if not config.frozen_layers:
+        return found
+    for name, blocks in _stacks(model, "frozen_layers").items():
+        layers = len(blocks) - 1
+        if config.frozen_layers > layers:
+            raise ConfigError(f"optimizer.frozen_layers = {config.frozen_layers}, but the {name} has {layers} layers")
+        found += [one for block in blocks[: config.frozen_layers + 1] for one in block.parameters()]
+    return found
+
+
+def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
+    """The share of the rate that parameters of layers get, by their ids; the least, where two parts have one."""
+    shares: dict[int, float] = {}
+    if config.layer_decay == 1:
+        return shares
+    for blocks in _stacks(model, "layer_decay").values():
+        for place, block in enumerate(blocks):
+            for parameter in block.parameters():
+                share = config.layer_decay ** (len(blocks) - place)
+                shares[id(parameter)] = min(share, shares.get(id(parameter), 1.0))
+    return shares
+
+
+def _stacks(model: nn.Module, setting: str) -> dict[str, list[nn.Module]]:
+    found = stacks(model)
+    if not found:
+        raise ConfigError(f"optimizer.{setting} is for models with an encoder or decoder of layers; leave it out")
+    return found
 
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:

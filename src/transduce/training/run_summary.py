@@ -19,6 +19,8 @@ PATHS = {
     "data.train",
     "data.validation",
     "data.test",
+    "data.general_validation",
+    "data.general_test",
     "tokenizer.file",
     "tokenizer.source.file",
     "tokenizer.target.file",

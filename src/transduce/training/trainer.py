@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from transduce.bundle import load_weights, unshared_weights
 from transduce.config import Settings
+from transduce.models.adapters import AdaptersConfig
 from transduce.objectives.objective import Objective
 from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
 from transduce.training.averaging import MovingAverage
@@ -27,7 +28,13 @@ from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import Observer, Report, SampleObserver, StartObserver
-from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients, set_rate
+from transduce.training.optimizer import (
+    OptimizerConfig,
+    build_optimizers,
+    learned_parameters,
+    normalize_gradients,
+    set_rate,
+)
 from transduce.training.precision import Precision, WorkingCopy, choose_precision
 from transduce.training.schedules import Plateau
 from transduce.training.signals import Interrupted, catch_signals
@@ -71,8 +78,12 @@ class TrainingConfig(Settings, frozen=True):
     """Updates between lines of the log."""
     start_from: str | None = None
     """A bundle whose weights and tokenizers training starts from, to adapt it to other data."""
+    adapters: AdaptersConfig | None = None
+    """Low-rank adapters, which alone learn then; with `start_from`."""
 
     def _check_together(self) -> None:
+        if self.adapters is not None and self.start_from is None:
+            raise ValueError("adapters adapt a model: name it in start_from, or leave them out")
         if (self.updates is None) == (self.epochs is None):
             raise ValueError("give either updates or epochs")
         if self.r_drop and self.teacher_forcing != TeacherForcing():
@@ -106,6 +117,7 @@ class Trainer:
         processes: Processes,
         trials: Trials = lambda model: (),
         unit: str = "target tokens",
+        is_adapted: bool = False,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -119,6 +131,7 @@ class Trainer:
         self.processes = processes
         self.trials = trials
         self.unit = unit
+        self.is_adapted = is_adapted
         self.device = next(model.parameters()).device
         self.precision = choose_precision(training.precision, self.device)
         self.optimizers = build_optimizers(optimizer, model, self.precision)
@@ -183,6 +196,8 @@ class Trainer:
         self._check_memory()
         self._tell_length()
         with naming_shortage(lambda: f"memory ran out at update {self.position.update + 1:,}; {ALL_WAS_TRIED}"):
+            if self.is_adapted and not self.position.update and not self.position.start:
+                self._validate_start()
             self._train()
 
     def _check_memory(self) -> None:
@@ -194,6 +209,12 @@ class Trainer:
         learning = MemoryCheck(self.working, self.objective, self.optimizers, self.processes)
         learning.run(self.data, self.config.accumulate, self.trials(self.kept))
         self.position = position
+
+    def _validate_start(self) -> None:
+        """Score the model as it comes; it is the best one until another is."""
+        cost = self._validate(torch.zeros(()))
+        self.position = _with(self.position, start=self.position.scores)
+        self._save(cost)
 
     def _train(self) -> None:
         began = time.monotonic() - self.position.seconds
@@ -247,7 +268,7 @@ class Trainer:
             self._tally.plain += loss.plain.detach()
         self._tally.tokens += tokens
         self.processes.all_reduce(tokens)
-        self.processes.all_reduce_gradients(self.model.parameters())
+        self.processes.all_reduce_gradients(learned_parameters(self.model))
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for optimizer in self.optimizers:
             set_rate(optimizer, self._rate(self.position.update + 1))

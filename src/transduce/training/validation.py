@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from transduce.config import Settings
-from transduce.ranges import NonNegativeInt, PositiveInt
+from transduce.ranges import NonNegativeInt, PositiveInt, Share
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class ValidationConfig(Settings, frozen=True):
     the validation set is translated greedily for them. For generated data sets exact_match is always reported."""
     best_by: str = "loss"
     """What selects the best model: loss, or a metric, which is then always reported."""
+    general_weight: Share | None = None
+    """With data.general_validation: weight w of the score there when the best model is selected, and for patience, by
+    (1 - w) new + w general; 0.5 unless given."""
     samples: NonNegativeInt = 3
     """Validation sentences whose translations each validation writes to the log."""
     patience: PositiveInt | None = None

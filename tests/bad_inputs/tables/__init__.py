@@ -4,6 +4,7 @@ from itertools import chain
 
 from bad_inputs.row import Row
 from bad_inputs.tables import (
+    adaptation,
     bundles,
     commands,
     corpora,
@@ -36,6 +37,7 @@ TABLES: dict[str, list[Row]] = {
     "tokenizers": tokenizers.ROWS,
     "texts": texts.ROWS,
     "documents": documents.ROWS,
+    "adaptation": adaptation.ROWS,
     "resuming": resuming.ROWS,
     "bundles": bundles.ROWS,
     "runs": runs.ROWS,

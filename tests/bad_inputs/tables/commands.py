@@ -9,6 +9,7 @@ VERBS = (
     "train tiny.toml",
     "runs",
     "average run",
+    "merge run -o out",
     "translate run",
     "score run",
     "evaluate run",
@@ -57,6 +58,8 @@ MISTYPED = (
 LACKING = (
     ("train", "RECIPE"),
     ("average", "run"),
+    ("merge", "model"),
+    ("merge run", "--output"),
     ("translate", "model"),
     ("score", "model"),
     ("evaluate", "model"),
@@ -102,6 +105,7 @@ ROWS = [
             ("info", ""),
             ("shortlist", ""),
             ("export", "-o out"),
+            ("merge", "-o out"),
         )
     ),
     row("no such model: compare", "compare run nowhere --reference test.de --source test.en", 2, "nowhere: no such"),
@@ -176,6 +180,7 @@ ROWS = [
             "score run --pairs test.tsv -o",
             "evaluate run --source test.en --reference test.de -o",
             "average run --out",
+            "merge run -o",
             "shortlist run --out",
             "export run -o",
         )

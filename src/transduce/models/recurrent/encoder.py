@@ -33,6 +33,11 @@ class RecurrentEncoder(nn.Module):
         self.dropout = dropout
         self.reverse_source = reverse_source
 
+    @property
+    def blocks(self) -> Sequence[nn.Module]:
+        """See Layered."""
+        return [self.embedding, *self.layers]
+
     def forward(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
         """Outputs stand at the positions of their tokens, in whatever order these were read."""
         outputs = self.embedding(source)

@@ -1,7 +1,7 @@
 """The texts that a language model learns from: files, or a built-in one by its name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transduce.corpora.catalogue.download import Progress
@@ -20,10 +20,20 @@ class LanguageTexts:
     train: TextCorpus
     validation: TextCorpus
     test: TextCorpus | None
+    general_validation: TextCorpus | None = None
+    """What a model to start from knows already."""
+    general_test: TextCorpus | None = None
 
 
 def open_texts(config: TextConfig, folder: Path, progress: Progress | None = None) -> LanguageTexts:
     """The texts that the settings name; relative paths start from the folder."""
+    general = [
+        _joined(_files(files, folder)) if files else None for files in (config.general_validation, config.general_test)
+    ]
+    return replace(_open_own(config, folder, progress), general_validation=general[0], general_test=general[1])
+
+
+def _open_own(config: TextConfig, folder: Path, progress: Progress | None) -> LanguageTexts:
     if config.dataset is not None:
         dataset = find_dataset(config.dataset)
         train, validation = (open_text(dataset.name, part, progress) for part in ("train", dataset.validation))

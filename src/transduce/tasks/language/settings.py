@@ -23,11 +23,15 @@ class TextConfig(Settings, frozen=True):
     """Validation files; the last lines of the training files unless given."""
     test: str | list[str] | None = None
     """Test files, scored when training ends."""
+    general_validation: str | list[str] | None = None
+    """Validation files of the text that a model to start from knows already, so that what it forgets is seen too."""
+    general_test: str | list[str] | None = None
+    """Test files of that text, scored when training ends."""
     validation_share: ShareWithin | None = None
     """Share of the training files' lines to validate on; 0.05 unless given."""
 
     def _check_together(self) -> None:
-        for name in ("train", "validation", "test"):
+        for name in ("train", "validation", "test", "general_validation", "general_test"):
             if (files := getattr(self, name)) is not None and not files:
                 raise ValueError(f"{name} names no file; name one or more, or leave it out")
         if (self.dataset is None) == (self.train is None):

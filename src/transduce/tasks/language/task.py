@@ -33,7 +33,8 @@ from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
 from transduce.tasks.objectives import check_objective, next_token_objective
 from transduce.tasks.origin import find_origin
-from transduce.tasks.task import Measure, Prepared, Rate, Tell
+from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
+from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
@@ -57,7 +58,9 @@ class LanguageExperiment:
     def inputs(self) -> list[Input]:
         """See Experiment."""
         texts = self.texts
-        named = [("data.validation", texts.validation), ("data.test", texts.test), ("data.train", texts.train)]
+        named = [("data.validation", texts.validation), ("data.test", texts.test)]
+        named += [("data.general_validation", texts.general_validation), ("data.general_test", texts.general_test)]
+        named.append(("data.train", texts.train))
         files = tokenizer_inputs(self.config.tokenizer, self.folder)
         return [*files, *(corpus_input(setting, text) for setting, text in named if text is not None)]
 
@@ -80,8 +83,9 @@ class LanguageExperiment:
         with processes.first_process_first():
             train = open_text_store(self.texts.train, tokenizer, cache_folder())
             validation = open_text_store(self.texts.validation, tokenizer, cache_folder())
-            if self.texts.test is not None:  # so that what is wrong with it is not told after the training
-                open_text_store(self.texts.test, tokenizer, cache_folder())
+            for text in (self.texts.test, self.texts.general_test):  # what is wrong with it is not told after training
+                if text is not None:
+                    open_text_store(text, tokenizer, cache_folder())
         stores = {"training": (train, self.texts.train), "validation": (validation, self.texts.validation)}
         for kind, (store, text) in stores.items():
             tell(f"{kind} data: {len(store):,} tokens, {store.characters:,} characters from {text.name}")
@@ -104,9 +108,10 @@ class LanguageExperiment:
             begin="eos",
         )
         made = ModelBundle(bundle, model, origin.tokenizers)
-        return Prepared(made, data, objective, self._validator(made, validation, processes))
+        validator = self._validator(made, validation, processes)
+        return Prepared(made, data, objective, validator, is_adapted=config.training.start_from is not None)
 
-    def validator(self, bundle: ModelBundle) -> LanguageValidator:
+    def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
         store = open_text_store(self.texts.validation, bundle.tokenizers.target, cache_folder())
         return self._validator(bundle, store, Processes())
@@ -115,7 +120,11 @@ class LanguageExperiment:
         """Scores on the test text."""
         if self.texts.test is None:
             return None
-        return dict(score_text(bundle, self.texts.test, self._tokens_at_once(processes)))
+        scores = dict(score_text(bundle, self.texts.test, self._tokens_at_once(processes)))
+        if self.texts.general_test is None:
+            return scores
+        general = score_text(bundle, self.texts.general_test, self._tokens_at_once(processes))
+        return scores | {f"{GENERAL}{name}": score for name, score in general.items()}
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; bits per character are usual."""
@@ -129,9 +138,13 @@ class LanguageExperiment:
         lines = sum(1 for _ in text)
         return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", False, count)
 
-    def _validator(self, bundle: ModelBundle, store: TextStore, processes: Processes) -> LanguageValidator:
+    def _validator(self, bundle: ModelBundle, store: TextStore, processes: Processes) -> Validator:
         windows = windows_of(bundle, self._tokens_at_once(processes))
-        return LanguageValidator(bundle, store, windows, self.config.validation.samples)
+        new, general = LanguageValidator(bundle, store, windows, self.config.validation.samples), None
+        if self.texts.general_validation is not None:
+            known = open_text_store(self.texts.general_validation, bundle.tokenizers.target, cache_folder())
+            general = LanguageValidator(bundle, known, windows, samples=0)
+        return validate_both(new, general, self.config.validation)
 
     def _tokens_at_once(self, processes: Processes) -> int:
         """Tokens of the largest part of a training batch; what is measured needs no more memory than training did."""
@@ -167,6 +180,7 @@ class LanguageTask:
             raise ConfigError(
                 "validation.metrics and best_by: a language model is validated by its loss alone; leave them out"
             )
+        check_weight(config.validation, config.data.general_validation is not None)
         model = config.model
         if isinstance(model, CausalTransformerConfig):
             if model.positions == "learned" and config.batching.window > model.max_positions:
@@ -194,9 +208,11 @@ class LanguageTask:
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """Perplexities, and bits a character."""
+        general = f"{GENERAL}perplexity"
         return (
             f"test perplexity {test['perplexity']:.2f} a token, {test['word_perplexity']:.2f} a word, "
             f"{test['bits_per_character']:.3f} bits a character"
+            + (f"; perplexity {test[general]:.2f} on the general text" if general in test else "")
         )
 
 

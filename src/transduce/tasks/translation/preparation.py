@@ -28,6 +28,10 @@ class Numbers:
     bundle: ModelBundle
     stores: list[TokenStore]
     validation: TokenStore
+    general: TokenStore | None
+    """Validation data of what a model to start from knows already."""
+    is_adapted: bool
+    """Whether the model is one of `training.start_from`."""
 
 
 def prepare(
@@ -40,9 +44,15 @@ def prepare(
 ) -> Numbers:
     """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
     if checkpoint is None and processes.is_first:
-        named = [splits.test] if splits.test and config.data.test else []  # a part that was drawn may be empty
-        for corpus in [*(entry.corpus for entry in splits.train), *named]:
-            check_not_empty(corpus)
+        named = [splits.test] if config.data.test else []  # a part that was drawn may be empty
+        for corpus in [
+            *(entry.corpus for entry in splits.train),
+            *named,
+            splits.general_validation,
+            splits.general_test,
+        ]:
+            if corpus is not None:
+                check_not_empty(corpus)
 
     def make_tokenizers() -> Tokenizers:
         return train_tokenizers(config.tokenizer, _side(splits, "source"), _side(splits, "target"), folder)
@@ -54,6 +64,7 @@ def prepare(
     with processes.first_process_first():
         stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
         validation = open_store(splits.validation, tokenizers, None, cache)
+        general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
     for entry, store in zip(splits.train, stores, strict=True):
         tell(f"training data: {len(store):,} pairs from {entry.corpus.name}")
         for reason, dropped in store.dropped.items():
@@ -61,12 +72,16 @@ def prepare(
             for example in dropped.examples:
                 tell(f"    {example}")
     tell(f"validation data: {len(validation):,} pairs from {splits.validation.name}")
+    if splits.general_validation and general:
+        tell(f"general validation data: {len(general):,} pairs from {splits.general_validation.name}")
     if checkpoint is None and processes.is_first:
         _tell_overlaps(splits, tell)
     model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
     for entry, store in zip(splits.train, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model)
     _check_lengths(splits.validation.name, validation, model)
+    if splits.general_validation and general:
+        _check_lengths(splits.general_validation.name, general, model)
     bundle = BundleConfig(
         format=FORMAT,
         task=config.task,
@@ -76,7 +91,9 @@ def prepare(
         tokenizer=origin.config,
         longest_source=max(int(store.source.lengths.max()) for store in stores),
     )
-    return Numbers(ModelBundle(bundle, model, tokenizers), stores, validation)
+    return Numbers(
+        ModelBundle(bundle, model, tokenizers), stores, validation, general, config.training.start_from is not None
+    )
 
 
 def _side(splits: Splits, name: str) -> Iterator[str]:

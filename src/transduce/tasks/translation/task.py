@@ -1,27 +1,32 @@
 """Translation as a task: what a run and the verbs ask of it; see tasks/task.py."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from transduce.bundle import ModelBundle
 from transduce.config import to_tree
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.batching import TrainingData
-from transduce.data.store import open_store
+from transduce.data.store import TokenStore, open_store
 from transduce.data.subword_dropout import SubwordDropoutData
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.metrics import Score, score_bleu
 from transduce.inference.translator import Translator
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.objectives import check_objective, next_token_objective
-from transduce.tasks.task import Measure, Prepared, Rate, Tell
+from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.validation import TranslationValidator, build_validator, metrics_of, probe_texts
+from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
+from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 from transduce.training.distributed import Processes
@@ -47,7 +52,9 @@ class TranslationExperiment:
     @property
     def inputs(self) -> list[Input]:
         """Training data come last: filters on them may hold a hash of what is held out, whose change is told first."""
-        held_out = [("data.validation", self.splits.validation), ("data.test", self.splits.test)]
+        splits = self.splits
+        held_out = [("data.validation", splits.validation), ("data.test", splits.test)]
+        held_out += [("data.general_validation", splits.general_validation), ("data.general_test", splits.general_test)]
         training = [(f"data.train {number}", entry.corpus) for number, entry in enumerate(self.splits.train, 1)]
         named = [(setting, corpus) for setting, corpus in held_out + training if corpus is not None]
         files = tokenizer_inputs(self.config.tokenizer, self.folder)
@@ -66,25 +73,43 @@ class TranslationExperiment:
         plain = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
         data = _with_subword_dropout(plain, config.tokenizer, numbers.bundle.tokenizers)
         needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
-        validator = build_validator(config, self.splits, numbers.bundle, numbers.validation, needs)
+        validator = self._validator(numbers.bundle, numbers.validation, numbers.general, needs)
         objective = next_token_objective(config.training, teacher_forcing)
-        return Prepared(numbers.bundle, data, objective, validator)
+        return Prepared(numbers.bundle, data, objective, validator, is_adapted=numbers.is_adapted)
 
-    def validator(self, bundle: ModelBundle) -> TranslationValidator:
+    def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
-        store = open_store(self.splits.validation, bundle.tokenizers, None, cache_folder())
-        return build_validator(self.config, self.splits, bundle, store)
+        texts = (self.splits.validation, self.splits.general_validation)
+        stores = [open_store(text, bundle.tokenizers, None, cache_folder()) if text else None for text in texts]
+        assert stores[0] is not None
+        return self._validator(bundle, stores[0], stores[1])
+
+    def _validator(
+        self, bundle: ModelBundle, new: TokenStore, general: TokenStore | None, needs: Sequence[int] | None = None
+    ) -> Validator:
+        config, splits = self.config, self.splits
+        of_general = None
+        if splits.general_validation and general:
+            without_samples = msgspec.structs.replace(
+                config, validation=msgspec.structs.replace(config.validation, samples=0)
+            )
+            known = replace(splits, validation=splits.general_validation)
+            of_general = build_validator(without_samples, known, bundle, general, needs)
+        return validate_both(build_validator(config, splits, bundle, new, needs), of_general, config.validation)
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """BLEU, its signature and the search."""
-        pairs = list(self.splits.test or ())
+        """BLEU, its signature and the search; BLEU on the general text too, if there is one."""
+        pairs, general = list(self.splits.test or ()), list(self.splits.general_test or ())
         if not pairs:
             return None
-        search = self.config.search
+        bleu = self._bleu(bundle, pairs)
+        of_general = {f"{GENERAL}bleu": self._bleu(bundle, general).score} if general else {}
+        return {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(self.config.search)} | of_general
+
+    def _bleu(self, bundle: ModelBundle, pairs: Sequence[SentencePair]) -> Score:
         folds_case = (self.config.tokenizer.target or self.config.tokenizer).folds_case
-        translations = Translator(bundle).translate([pair.source for pair in pairs], search)
-        bleu = score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
-        return {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(search)}
+        translations = Translator(bundle).translate([pair.source for pair in pairs], self.config.search)
+        return score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; BLEU is usual."""
@@ -109,8 +134,9 @@ class TranslationTask:
     config = TranslationConfig
 
     def check(self, config: TranslationConfig) -> None:
-        """Raise ConfigError for a metric that there is not, or settings that exclude each other."""
+        """Raise ConfigError for a metric that there is not, a text to weigh, or settings that exclude each other."""
         metrics_of(config)
+        check_weight(config.validation, config.data.general_validation is not None)
         check_objective(config.training, config.model)
 
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
@@ -119,7 +145,8 @@ class TranslationTask:
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """BLEU with its signature."""
-        return f"test BLEU {test['bleu']:.1f} ({test['signature']})"
+        general = f", {test[f'{GENERAL}bleu']:.1f} on the general text" if f"{GENERAL}bleu" in test else ""
+        return f"test BLEU {test['bleu']:.1f}{general} ({test['signature']})"
 
 
 TRANSLATION = TranslationTask()

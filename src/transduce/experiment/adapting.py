@@ -1,0 +1,101 @@
+"""A run that trains low-rank adapters alone: what it begins with, and how its model is saved."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from transduce.bundle import ModelBundle, find_bundle, read_config, unshared_weights
+from transduce.errors import ConfigError, InputError
+from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
+from transduce.probe import read_probe
+from transduce.tasks.task import Prepared, Validator
+from transduce.training.memory_check import MemoryTrial
+from transduce.training.validation import Validation
+
+
+def with_adapters(prepared: Prepared, config: AdaptersConfig) -> Prepared:
+    """The same with adapters in the model, which alone learn.
+
+    Raises ConfigError for layers that the model does not have.
+    """
+    bundle = prepared.bundle
+    add_adapters(bundle.model, config)
+    known = replace(bundle, config=msgspec.structs.replace(bundle.config, adapters=config))
+    return replace(prepared, bundle=known, validator=_MergedValidator(prepared.validator))
+
+
+@dataclass(frozen=True)
+class _MergedValidator:
+    """Validates a model as it will be used, with its adapters merged; see Validator."""
+
+    validator: Validator
+
+    def __call__(self, model: nn.Module) -> Validation:
+        """See Validator."""
+        return self.validator(without_adapters(model))
+
+    def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
+        """See Validator."""
+        return self.validator.trials(without_adapters(model))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How adapters are saved that are kept apart from the model they adapt."""
+
+    config: AdaptersConfig
+    base: Path
+    """The bundle that training starts from."""
+    learned: frozenset[str]
+    """Names of the parameters that learn."""
+
+    @staticmethod
+    def of(config: AdaptersConfig, start: Path, model: nn.Module) -> "Apart":
+        """For a model with adapters, before it learns.
+
+        Raises ConfigError where its other weights are not all those of the model that training starts from.
+        """
+        with torch.random.fork_rng([]):  # the run draws the same however its model is saved
+            base = ModelBundle.load(start)
+        learned = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+        kept = {name: tensor.shape for name, tensor in unshared_weights(model).items() if name not in learned}
+        if kept != {name: tensor.shape for name, tensor in unshared_weights(base.model).items()}:
+            raise ConfigError(
+                f'training.adapters.save = "apart": the other weights are not those of {start} alone, since the '
+                'model or its vocabulary was changed; set it to "merged"'
+            )
+        return Apart(config, find_bundle(start), frozenset(learned))
+
+    def save(self, best: ModelBundle, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
+        """Write what the best bundle's checkpoint has of these as a bundle that needs the base."""
+        assert best.folder is not None, "it was loaded from a checkpoint"
+        weights = load_file(best.folder / "weights.safetensors")
+        learned = {name: weights[name] for name in sorted(self.learned)}
+        best.save_adapters(folder, probe_texts, self.config, learned, self.base)
+
+
+def merge(model: Path, out: Path, base: Path | None = None) -> ModelBundle:
+    """Write an ordinary bundle of one that holds adapters alone and the model that they adapt.
+
+    Args:
+        model: the folder with the adapters, or that of the run that trained them.
+        out: the new bundle's folder.
+        base: where the model is that they adapt, if it is no longer where it was.
+
+    Raises InputError where `out` exists or the model is whole, CheckpointError for another base than was adapted.
+    """
+    if out.exists():
+        raise InputError(f"{out} exists; remove it or choose another folder (out)")
+    folder = find_bundle(model)
+    bundle = ModelBundle.load(folder, base=base)
+    if read_config(folder).base is None:
+        raise InputError(f"{model} is a whole model, with nothing to merge; only adapters kept apart are merged")
+    probe = read_probe(folder)
+    targets = [bundle.tokenizers.target.decode(ids) for ids in probe.target]
+    bundle.save(out, list(zip(probe.text, targets, strict=True)))
+    return bundle

@@ -1,0 +1,60 @@
+"""What a recipe leaves to the model that its training starts from: [model], [tokenizer], languages."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.bundle import BundleConfig, find_bundle, read_config
+from transduce.config import to_tree
+from transduce.errors import CheckpointError
+from transduce.task_table import check_task
+from transduce.tasks.settings import ExperimentConfig
+
+
+def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
+    """A recipe's settings, and where it is silent those of the bundle that `training.start_from` names.
+
+    Of [model] what is not set, [tokenizer] if none of it is set, and the languages. Tasks whose model is only a part of
+    a bundle's, such as its encoder, take that themselves.
+
+    Raises CheckpointError or InputError where a recipe without [model] names a bundle that cannot be read or is for
+    another task; where it has one, whoever loads the bundle tells so.
+    """
+    training = tree.get("training")
+    start = training.get("start_from") if isinstance(training, Mapping) else None
+    if not isinstance(start, str) or not _needs_model(type_):
+        return tree
+    task = tree.get("task", "translation")
+    try:
+        bundle = read_config(find_bundle(folder / start))
+    except CheckpointError as error:
+        if "model" in tree:
+            return tree
+        raise CheckpointError(f"training.start_from: {error}") from None
+    if bundle.task != task:
+        if "model" not in tree:
+            check_task(f"training.start_from: {start}", bundle.task, task)
+        return tree
+    return tree | _settings_of(bundle, tree)
+
+
+def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables that a bundle completes."""
+    found: dict[str, Any] = {}
+    model, known = tree.get("model", {}), to_tree(bundle)["model"]
+    if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
+        found["model"] = known | dict(model)
+    if "tokenizer" not in tree and not bundle.tokenizer.names_files:  # whose places the bundle does not know
+        found["tokenizer"] = to_tree(bundle.tokenizer)
+    if isinstance(data := tree.get("data", {}), Mapping):
+        languages = {"language": bundle.source}
+        if bundle.task == "translation":
+            languages = {"source": bundle.source, "target": bundle.target}
+        found["data"] = languages | dict(data)
+    return found
+
+
+def _needs_model(type_: type[ExperimentConfig]) -> bool:
+    return any(field.name == "model" and field.required for field in msgspec.structs.fields(type_))

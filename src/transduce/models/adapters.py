@@ -1,0 +1,103 @@
+"""Low-rank adapters in a model: which layers get them, and the same model without them."""
+
+import copy
+from typing import Literal, cast
+
+from torch import nn
+
+from transduce.config import Settings
+from transduce.errors import ConfigError
+from transduce.models.heads import EncoderModel
+from transduce.models.named_parts import is_in
+from transduce.models.projecting import ProjectingDecoder
+from transduce.nn.adaptive import AdaptiveEmbedding
+from transduce.nn.low_rank import LowRankLinear
+from transduce.nn.source_attention import SourceAttention
+from transduce.ranges import PositiveFloat, ShareBelowOne, Width
+
+SETTING = "training.adapters"
+
+
+class AdaptersConfig(Settings, frozen=True):
+    """Low-rank adapters (LoRA, Hu et al. 2021): all weights stay as they are, and beside those of linear layers a
+    product of two narrow matrices learns."""
+
+    rank: Width = 8
+    """Rank of the product that is added to each matrix."""
+    alpha: PositiveFloat = 16.0
+    """The product is multiplied by alpha / rank."""
+    dropout: ShareBelowOne = 0.0
+    """Dropout rate of what the adapters read."""
+    layers: tuple[str, ...] = ()
+    """Parts of the model whose linear layers get adapters, by their names, such as "attention", "cross_attention.query"
+    or "decoder.layers"; all but the output layer unless given."""
+    save: Literal["merged", "apart"] = "merged"
+    """How the finished model is saved: with the adapters merged into its weights, an ordinary model; or the adapters
+    apart, a small model that needs the one it started from."""
+
+    @property
+    def scale(self) -> float:
+        """By which the product is multiplied."""
+        return self.alpha / self.rank
+
+
+def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
+    """Give a model adapters, with fresh weights from torch's global generator, and let nothing else learn but them and
+    a head that stands on a text encoder.
+
+    Raises ConfigError for layers that the model does not have, or that are narrower than the rank.
+    """
+    places = _places(model)
+    for part in config.layers:
+        if not any(is_in(name, part) for name in places):
+            known = ", ".join(
+                dict.fromkeys(name.rpartition(".layers.")[2].partition(".")[2] or name for name in places)
+            )
+            raise ConfigError(f"{SETTING}.layers: the model has no linear layers in '{part}'; it has them in {known}")
+    chosen = [name for name in places if not config.layers or any(is_in(name, part) for part in config.layers)]
+    if not chosen:
+        raise ConfigError(
+            f"{SETTING}: the model has no linear layers for adapters; train parts of it (optimizer.frozen)"
+        )
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    if isinstance(model, EncoderModel) and model.head is not None:
+        of_encoder = {
+            id(parameter) for parameter in cast(nn.Module, model.encoder).parameters()
+        }  # a head may share its table
+        for parameter in model.head.parameters():
+            parameter.requires_grad_(id(parameter) not in of_encoder)
+    for name in chosen:
+        owner, _, attribute = name.rpartition(".")
+        linear: nn.Linear = model.get_submodule(name)  # type: ignore[assignment]
+        if config.rank > min(linear.weight.shape):
+            raise ConfigError(
+                f"{SETTING}.rank = {config.rank}, but {name} has {min(linear.weight.shape)} inputs or outputs; lower it"
+            )
+        adapted = LowRankLinear(linear, config.rank, config.scale, config.dropout)
+        setattr(model.get_submodule(owner), attribute, adapted)
+
+
+def without_adapters(model: nn.Module) -> nn.Module:
+    """A copy of a model, in which the adapters are part of the weights."""
+    plain = copy.deepcopy(model)
+    for module in list(plain.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, LowRankLinear):
+                setattr(module, name, child.merged())
+    return plain
+
+
+def _places(model: nn.Module) -> list[str]:
+    """Names of the linear layers that are called as such: not of output layers, which are applied in parts, of heads,
+    which learn themselves, nor of what uses its matrices otherwise."""
+    left_out: set[int] = set()
+    for module in model.modules():
+        if isinstance(module, SourceAttention | AdaptiveEmbedding):
+            left_out |= {id(inner) for inner in module.modules()}
+        if isinstance(module, ProjectingDecoder):
+            left_out |= {id(inner) for inner in module.output.modules()}
+        if isinstance(module, EncoderModel) and module.head is not None:
+            left_out |= {id(inner) for inner in module.head.modules()}
+    named = model.named_modules()
+    return [name for name, module in named if isinstance(module, nn.Linear) and id(module) not in left_out]

@@ -1,0 +1,56 @@
+"""Validation on two texts: the new one that a model is adapted to, and a general one that it should not forget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from transduce.errors import ConfigError
+from transduce.tasks.task import Validator
+from transduce.training.memory_check import MemoryTrial
+from transduce.training.validation import Validation, ValidationConfig
+
+GENERAL = "general_"
+"""Begins the names of scores on the general text."""
+DEFAULT_WEIGHT = 0.5
+
+
+@dataclass(frozen=True)
+class TwoTextsValidator:
+    """Scores of both texts; the best model is that of the best weighted mean, (1 - weight) new + weight general."""
+
+    new: Validator
+    general: Validator
+    weight: float
+    """Of the general text, 0 to 1."""
+    best_by: str
+    """The score that is weighed."""
+
+    def __call__(self, model: nn.Module) -> Validation:
+        """See Validator."""
+        new, general = self.new(model), self.general(model)
+        both = {f"{GENERAL}{name}": score for name, score in general.scores.items()}
+        weighted = self._mean(new.scores[self.best_by], general.scores[self.best_by])
+        scores = {**new.scores, **both, f"weighted_{self.best_by}": weighted}
+        return Validation(scores, self._mean(new.cost, general.cost), new.samples)
+
+    def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
+        """See Validator."""
+        return [*self.new.trials(model), *self.general.trials(model)]
+
+    def _mean(self, new: float, general: float) -> float:
+        return (1 - self.weight) * new + self.weight * general
+
+
+def validate_both(new: Validator, general: Validator | None, config: ValidationConfig) -> Validator:
+    """A validator of both texts, or of the new one alone where there is no other."""
+    if general is None:
+        return new
+    weight = DEFAULT_WEIGHT if config.general_weight is None else config.general_weight
+    return TwoTextsValidator(new, general, weight, config.best_by)
+
+
+def check_weight(config: ValidationConfig, has_general: bool) -> None:
+    """Raise ConfigError for a weight of a text that there is not."""
+    if config.general_weight is not None and not has_general:
+        raise ConfigError("validation.general_weight: there is no data.general_validation to weigh; leave it out")

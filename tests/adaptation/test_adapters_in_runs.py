@@ -1,0 +1,156 @@
+"""Runs that train adapters alone: what changes, how the model is saved, and how a stopped run goes on."""
+
+import hashlib
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.testing import assert_close
+
+import transduce
+from transduce.bundle import ModelBundle, read_config
+from transduce.cli.main import app
+from transduce.cli.main import run as command
+from transduce.errors import CheckpointError, ConfigError, InputError
+from transduce.experiment import average, load_recipe, merge
+from transduce.training.checkpoint import whole_checkpoints
+from transduce.training.signals import Interrupted
+
+ADAPTERS = ["training.adapters.rank=3", "training.adapters.dropout=0.1", "optimizer.learning_rate=0.01"]
+TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
+
+
+def train(recipe: Path, start: Path, out: Path, *changes: str) -> Path:
+    return transduce.train(load_recipe(recipe, [f"training.start_from={start}", *ADAPTERS, *changes]), out).run
+
+
+@pytest.fixture(scope="module")
+def runs(recipe_file: Path, tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two runs that differ in how their models are saved, and the model that they started from."""
+    folder = tmp_path_factory.mktemp("adapted")
+    shutil.copytree(tiny_run / "model", folder / "general")
+    for save in ("merged", "apart"):
+        train(recipe_file, folder / "general", folder / save, f"training.adapters.save={save}")
+    return folder
+
+
+def test_apart_and_merged_are_the_same_model(runs: Path) -> None:
+    merged, apart = (ModelBundle.load(runs / save) for save in ("merged", "apart"))
+    assert merged.config == apart.config
+    assert merged.config.adapters is merged.config.base is None
+    for name, tensor in merged.model.state_dict().items():
+        assert_close(apart.model.state_dict()[name], tensor, atol=1e-6, rtol=0)
+    lines = ["the red dog sees a cat", "two women"]
+    translators = [transduce.load(runs / save) for save in ("merged", "apart")]
+    first, second = ([found.n_best[0].score for found in one.translate(lines)] for one in translators)
+    assert first == pytest.approx(second, abs=1e-6)
+
+
+def test_nothing_but_adapters_changes_and_apart_nothing_else_is_saved(runs: Path) -> None:
+    before = load_file(runs / "general" / "weights.safetensors")
+    checkpoint = whole_checkpoints(runs / "apart")[-1]
+    after, saved = (
+        load_file(folder / "weights.safetensors") for folder in (checkpoint / "bundle", runs / "apart" / "model")
+    )
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    assert saved.keys() == after.keys() - before.keys()
+    assert all(name.endswith((".up", ".down")) for name in saved)
+    assert any(tensor.any() for name, tensor in saved.items() if name.endswith(".up"))
+    optimizer = load_file(checkpoint / "optimizer.safetensors")
+    moments = [tensor for name, tensor in optimizer.items() if name.endswith("exp_avg")]
+    assert sum(moment.numel() for moment in moments) == sum(tensor.numel() for tensor in saved.values())
+
+
+def test_merging_writes_an_ordinary_model_and_a_base_that_moved_is_named(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "apart" / "model", tmp_path / "moved")
+    with pytest.raises(
+        CheckpointError, match=r"holds adapters alone, for the model that was in .*general: .*no such model"
+    ):
+        ModelBundle.load(tmp_path / "moved")
+    merge(tmp_path / "moved", tmp_path / "one", base=runs / "general")
+    assert read_config(tmp_path / "one") == read_config(runs / "merged" / "model")
+    expected = ModelBundle.load(runs / "merged").model.state_dict()
+    for name, tensor in ModelBundle.load(tmp_path / "one").model.state_dict().items():
+        assert_close(tensor, expected[name], atol=1e-6, rtol=0)
+    assert command(lambda: app(["merge", str(runs / "apart"), "-o", str(tmp_path / "two")])) == 0
+    assert ModelBundle.load(tmp_path / "two")
+    with pytest.raises(InputError, match="exists"):
+        merge(runs / "apart", tmp_path / "two")
+    with pytest.raises(
+        CheckpointError, match=r"is another model \(SHA-256 differs\); restore it, or merge .* \(base\)"
+    ):
+        merge(runs / "apart", tmp_path / "three", base=runs / "merged")
+
+
+def test_adapters_of_adapters_name_their_base_in_turn(runs: Path, recipe_file: Path, tmp_path: Path) -> None:
+    run = train(recipe_file, runs / "apart", tmp_path / "second", "training.adapters.save=apart", "training.updates=2")
+    assert ModelBundle.load(run).config.base is None
+    config = read_config(run / "model")
+    assert config.base is not None
+    assert (run / "model" / config.base.path).resolve() == (runs / "apart" / "model").resolve()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["training.moving_average=0.9", "training.precision=bfloat16"],
+        ["optimizer.kind=muon", "optimizer.frozen=['encoder']", "training.adapters.save=apart"],
+    ],
+)
+def test_a_stopped_run_goes_on_as_the_one_left_alone(
+    recipe_file: Path, tiny_run: Path, tmp_path: Path, changes: list[str]
+) -> None:
+    class Stop:
+        def report(self, report: object) -> None:
+            if report.update == 15:  # type: ignore[attr-defined]
+                os.kill(os.getpid(), signal.SIGINT)
+
+        def validated(self, *_: object) -> None: ...
+
+        def close(self) -> None: ...
+
+    recipe = load_recipe(recipe_file, [f"training.start_from={tiny_run}", *ADAPTERS, *changes])
+    transduce.train(recipe, tmp_path / "alone")
+    with pytest.raises(Interrupted):
+        transduce.train(recipe, tmp_path / "stopped", observers=[Stop()])
+    transduce.train(recipe, tmp_path / "stopped", resume=True)
+
+    def result(run: Path) -> object:
+        log = [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
+        told = [{key: value for key, value in line.items() if key not in TIMED} for line in log]
+        return told, hashlib.sha256((run / "model" / "weights.safetensors").read_bytes()).hexdigest()
+
+    assert result(tmp_path / "stopped") == result(tmp_path / "alone")
+
+
+def test_an_average_is_of_the_merged_weights(runs: Path, tmp_path: Path) -> None:
+    found = average(runs / "apart", last=2, out=tmp_path / "average")
+    folders = [runs / "apart" / "checkpoints" / name / "bundle" for name in found.checkpoints]
+    of_each = [ModelBundle.load(folder).model.state_dict() for folder in folders]
+    for name, tensor in ModelBundle.load(tmp_path / "average").model.state_dict().items():
+        assert_close(tensor, (of_each[0][name] + of_each[1][name]) / 2, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["training.adapters.rank=0"], "rank"),
+        (["training.adapters.rank=25"], r"training\.adapters\.rank = 25, but .* has 24 inputs or outputs"),
+        (["training.adapters.layers=['bridge']"], r"no linear layers in 'bridge'"),
+        (["training.adapters.alpha=0"], "alpha"),
+        (["training.start_from=nowhere"], "no such model"),
+    ],
+)
+def test_adapters_that_cannot_be_are_refused_before_anything_is_written(
+    recipe_file: Path, tiny_run: Path, tmp_path: Path, changes: list[str], message: str
+) -> None:
+    with pytest.raises((ConfigError, CheckpointError), match=message):
+        train(recipe_file, tiny_run, tmp_path / "run", *changes)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(ConfigError, match="adapters adapt a model: name it in start_from"):
+        load_recipe(recipe_file, ADAPTERS)

@@ -1,0 +1,48 @@
+"""Settings of runs that start from a model, and models of adapters, that cannot be followed."""
+
+from bad_inputs.damages import remove, replace
+from bad_inputs.row import row
+
+TRAIN = "train tiny.toml --out new -q training.start_from=run"
+
+MODEL = """[model]
+kind = "transformer"
+encoder_layers = 1
+decoder_layers = 1
+dim = 12
+heads = 3
+feed_forward_dim = 20
+"""
+
+SETTINGS = (
+    ("training.adapters.rank=0", "training.adapters.rank"),
+    ("training.adapters.rank=1.5", "training.adapters.rank"),
+    ("training.adapters.rank=13", "training.adapters.rank = 13"),
+    ("training.adapters.alpha=0", "alpha"),
+    ("training.adapters.dropout=1", "dropout"),
+    ("training.adapters.layers=['bridge']", "no linear layers in 'bridge'"),
+    ("training.adapters.layers=decoder", "layers"),
+    ("training.adapters.save=both", "'both' is not one of"),
+    ("training.adapters=3", "training.adapters"),
+    ("training.adapters.size=3", "unknown key 'size'"),
+    ("optimizer.frozen=['encoder','decoder']", "all parts of the model are frozen"),
+)
+
+ROWS = [
+    *(row(f"adaptation with {change}", [*TRAIN.split(), change], 2, words) for change, words in SETTINGS),
+    row(
+        "adapters without a model to adapt",
+        "train tiny.toml --out new -q training.adapters.rank=2",
+        2,
+        "name it in start_from",
+    ),
+    row("a whole model to merge", "merge run -o out", 2, "run is a whole model"),
+    row(
+        "no [model], and no model to start from",
+        "train tiny.toml --out new -q training.start_from=nowhere",
+        2,
+        ("training.start_from", "no such model"),
+        replace("tiny.toml", MODEL, ""),
+    ),
+    row("a model to start from that is damaged", TRAIN, 2, "config.toml", remove("run/model/config.toml")),
+]
