@@ -17,7 +17,8 @@ from safetensors.torch import load_file
 import transduce
 from file_server import FileServer
 from transduce.bundle import ModelBundle
-from transduce.corpora.splits import DataConfig, open_splits
+from transduce.corpora.settings import DataConfig
+from transduce.corpora.splits import open_splits
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
 from transduce.files import locked

@@ -8,7 +8,7 @@ import pytest
 
 from transduce.config import Settings, convert, to_tree
 from transduce.corpora.cleaning import Prefix, Script
-from transduce.corpora.splits import CorpusConfig, DataConfig
+from transduce.corpora.settings import CorpusConfig, DataConfig
 from transduce.errors import ConfigError
 from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings

@@ -14,8 +14,10 @@ from safetensors.torch import load_file
 from torch import nn
 
 from transduce.config import Settings, convert, read_toml, to_toml
+from transduce.corpora.directions import MANY, Direction, LanguageTokens
+from transduce.corpora.languages import UNKNOWN
 from transduce.data.batch import SpecialIds
-from transduce.errors import CheckpointError, ConfigError
+from transduce.errors import CheckpointError, ConfigError, InputError
 from transduce.files import new_folder, save_tensors
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import ModelConfig, build_model
@@ -66,6 +68,41 @@ class BundleConfig(Settings, frozen=True):
     """Those in `weights.safetensors`, beside the weights that they adapt; they are merged when the bundle is loaded."""
     base: BaseConfig | None = None
     """The bundle with all other weights, if there are only those of adapters here."""
+    languages: LanguageTokens | None = None
+    """How a model of several directions is told which one; source and target are then that one, once it is chosen."""
+
+    def directed(self, direction: Direction) -> "BundleConfig":
+        """The same with a direction chosen."""
+        return msgspec.structs.replace(self, source=direction.source, target=direction.target)
+
+    def find_direction(self, to: str | None = None, from_: str | None = None) -> Direction:
+        """The direction that is meant; of a model of one direction, this.
+
+        Raises InputError for a language that the model does not know, or where it is not clear which one is meant.
+        """
+        if self.languages is None:
+            for asked, own, what in ((from_, self.source, "reads"), (to, self.target, "writes")):
+                if asked is not None and asked != own:
+                    raise InputError(f"the model {what} {own}, not {asked[:20]}; leave that out, or use another model")
+            return Direction(self.source, self.target)
+        chosen = self.target != MANY
+        if to is None and chosen:
+            to, from_ = self.target, from_ or self._chosen_source
+        return self.languages.find(to, from_)
+
+    @property
+    def _chosen_source(self) -> str | None:
+        return None if self.source in (MANY, UNKNOWN[0]) else self.source
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The tokens that tell a model the direction; of one direction, none."""
+
+    source: tuple[int, ...] = ()
+    """Before each source."""
+    begin: int | None = None
+    """What the decoder reads first; None for the token that begins all outputs."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +120,22 @@ class ModelBundle:
 
     @property
     def special(self) -> SpecialIds:
-        """The ids that batches need."""
-        return special_ids(self.tokenizers, self.config.begin)
+        """The ids that batches need, of the direction that is chosen."""
+        return special_ids(self.tokenizers, self.config)
+
+    @property
+    def marks(self) -> Marks:
+        """What tells the model the direction that is chosen; InputError where one must be chosen first."""
+        return marks_of(self.tokenizers, self.config)
+
+    def directed(self, direction: Direction) -> "ModelBundle":
+        """The same with a direction chosen; see `BundleConfig.find_direction`."""
+        return replace(self, config=self.config.directed(direction))
+
+    def read(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of sources, with the token that tells the model the direction; InputError as for `marks`."""
+        before = self.marks.source
+        return [[*before, *ids] for ids in self.tokenizers.source.encode_batch(texts)]
 
     @property
     def device(self) -> torch.device:
@@ -113,13 +164,21 @@ class ModelBundle:
         with new_folder(folder) as new:
             self.describe(new)
             save_tensors(weights, new / "weights.safetensors")
-            kind = TASKS[self.config.task].probe
-            probe = make_probe(kind, self.model, self.tokenizers, self.special, probe_texts, checksums(new))
+            kind, probed = TASKS[self.config.task].probe, self.for_probe
+            marks = marks_of(self.tokenizers, probed.config).source
+            probe = make_probe(kind, self.model, self.tokenizers, probed.special, probe_texts, checksums(new), marks)
             (new / "probe.json").write_bytes(msgspec.json.encode(probe))
+
+    @property
+    def for_probe(self) -> "ModelBundle":
+        """The same with a direction chosen in which it is probed."""
+        languages = self.config.languages
+        return self if languages is None else self.directed(languages.first)
 
     def describe(self, folder: Path) -> None:
         """Write all but the weights and the probe."""
-        (folder / "config.toml").write_text(to_toml(self.config), encoding="utf-8")
+        config = self.config if self.config.languages is None else self.config.directed(Direction(MANY, MANY))
+        (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
         self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
         self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
         (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
@@ -143,7 +202,7 @@ class ModelBundle:
         config = read_config(folder)  # first, because what is newer may be so in other files too
         probe = read_probe(folder)
         check_unchanged(folder, probe.sha256)
-        tokenizers = read_tokenizers(folder, config.tokenizer)
+        tokenizers = read_tokenizers(folder, config)
         model = build_model(config.model, len(tokenizers.source), len(tokenizers.target), config.head)
         try:
             load_weights(model, read_weights(folder, config, base))
@@ -152,10 +211,11 @@ class ModelBundle:
                 f"{folder}/weights.safetensors does not fit its config.toml: {' '.join(str(error).split())}"
             ) from None
         history = read_history(folder)
-        special = special_ids(tokenizers, config.begin)
-        check_probe(TASKS[config.task].probe, probe, model.eval(), tokenizers, special, folder)
+        bundle = ModelBundle(config, model.eval(), tokenizers, history, folder)
+        special, marks = bundle.for_probe.special, marks_of(tokenizers, bundle.for_probe.config).source
+        check_probe(TASKS[config.task].probe, probe, model, tokenizers, special, folder, marks)
         config = msgspec.structs.replace(config, adapters=None, base=None)
-        return ModelBundle(config, model.to(device), tokenizers, history, folder)
+        return replace(bundle, config=config, model=model.to(device))
 
 
 def find_bundle(path: Path) -> Path:
@@ -189,17 +249,33 @@ def best_bundle(run: Path) -> Path:
     return run / "checkpoints" / name / "bundle"
 
 
-def special_ids(tokenizers: Tokenizers, begin: Literal["bos", "eos"] = "bos") -> SpecialIds:
-    """The ids that batches need."""
+def special_ids(tokenizers: Tokenizers, config: BundleConfig) -> SpecialIds:
+    """The ids that batches need, of the direction that is chosen."""
     source, target = tokenizers.source, tokenizers.target
-    return SpecialIds(source.pad, source.eos, target.pad, getattr(target, begin), target.eos)
+    begin: int = getattr(target, config.begin)
+    if config.languages is not None and config.languages.place == "decoder" and config.target != MANY:
+        begin = target.languages[config.target]
+    return SpecialIds(source.pad, source.eos, target.pad, begin, target.eos)
 
 
-def read_tokenizers(folder: Path, config: TokenizerConfig) -> Tokenizers:
+def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:
+    """What tells a model the direction that is chosen; InputError where one must be chosen first."""
+    if config.languages is None:
+        return Marks()
+    direction = config.find_direction()
+    if config.languages.place == "source":
+        return Marks((tokenizers.source.languages[direction.target],))
+    return Marks((tokenizers.source.languages[direction.source],), tokenizers.target.languages[direction.target])
+
+
+def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
     """The tokenizers of a bundle's folder."""
+    config = bundle.tokenizer
+    tokens = None if bundle.languages is None else bundle.languages.tokens
 
     def read(side: Literal["source", "target"]) -> Tokenizer:
-        return Tokenizer.load(folder / _tokenizer_file(config, side), (getattr(config, side) or config).special)
+        special = (getattr(config, side) or config).special
+        return Tokenizer.load(folder / _tokenizer_file(config, side), special, tokens)
 
     source = read("source")
     return Tokenizers(source, source if config.is_shared else read("target"))
@@ -292,7 +368,7 @@ def _card(bundle: ModelBundle) -> str:
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
     source, target = (len(side) for side in (bundle.tokenizers.source, bundle.tokenizers.target))
     told = "\n".join(f"- {name.replace('_', ' ')}: {_told(value)}" for name, value in history.items())
-    return f"""# {" to ".join(dict.fromkeys((config.source, config.target)))}
+    return f"""# {_languages(config)}
 
 {entry.title.capitalize()} made with [Transduce](https://pypi.org/project/transduce/): {family},
 {parameters:,} parameters, {source:,} source and {target:,} target tokens
@@ -306,6 +382,14 @@ The model works best on text similar to its training data. Have important transl
 
 {told or "Nothing is recorded."}
 """
+
+
+def _languages(config: BundleConfig) -> str:
+    if config.languages is None:
+        return " to ".join(dict.fromkeys((config.source, config.target)))
+    if config.languages.directions is None:
+        return f"{len(config.languages.tokens)} languages"
+    return ", ".join(config.languages.directions)
 
 
 def _told(value: Any) -> str:

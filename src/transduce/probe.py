@@ -80,12 +80,17 @@ def make_probe(
     special: SpecialIds,
     texts: Sequence[tuple[str, str]],
     sha256: dict[str, str],
+    marks: Sequence[int] = (),
 ) -> Probe:
-    """Score a few sentence pairs; raises FloatingPointError where the model's scores are not finite."""
+    """Score a few sentence pairs, with tokens that tell the direction before each source, where there are some.
+
+    Raises FloatingPointError where the model's scores are not finite.
+    """
     source_limit, target_limit = PROBINGS[kind].limits(model)
+    source_limit = source_limit and source_limit - len(marks)
     sources = [_shortened(text, tokenizers.source, source_limit) for text, _ in texts[:PROBES]]
     targets = [_shortened(text, tokenizers.target, target_limit) for _, text in texts[:PROBES]]
-    source, target = tokenizers.source.encode_batch(sources), tokenizers.target.encode_batch(targets)
+    source, target = _marked(tokenizers.source, sources, marks), tokenizers.target.encode_batch(targets)
     scores = _score(kind, model, source, target, special)
     if not all(map(math.isfinite, scores)):
         raise FloatingPointError(
@@ -103,7 +108,13 @@ def _shortened(text: str, tokenizer: Tokenizer, limit: int | None) -> str:
 
 
 def check_probe(
-    kind: ProbeKind, probe: Probe, model: nn.Module, tokenizers: Tokenizers, special: SpecialIds, folder: Path
+    kind: ProbeKind,
+    probe: Probe,
+    model: nn.Module,
+    tokenizers: Tokenizers,
+    special: SpecialIds,
+    folder: Path,
+    marks: Sequence[int] = (),
 ) -> None:
     """Raise CheckpointError unless tokenizers and model make of the probe what they did when they were saved."""
     source_limit, target_limit = PROBINGS[kind].limits(model)
@@ -112,7 +123,7 @@ def check_probe(
         (probe.target, tokenizers.target, target_limit),
     ):
         _check_ids(rows, len(tokenizer), MAX_TOKENS if limit is None else limit - 1, folder)
-    if tokenizers.source.encode_batch(probe.text) != probe.source:
+    if _marked(tokenizers.source, probe.text, marks) != probe.source:
         raise CheckpointError(f"{folder}: its tokenizer tokenizes text differently than when it was saved")
     (score,) = _score(kind, model, probe.source[:1], probe.target[:1], special)
     saved = probe.scores[0]
@@ -121,6 +132,10 @@ def check_probe(
             f"{folder}: the model scores its probe {score:.4f}, but {saved:.4f} when it was saved; "
             "its weights or the libraries' arithmetic have changed"
         )
+
+
+def _marked(tokenizer: Tokenizer, texts: Sequence[str], marks: Sequence[int]) -> list[list[int]]:
+    return [[*marks, *ids] for ids in tokenizer.encode_batch(texts)]
 
 
 def _check_ids(rows: list[list[int]], vocabulary: int, most: int, folder: Path) -> None:

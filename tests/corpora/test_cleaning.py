@@ -14,7 +14,7 @@ from transduce.corpora.cleaning import (
     cleaning_filters,
 )
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.corpora.splits import DataConfig
+from transduce.corpora.settings import DataConfig
 from transduce.errors import ConfigError
 
 

@@ -8,7 +8,7 @@ from transduce.config import convert
 from transduce.corpora.cleaning import selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs
-from transduce.corpora.splits import DataConfig
+from transduce.corpora.settings import DataConfig
 from transduce.experiment import TranslationConfig
 from transduce.experiment.automatic_settings import Choice, choose, choose_cleaning
 from transduce.experiment.machine import Machine

@@ -312,7 +312,9 @@ def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
 
 def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int | None]:
     """The same for an alignment, in which punctuation does not stand for the word that it is attached to."""
-    return without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
+    words = without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
+    languages = set(tokenizer.languages.values())
+    return [None if token in languages else word for token, word in zip(tokens, words, strict=True)]
 
 
 def _alignment(

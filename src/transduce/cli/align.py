@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, Device, Model, Quiet, Threads
+from transduce.cli.options import OUTPUT, Device, From, Model, Quiet, Threads, To
 
 
 def align(
@@ -19,6 +19,8 @@ def align(
     symmetrize: Annotated[
         str, typer.Option(help="How two alignments become one: intersection, union or grow-diag.")
     ] = "grow-diag",
+    to: To = None,
+    from_: From = None,
     output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
     device: Device = "auto",
     threads: Threads = None,
@@ -47,7 +49,7 @@ def align(
         if not quiet:
             print(f"transduce: {line}", file=sys.stderr)
 
-    aligner = open_aligner(model, reverse, method, corpus, device, tell)
+    aligner = open_aligner(model, reverse, method, corpus, device, tell, to, from_)
     with text_output(output) as stream:
         for line in aligner.stream(corpus):
             stream.write(line + "\n")

@@ -122,6 +122,7 @@ def compare(
         raise InputError(f"--train {train}: no such file")
     options = TestSetOptions(source, reference, dataset, split, direction)
     opened = {name: open_system(name, device, precision, shortlist) for name in systems}
+    opened = options.directed(opened)
     test = options.open(opened)
     sources = test.to_translate()
     for name, system in opened.items():  # all of them, before the first is waited for

@@ -93,6 +93,7 @@ def evaluate(
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
 
+    A model of several directions is scored in each that it was trained in, or in the one of --direction.
     For a language model, report its perplexity on a text (--reference FILE or --dataset; default: the run's own text).
     For a classifier, a tagger or a model that answers, report how often it is right on labelled text, given likewise.
     To score existing translations of any system, give their file instead of a model.
@@ -101,6 +102,7 @@ def evaluate(
     """
     import msgspec
 
+    from transduce.cli.directions import describe_directions, evaluate_directions, facts_of
     from transduce.cli.labelled import check_readers, draw_confusion, open_data, reads_texts, to_json
     from transduce.cli.labelled import describe as describe_measured
     from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
@@ -108,12 +110,13 @@ def evaluate(
     from transduce.cli.output import text_output
     from transduce.cli.search_options import make_rule
     from transduce.cli.streams import check_read_once
-    from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
+    from transduce.cli.test_set import TestSetOptions, is_many, open_system, warn_of_case
     from transduce.errors import InputError
     from transduce.evaluation.dynamic import DynamicEvaluation
     from transduce.evaluation.evaluate import evaluate as run_evaluation
     from transduce.evaluation.evaluate import evaluate_outputs
     from transduce.evaluation.metrics import check_aligned, find_metric
+    from transduce.inference.translator import Translator
     from transduce.tasks.language.validation import Reading
 
     if reads_texts(model):
@@ -153,17 +156,22 @@ def evaluate(
     search = make_rule(context)
     options = TestSetOptions(source, reference, dataset, split, direction)
     system = open_system(model, device, precision, which_shortlist(shortlist, shortlist_file))
+    scoring = (lowercase, tokenize, all_bleu, metrics)
+    if is_many(system) and isinstance(system, Translator):
+        found = evaluate_directions(model, system, options, output, search, scoring)
+        print(msgspec.json.encode(facts_of(found)).decode() if json else describe_directions(found))
+        return
     test = options.open({model: system})
     if isinstance(system, list):
         if output is not None:
             raise InputError(f"--output: nothing is translated, the outputs are in {model}")
         check_aligned(model, system, test.references)
-        result = evaluate_outputs(system, test.references, lowercase, tokenize, all_bleu, metrics, test.sources)
+        result = evaluate_outputs(system, test.references, *scoring, test.sources)
     else:
         sources = test.to_translate()
         warn_of_case(model, system, lowercase)
         with nullcontext() if output is None else text_output(output) as stream:
-            result = run_evaluation(system, sources, test.references, search, lowercase, tokenize, all_bleu, metrics)
+            result = run_evaluation(system, sources, test.references, search, *scoring)
             if stream is not None:
                 stream.writelines(f"{translation.text}\n" for translation in result.translations)
     print(msgspec.json.encode(result.to_dict()).decode() if json else describe(result))

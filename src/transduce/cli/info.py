@@ -24,6 +24,8 @@ def info(model: Model, json: Json = False) -> None:
         facts["export"] = {name: fact for name, fact in to_tree(bundle.export).items() if name != "sha256"}
     else:
         facts["parameters"] = sum(parameter.numel() for parameter in bundle.model.parameters())
+    if (languages := bundle.config.languages) is not None and languages.directions is None:
+        facts["directions"] = f"each of {len(languages.tokens)} languages into each other"
     facts["history"] = bundle.history
     if json:
         print(msgspec.json.encode(facts).decode())

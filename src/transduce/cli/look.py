@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, BeamSize, Device, LengthPenalty, Normalization, Quiet, Threads, ranged
+from transduce.cli.options import (
+    OUTPUT,
+    BeamSize,
+    Device,
+    From,
+    LengthPenalty,
+    Normalization,
+    Quiet,
+    Threads,
+    To,
+    ranged,
+)
 from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
@@ -42,6 +53,8 @@ def look(
     positions: Annotated[
         bool, typer.Option("--positions", help="Draw the position encodings of a model, or sinusoidal ones.")
     ] = False,
+    to: To = None,
+    from_: From = None,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
@@ -78,11 +91,21 @@ def look(
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
     else:
-        _finish(_sentence(arguments[0], (arguments[1], second), target, search, max_tokens, device), output, quiet)
+        _finish(
+            _sentence(arguments[0], (arguments[1], second), target, search, max_tokens, device, (to, from_)),
+            output,
+            quiet,
+        )
 
 
 def _sentence(
-    model: str, texts: tuple[str, str | None], target: str | None, search: "Beam", max_tokens: int, device: str
+    model: str,
+    texts: tuple[str, str | None],
+    target: str | None,
+    search: "Beam",
+    max_tokens: int,
+    device: str,
+    languages: tuple[str | None, str | None],
 ) -> "Pictures":
     from transduce.errors import InputError
     from transduce.inference.generator import Generator
@@ -90,6 +113,8 @@ def _sentence(
     from transduce.inference.translator import Translator
 
     tool = load(model, device=device)
+    if languages != (None, None) and not isinstance(tool, Translator):
+        raise InputError(f"--to and --from are for models that translate, and {model} does not; leave them out")
     if not isinstance(tool, Generator | Translator):
         if target is not None:
             raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
@@ -99,7 +124,7 @@ def _sentence(
         raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
     if isinstance(tool, Generator):
         return tool.look(text, target, search, max_tokens).pictures()
-    return tool.look(text, target, search).pictures()
+    return tool.directed(*languages).look(text, target, search).pictures()
 
 
 def _reading(tool: "Reader", text: str, second: str | None) -> "Look":

@@ -93,6 +93,14 @@ Reference = Annotated[str | None, typer.Option(help="Reference translation, line
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="A built-in data set instead of files.")]
 Split = Annotated[str | None, typer.Option(help="Split of the data set; default: its test set.")]
 Direction = Annotated[str | None, typer.Option(help="Translation direction, such as de-en; default: the model's.")]
+To = Annotated[
+    str | None,
+    typer.Option("--to", help="With a model of several directions: the language to translate to.", show_default=False),
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", help="With a model of several directions: the language of the text.", show_default=False),
+]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score case-insensitively.")]
 Tokenize = Annotated[
     Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"], typer.Option(help="BLEU's tokenizer.")

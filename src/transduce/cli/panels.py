@@ -17,6 +17,7 @@ PANELS = {
     "Length": "max_ratio max_extra min_ratio max_tokens stop",
     "Constraints": "prefix prefix_file glossary",
     "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",
+    "Languages": "to from_",
     "Documents": "format memory fill_only log source_language target_language",
     "Output": "output resume json details explain quiet",
 }

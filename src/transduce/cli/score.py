@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, Device, InferencePrecision, Json, Model, Quiet, Threads
+from transduce.cli.options import OUTPUT, Device, From, InferencePrecision, Json, Model, Quiet, Threads, To
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ def score(
         str | None, typer.Option(help="Its translations, line by line; for a language model, the text to score.")
     ] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
+    to: To = None,
+    from_: From = None,
     output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
     device: Device = "auto",
     threads: Threads = None,
@@ -52,7 +54,12 @@ def score(
         if (pairs is None) == (source is None) or (source is None) != (target is None):
             raise InputError("give either --source and --target, or --pairs")
         corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
-    scorer = Scorer(open_bundle(model, device, precision))
+    bundle = open_bundle(model, device, precision)
+    if not is_text:
+        bundle = bundle.directed(bundle.config.find_direction(to, from_))
+    elif to is not None or from_ is not None:
+        raise InputError("--to and --from are for models that translate; leave them out")
+    scorer = Scorer(bundle)
     count, tokens, nats = 0, 0, 0.0
     with text_output(output) as stream:
         stream.write('{"pairs": [\n' if json else "")

@@ -1,20 +1,24 @@
 """Opens what `evaluate` and `compare` measure: models or finished outputs, and a test set for them."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from transduce.bundle import BundleConfig
 from transduce.cli.model import open_translator
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.directions import MANY, Direction
 from transduce.corpora.formats import parallel_files, read_lines
 from transduce.corpora.splits import open_split, open_splits
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
+
+FOR_DATASETS = "--split and --direction are for a --dataset; give one, or leave them out"
 
 System = Translator | list[str]
 """A model, or outputs that are there already."""
@@ -35,21 +39,59 @@ class TestSetOptions:
             raise InputError("--source goes with --reference: give both, or --dataset")
         if self.dataset is not None and self.reference is not None:
             raise InputError("--dataset and --reference exclude each other; leave one of them out")
-        if self.dataset is None and (self.split or self.direction):
-            raise InputError("--split and --direction are for a --dataset; give one, or leave them out")
+        if self.dataset is None and self.split:
+            raise InputError(FOR_DATASETS)
+
+    def directions_of(self, model: str, system: Translator) -> list[Direction]:
+        """In which directions a model of several is tested: the one that is named, else all that it was trained in and
+        there is a test set for.
+
+        Raises InputError where none is named for files, or there is no test set of any.
+        """
+        languages = system.bundle.config.languages
+        assert languages is not None
+        if self.direction is not None:
+            source, target = self._languages([])
+            return [languages.find(target, source)]
+        if self.reference is not None:
+            raise InputError(f"{model} translates in several directions; say which with --direction, such as de-en")
+        if self.dataset is not None:
+            known = find_dataset(self.dataset).languages
+            found = [one for one in languages.trained if {one.source, one.target} <= set(known)]
+        else:
+            recipe = recipe_of(Path(model))
+            splits = None if recipe is None else open_splits(recipe.config.data, recipe.folder, announce(_tell))
+            found = [one for one, own in splits.directions.items() if own.test is not None] if splits else []
+        if not found:
+            raise InputError(f"{model}: there is no test set in any of its directions; give --dataset, or files")
+        return found
+
+    def directed(self, systems: Mapping[str, System]) -> dict[str, System]:
+        """The same systems, models of several directions in the one that is named, or in which the other models are."""
+        if not any(is_many(system) for system in systems.values()):
+            return dict(systems)
+        source, target = self._languages(systems.values())
+        return {
+            name: system.directed(target, source) if isinstance(system, Translator) else system
+            for name, system in systems.items()
+        }
 
     def open(self, systems: Mapping[str, System]) -> "TestSet":
         """Read the test set, by default that of the models' runs; a data set's direction is that of the models.
 
         Raises InputError for models that do not agree.
         """
+        are_many = any(isinstance(one, Translator) and one.bundle.config.languages for one in systems.values())
+        if self.direction is not None and self.dataset is None and not are_many:
+            raise InputError(FOR_DATASETS)
         if self.dataset is not None:
             split = self.split or find_dataset(self.dataset).test
             if split is None:
                 raise InputError(f"{self.dataset} has no test set; choose another part with --split")
             corpus = open_split(self.dataset, split, *self._languages(systems.values()))
         elif self.reference is None:
-            corpus = _own_test_set([name for name, system in systems.items() if isinstance(system, Translator)])
+            models = {name: one.bundle.config for name, one in systems.items() if isinstance(one, Translator)}
+            corpus = _own_test_set(models)
         elif self.source is None:
             return TestSet(None, list(read_lines(self.reference)))
         else:
@@ -64,7 +106,9 @@ class TestSetOptions:
                 raise InputError(f"--direction {self.direction}: expected two languages, as de-en")
             return source, target
         configs = [system.bundle.config for system in systems if isinstance(system, Translator)]
-        directions = sorted({(config.source, config.target) for config in configs})
+        directions = sorted({(config.source, config.target) for config in configs if config.target != MANY})
+        if not directions and configs:
+            raise InputError("the models translate in several directions; choose one with --direction, such as de-en")
         if not directions:
             raise InputError("give the languages of the outputs with --direction, such as de-en")
         if len(directions) > 1:
@@ -88,17 +132,23 @@ class TestSet:
         return self.sources
 
 
-def _own_test_set(models: Sequence[str]) -> ParallelCorpus:
+def is_many(system: System) -> bool:
+    """Whether a system is a model of several directions, of which none is chosen."""
+    return isinstance(system, Translator) and system.bundle.config.target == MANY
+
+
+def _own_test_set(models: Mapping[str, BundleConfig]) -> ParallelCorpus:
     """The test set of the runs that models stand in, which is told on standard error; InputError unless it is one."""
     ask = "give --dataset, or --source and --reference"
     if not models:
         raise InputError(f"no test set given; {ask}")
     found: list[ParallelCorpus] = []
-    for model in models:
+    for model, config in models.items():
         recipe = recipe_of(Path(model))
         if recipe is None:
             raise InputError(f"{model} is not in a run's folder, so it has no test set of its own; {ask}")
-        test = open_splits(recipe.config.data, recipe.folder, announce(_tell)).test
+        splits = open_splits(recipe.config.data, recipe.folder, announce(_tell))
+        test = splits.directions.get(Direction(config.source, config.target), splits).test
         if test is None:
             raise InputError(f"the run of {model} has no test set; {ask}")
         found.append(test)

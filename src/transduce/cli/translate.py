@@ -13,6 +13,7 @@ from transduce.cli.options import (
     BeamSize,
     Device,
     Engine,
+    From,
     InferencePrecision,
     LengthPenalty,
     MinimumBayesRisk,
@@ -21,6 +22,7 @@ from transduce.cli.options import (
     Quiet,
     ShortlistFile,
     Threads,
+    To,
     UseShortlist,
     ranged,
 )
@@ -39,6 +41,8 @@ def translate(
     output: Annotated[
         str, typer.Option(*OUTPUT, help="A new file, .gz, .xz and .zst compressed; - is standard output.")
     ] = "-",
+    to: To = None,
+    from_: From = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")] = False,
     beam_size: BeamSize = 4,
     length_penalty: LengthPenalty = 0.6,
@@ -183,7 +187,8 @@ def translate(
     set_threads(threads)
     if kind is not None:
         chosen = which_shortlist(shortlist, shortlist_file)
-        translate_document(context, open_translator(model, device, precision, with_ or [], engine, chosen), kind)
+        translator = open_translator(model, device, precision, with_ or [], engine, chosen).directed(to, from_)
+        translate_document(context, translator, kind)
         return
     search = make_rule(context)
     entries = read_glossary(glossary, search)
@@ -194,7 +199,7 @@ def translate(
         requests = requests_of(lines_of(input), prefix, prefix_file, entries, report.lines)
         translator = open_translator(
             model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file), compile
-        )
+        ).directed(to, from_)
         if compile:
             if not quiet:
                 print("transduce: compiling, which takes a minute or two", file=sys.stderr)

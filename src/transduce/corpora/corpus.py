@@ -101,6 +101,16 @@ class ParallelCorpus:
         """The same corpus, sifted further."""
         return replace(self, name=name or self.name, filters=(*self.filters, *filters))
 
+    @property
+    def reversed(self) -> "ParallelCorpus":
+        """The same pairs from target to source; filters decide as before."""
+        return ParallelCorpus(
+            f"{self.name}, reversed",
+            lambda: map(_swapped, self.read()),
+            lambda: _hash(["reversed", self.fingerprint()]),
+            tuple(map(ReversedFilter, self.filters)),
+        )
+
     @staticmethod
     def joined(name: str, corpora: Sequence["ParallelCorpus"]) -> "ParallelCorpus":
         """Several corpora, one after another."""
@@ -120,6 +130,32 @@ class ParallelCorpus:
             return digest.hexdigest()
 
         return ParallelCorpus(name, lambda: iter(held), content)
+
+
+@dataclass(frozen=True)
+class ReversedFilter:
+    """Decides as another filter does of pairs whose sides are swapped."""
+
+    of: Filter
+
+    @property
+    def reason(self) -> str | None:
+        """See Filter."""
+        return self.of.reason
+
+    @property
+    def content(self) -> str:
+        """See Filter."""
+        return f"reversed {self.of.content}"
+
+    def start(self) -> Keeps:
+        """See Filter."""
+        keeps = self.of.start()
+        return lambda pair: keeps(_swapped(pair))
+
+
+def _swapped(pair: SentencePair) -> SentencePair:
+    return SentencePair(pair.target, pair.source)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.examples import ExampleCorpus
-from transduce.corpora.splits import DataConfig, open_splits, open_text
+from transduce.corpora.settings import DataConfig
+from transduce.corpora.splits import open_splits, open_text
 from transduce.errors import ConfigError
 
 

@@ -1,136 +1,31 @@
 """Which texts a run learns from: files of the user's own, or a built-in data set by its name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from msgspec import Meta
 
-from transduce.config import Settings
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import find_split, in_language
 from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset
 from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selecting_filters
-from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
-from transduce.corpora.formats import Columns, is_bilingual, parallel_files, table_file, text_file
+from transduce.corpora.corpus import Filter, ParallelCorpus, SentencePair, TextCorpus
+from transduce.corpora.directions import Direction
+from transduce.corpora.formats import parallel_files, table_file, text_file
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.corpora.generated.sequences import SequencesConfig, Task, sequence_pairs
 from transduce.corpora.languages import UNKNOWN
-from transduce.corpora.splitting import Part, PartFilter, Side, Split, SplitKind
+from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig, corpora_of
+from transduce.corpora.splitting import Part, PartFilter, Side, Split
 from transduce.errors import ConfigError
-from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
 
 GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
-SEQUENCES = ("copy", "reverse")
+BOTH: frozenset[Side] = frozenset({"source", "target"})
 TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
 HELD_OUT_OF_ROOT, LARGEST_SHARE, MAX_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
-SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
-
-
-class CorpusConfig(Settings, frozen=True):
-    """One of several training corpora."""
-
-    files: str | list[str]
-    """Two line-aligned files, one .tsv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles (.srt,
-    .vtt), aligned by time; .gz, .xz and .zst are read too."""
-    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
-    """How many times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
-
-
-class DataConfig(Settings, frozen=True):
-    """A built-in data set, or files; paths are relative to the file that names them."""
-
-    dataset: str | None = None
-    """Name of a built-in data set; `transduce data list` shows them."""
-    source: str = "source"
-    """Language to translate from; chooses the side of a built-in data set."""
-    target: str = "target"
-    """Language to translate to."""
-    train: str | list[str | CorpusConfig] | None = None
-    """Training files: two line-aligned ones, one .tsv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt), or
-    several corpora with weights."""
-    validation: str | list[str] | None = None
-    """Validation files; a part of the training files unless given."""
-    test: str | list[str] | None = None
-    """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
-    general_validation: str | list[str] | None = None
-    """Validation files of the text that a model to start from knows already, so that what it forgets is seen too."""
-    general_test: str | list[str] | None = None
-    """Test files of that text, scored when training ends."""
-    columns: list[PositiveInt | str] | None = None
-    """Source and target column of a .tsv (numbers from 1, or names in its header), keys of a .jsonl, or languages of a
-    .tmx; for that the default is source and target."""
-    max_tokens: PositiveInt | None = None
-    """Training pairs with more tokens on either side are removed; no limit by default."""
-    cleaning: tuple[Step, ...] = ()
-    """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
-    predefined split are cleaned before they are split."""
-    split: SplitKind | None = None
-    """How files without validation files, or a built-in data set without a split of its own, are split: all pairs with
-    the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
-    leaks other translations."""
-    validation_share: ShareWithin | None = None
-    """Share of their pairs to validate on, 0 to 1; the default is 0.05 for a data set; for
-    files, about 3·√n of n pairs: 150 of 3,000, 500 of 30,000, at most 2,000."""
-    test_share: ShareBelowOne | None = None
-    """Share of their pairs to test on, 0 to 1, 0 for no test set; the default is that of validation_share."""
-    split_seed: Seed | None = None
-    """Random seed of the split; default 1, independent of the run's seed."""
-    sequences: SequencesConfig | None = None
-    """Sizes of the generated data sets copy and reverse."""
-
-    def _check_together(self) -> None:
-        if (self.dataset is None) == (self.train is None):
-            raise ValueError("give either dataset or train")
-        if self.validation is not None and self.split_settings:
-            raise ValueError(f"{', '.join(self.split_settings)}: validation files are given; leave one of them out")
-        if self.validation is None and self.test is not None and self.test_share:
-            raise ValueError("test_share: test files are given; leave one of them out")
-        if self.columns is not None and not any(isinstance(files, str) or len(files) == 1 for files in self._files):
-            raise ValueError("columns: only for one file of pairs, .tsv or .jsonl; leave them out")
-        if self.columns is not None and len(set(self.columns)) != 2:
-            raise ValueError("columns: expected two columns that differ, the source's and the target's")
-        if self.sequences is not None and self.dataset not in SEQUENCES:
-            raise ValueError("sequences: only for the data sets copy and reverse")
-        self.chosen_split  # noqa: B018 - raises where the shares do not fit
-
-    @property
-    def _files(self) -> list[str | list[str]]:
-        """The files of each corpus that is named."""
-        entries = [self.train] if isinstance(self.train, str) else self.train or []
-        plain = [entry for entry in entries if isinstance(entry, str)]
-        weighted = [entry.files for entry in entries if isinstance(entry, CorpusConfig)]
-        held_out = (self.validation, self.test, self.general_validation, self.general_test)
-        return [files for files in (plain, *weighted, *held_out) if files]
-
-    def columns_for(self, paths: Sequence[str | Path]) -> Columns | None:
-        """The columns of some files: of a document its languages, as they are known."""
-        if len(paths) != 1:
-            return None
-        languages = (self.source, self.target)
-        return languages if self.columns is None and is_bilingual(paths[0]) and languages != UNKNOWN else self.columns
-
-    @property
-    def is_generated(self) -> bool:
-        """Whether the pairs are made by a rule, so that each source has one right target."""
-        return self.dataset is not None and find_dataset(self.dataset).kind == "generated"
-
-    @property
-    def chosen_split(self) -> Split:
-        """How pairs without a split of their own are split."""
-        return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
-
-    @property
-    def grouped_by(self) -> Side:
-        """Whose sentences stay together: the English ones, else those of the target."""
-        return "source" if self.source == "en" else "target"
-
-    @property
-    def split_settings(self) -> dict[str, Any]:
-        """The settings of the split that are given."""
-        return {name: value for name in SPLIT_FIELDS if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -139,6 +34,10 @@ class WeightedCorpus:
 
     corpus: ParallelCorpus
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    direction: Direction | None = None
+    """Where one model learns several."""
+    repeated: frozenset[Side] = frozenset()
+    """The sides whose text an earlier corpus has too, on whichever side."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +50,8 @@ class Splits:
     general_validation: ParallelCorpus | None = None
     """What a model to start from knows already."""
     general_test: ParallelCorpus | None = None
+    directions: dict[Direction, "Splits"] = field(default_factory=dict)
+    """Each direction's own, where one model learns several; the others are these, one after another."""
 
     @property
     def held_out(self) -> list[ParallelCorpus]:
@@ -162,17 +63,23 @@ class Splits:
 def open_splits(config: DataConfig, folder: Path, progress: Progress | None = None) -> Splits:
     """The corpora that the settings name, training data cleaned; relative paths start from the folder."""
     dataset = find_dataset(config.dataset) if config.dataset is not None else None
+    if config.directions is not None:
+        return _open_directions(config, folder, progress)
     splits = _open_files(config, folder) if dataset is None else _open_dataset(dataset, config, progress)
     splits = replace(
         splits,
-        general_validation=_open_named(config, config.general_validation, folder),
-        general_test=_open_named(config, config.general_test, folder),
+        general_validation=_open_named(config.general_validation, config, folder),
+        general_test=_open_named(config.general_test, config, folder),
     )
     # What has no split of its own is cleaned before it is split, but for the overlap.
     is_cleaned = config.validation is None if dataset is None else not dataset.has_own_split
     steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_cleaned]
-    filters = cleaning_filters(steps, splits.held_out)
-    return replace(splits, train=[WeightedCorpus(each.corpus.filtered(filters), each.weight) for each in splits.train])
+    return _cleaned(splits, steps, splits.held_out)
+
+
+def _cleaned(splits: Splits, steps: Sequence[Step], held_out: Sequence[ParallelCorpus]) -> Splits:
+    filters = cleaning_filters(steps, held_out)
+    return replace(splits, train=[replace(each, corpus=each.corpus.filtered(filters)) for each in splits.train])
 
 
 def open_split(
@@ -221,26 +128,123 @@ def open_text(name: str, split: str, progress: Progress | None = None) -> TextCo
 
 def _open_files(config: DataConfig, folder: Path) -> Splits:
     assert config.train is not None
-    train_files = [config.train] if isinstance(config.train, str) else config.train
-    plain = [entry for entry in train_files if isinstance(entry, str)]
-    if plain and len(plain) < len(train_files):
-        raise ConfigError("data.train: file names and tables cannot be mixed; write each corpus as [[data.train]]")
-    corpora = [entry for entry in train_files if isinstance(entry, CorpusConfig)] or [CorpusConfig(files=plain)]
-
-    train = [WeightedCorpus(_open(config, entry.files, folder), entry.weight) for entry in corpora]
-    test = _open_named(config, config.test, folder)
+    train = [WeightedCorpus(_open_corpus(entry, config, folder), entry.weight) for entry in corpora_of(config.train)]
+    test = _open_named(config.test, config, folder)
     if config.validation is None:
         return _draw_parts(train, test, config)
-    return Splits(train, _open(config, config.validation, folder), test)
+    return Splits(train, _open_corpus(corpora_of(config.validation)[0], config, folder), test)
 
 
-def _open(config: DataConfig, files: str | list[str], folder: Path) -> ParallelCorpus:
-    paths = [folder / file for file in ([files] if isinstance(files, str) else files)]
-    return parallel_files(paths, config.columns_for(paths))
+def _open_named(
+    files: str | Sequence[str | FilesConfig] | None, config: DataConfig, folder: Path
+) -> ParallelCorpus | None:
+    return None if files is None else _open_corpus(corpora_of(files)[0], config, folder)
 
 
-def _open_named(config: DataConfig, files: str | list[str] | None, folder: Path) -> ParallelCorpus | None:
-    return None if files is None else _open(config, files, folder)
+def _open_corpus(
+    corpus: CorpusConfig, config: DataConfig, folder: Path, direction: Direction | None = None
+) -> ParallelCorpus:
+    paths = [folder / file for file in ([corpus.files] if isinstance(corpus.files, str) else corpus.files)]
+    return parallel_files(paths, config.columns_for(paths, direction))
+
+
+def _open_directions(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:
+    """The splits of each direction, cleaned, and all of them together; what is held out in one is in all."""
+    each = (
+        _open_directed_files(config, folder)
+        if config.dataset is None
+        else _open_directed_dataset(find_dataset(config.dataset), config, progress)
+    )
+    is_drawn = config.validation is None if config.dataset is None else not find_dataset(config.dataset).has_own_split
+    steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_drawn]
+    held_out = [corpus for splits in each.values() for corpus in splits.held_out]
+    found = {direction: _cleaned(splits, steps, held_out) for direction, splits in each.items()}
+    tests = [splits.test for splits in found.values() if splits.test is not None]
+    return Splits(
+        [corpus for splits in found.values() for corpus in splits.train],
+        ParallelCorpus.joined("validation data of all directions", [splits.validation for splits in found.values()]),
+        ParallelCorpus.joined("test data of all directions", tests) if tests else None,
+        directions=found,
+    )
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A corpus of files and its languages."""
+
+    corpus: ParallelCorpus
+    direction: Direction
+    weight: float
+
+    def towards(self, direction: Direction) -> ParallelCorpus | None:
+        """The same in a direction; None where it has other languages."""
+        if direction == self.direction:
+            return self.corpus
+        return self.corpus.reversed if direction == self.direction.reversed else None
+
+    def filtered(self, *filters: Filter) -> "_Named":
+        """The same, sifted."""
+        return replace(self, corpus=self.corpus.filtered(filters))
+
+
+def _open_directed_files(config: DataConfig, folder: Path) -> dict[Direction, Splits]:
+    train, validation, test = (
+        [_open_directed(entry, config, folder, name) for entry in corpora_of(entries or [])]
+        for name, entries in (("train", config.train), ("validation", config.validation), ("test", config.test))
+    )
+    if config.validation is None:
+        drawn = _drawn_split([each.corpus for each in train], config)
+        cleaned = [each.filtered(*selecting_filters(config.cleaning)) for each in train]
+
+        def part(name: Part) -> list[_Named]:
+            return [
+                each.filtered(PartFilter(name, drawn, "source" if each.direction.source == "en" else "target"))
+                for each in cleaned
+            ]
+
+        train, validation = part("train"), part("validation")
+        test = test or (part("test") if drawn.test > 0 else [])
+    found: dict[Direction, Splits] = {}
+    for direction in config.all_directions:
+        learned = [
+            WeightedCorpus(corpus, one.weight, direction, BOTH if direction.reversed in found else frozenset())
+            for one in train
+            if (corpus := one.towards(direction)) is not None
+        ]
+        if not learned:
+            raise ConfigError(f"data.directions: {direction}: no corpus of data.train has these two languages")
+        held_out = _joined_towards(direction, validation, "validation")
+        if held_out is None:
+            raise ConfigError(f"data.directions: {direction}: no corpus of data.validation has these two languages")
+        found[direction] = Splits(learned, held_out, _joined_towards(direction, test, "test"))
+    return found
+
+
+def _open_directed(entry: CorpusConfig, config: DataConfig, folder: Path, setting: str) -> _Named:
+    if entry.direction == Direction(*UNKNOWN):
+        raise ConfigError(
+            f"data.{setting}: the names of {entry.files} do not tell their languages; add source and target to "
+            f"[[data.{setting}]]"
+        )
+    return _Named(_open_corpus(entry, config, folder, entry.direction), entry.direction, entry.weight)
+
+
+def _joined_towards(direction: Direction, corpora: Sequence[_Named], part: str) -> ParallelCorpus | None:
+    found = [corpus for one in corpora if (corpus := one.towards(direction)) is not None]
+    return ParallelCorpus.joined(f"{part} data {direction}", found) if found else None
+
+
+def _open_directed_dataset(dataset: Dataset, config: DataConfig, progress: Progress | None) -> dict[Direction, Splits]:
+    found: dict[Direction, Splits] = {}
+    languages: set[str] = set()
+    for direction in config.all_directions:
+        splits = _open_dataset(dataset, config.directed(direction), progress)
+        sides: dict[Side, str] = {"source": direction.source, "target": direction.target}
+        repeated = frozenset(side for side, language in sides.items() if language in languages)
+        languages |= set(sides.values())
+        train = [replace(one, direction=direction, repeated=repeated) for one in splits.train]
+        found[direction] = replace(splits, train=train)
+    return found
 
 
 def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config: DataConfig) -> Splits:

@@ -70,11 +70,15 @@ def make_batch(
     sources: Sequence[Sequence[int] | NDArray[np.integer]],
     targets: Sequence[Sequence[int] | NDArray[np.integer]],
     special: SpecialIds,
+    begins: Sequence[int] | None = None,
 ) -> Batch:
-    """Pad pairs of id sequences, which hold no special tokens yet."""
+    """Pad pairs of id sequences, which hold no special tokens yet but those of languages.
+
+    Each target begins with <bos>, or with a token of its own.
+    """
     source, source_is_real = pad(sources, special.source_pad, end=special.source_eos)
     target_out, target_is_real = pad(targets, special.target_pad, end=special.target_eos)
-    begin = target_out.new_full((len(target_out), 1), special.target_bos)
+    begin = torch.tensor([special.target_bos] * len(targets) if begins is None else begins)[:, None]
     target_in = torch.cat([begin, target_out[:, :-1]], 1)
     return Batch(source, source_is_real, target_in, target_out, target_is_real)
 

@@ -89,6 +89,10 @@ class TrainingData:
     special: SpecialIds
     config: BatchingConfig
     seed: int
+    before: Sequence[Sequence[int]] | None = None
+    """Tokens that stand before the sources of each store; None for none."""
+    begins: Sequence[int] | None = None
+    """The token that begins the targets of each store; None for that of `special`."""
     _largest: dict[int, Largest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def plan(self, epoch: int) -> Plan:
@@ -146,10 +150,19 @@ class TrainingData:
         starts = self._starts()
         places = [(int(store), int(pair - starts[store])) for store, pair in self._located(pairs)]
         return make_batch(
-            [self.stores[store].source[i] for store, i in places],
+            [self._source(store, i) for store, i in places],
             [self.stores[store].target[i] for store, i in places],
             self.special,
+            None if self.begins is None else [self.begins[store] for store, _ in places],
         )
+
+    def _source(self, store: int, pair: int) -> NDArray[np.integer]:
+        ids, before = self.stores[store].source[pair], self._before[store]
+        return np.concatenate([np.array(before, dtype=ids.dtype), ids]) if before else ids
+
+    @property
+    def _before(self) -> Sequence[Sequence[int]]:
+        return [()] * len(self.stores) if self.before is None else self.before
 
     @cached_property
     def _first_plan(self) -> Plan:
@@ -218,7 +231,7 @@ class TrainingData:
     @cached_property  # asked for at every update, and for every batch before the first one
     def _all_lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return (
-            np.concatenate([store.source.lengths for store in self.stores]),
+            np.concatenate([s.source.lengths + len(ids) for s, ids in zip(self.stores, self._before, strict=True)]),
             np.concatenate([store.target.lengths for store in self.stores]),
         )
 

@@ -8,7 +8,8 @@ from typing import cast, get_args
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, Symmetrization, choose_head
 from transduce.bundle import ModelBundle, find_bundle
 from transduce.corpora.corpus import Pair, ParallelCorpus, as_pair
-from transduce.corpora.splits import open_splits
+from transduce.corpora.directions import Direction
+from transduce.corpora.splits import Splits, open_splits
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
@@ -23,17 +24,20 @@ def open_aligner(
     pairs: ParallelCorpus,
     device: str,
     tell: Callable[[str], None],
+    to: str | None = None,
+    from_: str | None = None,
 ) -> Aligner:
     """An aligner from the folder of a model or run, and of one of the other direction.
 
-    A head that is not known yet is chosen on the validation data of the model's run, else on the pairs to align.
+    Languages are for models of several directions; the other direction's model is told them the other way round. A head
+    that is not known yet is chosen on the validation data of the model's run, else on the pairs to align.
     Raises InputError for a model without attention to a source, or two models that are not of opposite directions.
     """
     back = None
     if reverse is not None:
         turned = ((pair.target, pair.source) for pair in map(as_pair, pairs))
-        back = _aligner(reverse, turned, device, tell)
-    aligner = _aligner(model, pairs, device, tell)
+        back = _aligner(reverse, turned, device, tell, from_, to)
+    aligner = _aligner(model, pairs, device, tell, to, from_)
     if back is not None:
         config, other = aligner.bundle.config, back.bundle.config
         if (config.source, config.target) != (other.target, other.source):
@@ -51,16 +55,19 @@ def check_symmetrization(name: str) -> Symmetrization:
     return cast(Symmetrization, name)
 
 
-def _aligner(model: str, pairs: Iterable[Pair], device: str, tell: Callable[[str], None]) -> Aligner:
+def _aligner(
+    model: str, pairs: Iterable[Pair], device: str, tell: Callable[[str], None], to: str | None, from_: str | None
+) -> Aligner:
     bundle = ModelBundle.load(Path(model), find_device(device))
     check_tool(model, bundle.config.task, "translator")
+    bundle = bundle.directed(bundle.config.find_direction(to, from_))
     folder = find_bundle(Path(model))
     if (head := AlignmentHead.load(folder)) is not None:
         return Aligner(bundle, head)
     recipe = recipe_of(Path(model))
-    sample = pairs if recipe is None else open_splits(recipe.config.data, recipe.folder).validation
+    sample = pairs if recipe is None else _validation(open_splits(recipe.config.data, recipe.folder), bundle, pairs)
     texts = list(islice((pair for pair in map(as_pair, sample) if pair.source.strip() and pair.target.strip()), SAMPLE))
-    sources = bundle.tokenizers.source.encode_batch([pair.source for pair in texts])
+    sources = bundle.read([pair.source for pair in texts])
     targets = bundle.tokenizers.target.encode_batch([pair.target for pair in texts])
     head = choose_head(bundle, zip(sources, targets, strict=True))
     try:
@@ -73,3 +80,11 @@ def _aligner(model: str, pairs: Iterable[Pair], device: str, tell: Callable[[str
         f"{head.agreement:.0%} of the target tokens of {len(texts)} pairs ({kept})"
     )
     return Aligner(bundle, head)
+
+
+def _validation(splits: Splits, bundle: ModelBundle, pairs: Iterable[Pair]) -> Iterable[Pair]:
+    """The validation data in a model's direction; other pairs where it was not trained in that."""
+    if not splits.directions:
+        return splits.validation
+    own = splits.directions.get(Direction(bundle.config.source, bundle.config.target))
+    return pairs if own is None else own.validation

@@ -19,7 +19,7 @@ from transduce.corpora.formats import (
     parallel_files,
 )
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
-from transduce.corpora.splits import DataConfig
+from transduce.corpora.settings import DataConfig
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.automatic_settings import choose, choose_cleaning, choose_width
 from transduce.experiment.completion import complete

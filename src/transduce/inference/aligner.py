@@ -59,12 +59,13 @@ class Aligner:
     def _links(self, texts: Sequence[tuple[str, str]], first: int) -> list[Links]:
         tokenizers = self.bundle.tokenizers
         model: EncoderDecoder[DecoderState] = self.bundle.model  # type: ignore[assignment]
-        sources = tokenizers.source.encode_batch([source for source, _ in texts])
+        sources = self.bundle.read([source for source, _ in texts])
+        marked = len(self.bundle.marks.source)
         targets = tokenizers.target.encode_batch([target for _, target in texts])
         check_lengths("source", sources, model.source_limit, first)
         check_lengths("target", targets, model.target_limit, first)
         found: list[Links] = [set() for _ in texts]
-        real = [i for i in range(len(texts)) if sources[i] and targets[i]]
+        real = [i for i in range(len(texts)) if len(sources[i]) > marked and targets[i]]
         lengths = [max(len(sources[i]), len(targets[i])) + 1 for i in real]
         for batch_of in batches_of(lengths, TOKENS_AT_ONCE):
             chosen = [real[place] for place in batch_of]
@@ -72,7 +73,10 @@ class Aligner:
             maps = record_pass(model, batch.to(self.bundle.device)).cross()
             for row, i in enumerate(chosen):
                 places = places_of(maps, self.head, row, len(sources[i]), len(targets[i]))
-                sides = ((tokenizers.source, sources[i], texts[i][0]), (tokenizers.target, targets[i], texts[i][1]))
+                sides = (
+                    (tokenizers.source, sources[i][marked:], texts[i][0]),
+                    (tokenizers.target, targets[i], texts[i][1]),
+                )
                 words = [without_punctuation(side.words_of(text), side.pieces(ids)) for side, ids, text in sides]
-                found[i] = link_words(places, *words)
+                found[i] = link_words(places, [*[None] * marked, *words[0]], words[1])
         return found

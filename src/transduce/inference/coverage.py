@@ -26,10 +26,13 @@ def rerank(
     sources: Sequence[list[int]],
     found: Sequence[Sequence[Hypothesis]],
     weight: float,
+    begins: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """Each sentence's hypotheses, best first by their score plus `weight` times their coverage."""
     flat = [(i, hypothesis) for i, hypotheses in enumerate(found) for hypothesis in hypotheses]
-    coverages = coverage(bundle, model, [sources[i] for i, _ in flat], [hypothesis.tokens for _, hypothesis in flat])
+    own = None if begins is None else [begins[i] for i, _ in flat]
+    targets = [hypothesis.tokens for _, hypothesis in flat]
+    coverages = coverage(bundle, model, [sources[i] for i, _ in flat], targets, own)
     ranked: list[list[Hypothesis]] = [[] for _ in found]
     for (i, hypothesis), covered in zip(flat, coverages, strict=True):
         ranked[i].append(replace(hypothesis, score=hypothesis.score + weight * covered))
@@ -42,12 +45,15 @@ def coverage(
     model: EncoderDecoder[DecoderState],
     sources: Sequence[list[int]],
     targets: Sequence[list[int]],
+    begins: Sequence[int] | None = None,
 ) -> list[float]:
     """The coverage of each pair of token ids: 0 if each source token was attended to with a sum of 1, else below."""
     lengths = [max(len(source), len(target)) + 2 for source, target in zip(sources, targets, strict=True)]
     results = [0.0] * len(lengths)
     for chosen in batches_of(lengths, TOKENS_AT_ONCE):
-        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special).to(bundle.device)
+        own = None if begins is None else [begins[i] for i in chosen]
+        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special, own)
+        batch = batch.to(bundle.device)
         target_in = batch.target_in
         if target_in.shape[1] == batch.source.shape[1]:  # so that what attends to the source is known by its shape
             target_in = torch.cat([target_in, target_in[:, -1:]], 1)

@@ -32,6 +32,8 @@ class Piece:
     prefix: list[int]
     required: list[Phrase]
     banned: list[Banned]
+    begin: int | None = None
+    """What the decoder reads first, where this tells it the language; None for the token that begins all outputs."""
 
 
 class Constraints:
@@ -46,7 +48,7 @@ class Constraints:
         """Where words of the target vocabulary begin and end."""
         return WordEdges(self.wording.continues, self.wording.leaves_open)
 
-    def pieces(self, request: Request, sources: Sequence[list[int]]) -> list[Piece]:
+    def pieces(self, request: Request, sources: Sequence[list[int]], begin: int | None = None) -> list[Piece]:
         """One a source piece: bans hold for all, the prefix for the first, required phrases for the last.
 
         Raises InputError for constraints that contradict each other, or a prefix that the vocabulary cannot write.
@@ -59,7 +61,7 @@ class Constraints:
         ]
         last = len(sources) - 1
         return [
-            Piece(source, prefix if i == 0 else [], required if i == last else [], banned)
+            Piece(source, prefix if i == 0 else [], required if i == last else [], banned, begin)
             for i, source in enumerate(sources)
         ]
 

@@ -68,7 +68,7 @@ class Scorer:
         """Scores of any number of pairs, holding a bounded number at a time; InputError for one that is too long."""
         rest, number = map(as_pair, pairs), 1
         while chunk := list(islice(rest, pairs_at_once)):
-            sources = self.bundle.tokenizers.source.encode_batch([pair.source for pair in chunk])
+            sources = self.bundle.read([pair.source for pair in chunk])
             targets = self.bundle.tokenizers.target.encode_batch([pair.target for pair in chunk])
             check_lengths("source", sources, self.model.source_limit, number)
             check_lengths("target", targets, self.model.target_limit, number)

@@ -1,5 +1,6 @@
 """A trained model as a tool: sentences in, translations out, in the same order."""
 
+import copy
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,9 @@ import msgspec
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
-from transduce.bundle import ModelBundle, find_bundle
+from transduce.bundle import Marks, ModelBundle, find_bundle
 from transduce.corpora.corpus import Pair, is_pair
+from transduce.corpora.directions import Direction
 from transduce.errors import ConfigError, InputError
 from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.engine import PyTorchEngine, engine_for
@@ -105,8 +107,8 @@ class Translator:
             _check_alike(bundle, other, number)
         self.engine = engine_for(bundle, *others, shortlist=shortlist, compile=compile)
         longest = min(one.config.longest_source for one in (bundle, *others))
-        limit = self.engine.source_limit
-        self.longest_source = min(longest, limit - 1 if limit else longest)
+        limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
+        self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target)
         self._head: AlignmentHead | None = None
 
@@ -140,30 +142,68 @@ class Translator:
         never = 1_000 if search.no_repeat_ngram else 0  # tokens of a run: the rule is there, and bans nothing
         at_length = msgspec.structs.replace(search, min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=never)
         unknown = self.bundle.tokenizers.source.unknown
+        marks = self.bundle.for_probe.marks if isinstance(self.bundle, ModelBundle) else Marks()
         lengths = (2, min(16, self.longest_source))  # odd with the end token, as few other sizes are
         try:
             with config.patch(specialize_float=True):  # else it compiles first as if a model's numbers could change
                 for length in lengths:
-                    self.engine.search([Piece([unknown] * length, [], [], [])], self._constraints, at_length)
+                    source = [*marks.source, *[unknown] * length]
+                    piece = Piece(source, [], [], [], marks.begin)
+                    self.engine.search([piece], self._constraints, at_length)
         except TorchDynamoException as error:
             raise ConfigError(
                 f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "
                 "such as g++; install one, or do not compile"
             ) from None
 
-    @overload
-    def translate(self, texts: str | Request, search: DecisionRule | None = None) -> Translation: ...  # type: ignore[overload-overlap]
+    def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
+        """The same translator into a language, from a language: of a model of several directions, which see.
+
+        Where the source language has no token and is not given, it may stay unknown. Raises InputError for a language
+        that the model does not know, or where it is not clear which one is meant.
+        """
+        direction = self.bundle.config.find_direction(to, from_)
+        if self.bundle.config.languages is None:
+            return self
+        other = copy.copy(self)
+        other.bundle, other._head = self.bundle.directed(direction), None
+        return other
 
     @overload
-    def translate(self, texts: Iterable[str | Request], search: DecisionRule | None = None) -> list[Translation]: ...
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        texts: str | Request,
+        search: DecisionRule | None = None,
+        *,
+        to: str | None = None,
+        from_: str | None = None,
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Iterable[str | Request],
+        search: DecisionRule | None = None,
+        *,
+        to: str | None = None,
+        from_: str | None = None,
+    ) -> list[Translation]: ...
 
     def translate(
-        self, texts: str | Request | Iterable[str | Request], search: DecisionRule | None = None
+        self,
+        texts: str | Request | Iterable[str | Request],
+        search: DecisionRule | None = None,
+        *,
+        to: str | None = None,
+        from_: str | None = None,
     ) -> Translation | list[Translation]:
         """Translate one line of text, or several: as many translations, in the same order; blank ones stay blank.
 
-        Raises InputError for requests that the search, or the model, cannot follow.
+        Languages are for a model of several, see `directed`. Raises InputError for requests that the search, or the
+        model, cannot follow.
         """
+        if to is not None or from_ is not None:
+            return self.directed(to, from_).translate(texts, search)
         if isinstance(texts, str | Request):
             return next(self.stream([texts], search))
         return list(self.stream(texts, search))
@@ -181,7 +221,7 @@ class Translator:
         """
         if not isinstance(self.engine, PyTorchEngine):
             raise InputError("an exported model cannot score given pairs; use the original model")
-        scorer = Scorer(self.engine.bundle, self.engine.model)
+        scorer = Scorer(self._own(self.engine.bundle), self.engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
@@ -193,13 +233,14 @@ class Translator:
         a line that is blank or too long to translate at once, or required phrases.
         """
         bundle, request = self._single_model(), Request(text) if isinstance(text, str) else text
+        marks = self.bundle.marks
         source = self.bundle.tokenizers.source.encode(request.text.strip())
         if not source:
             raise InputError("there is no text to look at")
         check_length(len(source), self.longest_source)
         if request.required:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
-        (piece,) = self._constraints.pieces(request, [source])
+        (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
         vocabulary = Vocabulary.of(self.bundle.tokenizers.target, lambda: self._constraints.edges)
         return look_at_translation(bundle, vocabulary, piece, target, search or Beam(), request.text.strip())
 
@@ -229,11 +270,11 @@ class Translator:
         Whoever is to be told hears, after each batch, the share of all source tokens that is done.
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
-        tokenizer = self.bundle.tokenizers.source
+        tokenizer, marks = self.bundle.tokenizers.source, self.bundle.marks
         split = [split_text(request.text, tokenizer, self.longest_source) for request in requests]
         encoded = iter(tokenizer.encode_batch([text for texts in split for text in texts]))
         lines = [
-            self._constraints.pieces(request, [next(encoded) for _ in texts])
+            self._constraints.pieces(request, [[*marks.source, *next(encoded)] for _ in texts], marks.begin)
             for request, texts in zip(requests, split, strict=True)
         ]
         found = iter(self._choose([piece for line in lines for piece in line], search, tell))
@@ -260,7 +301,12 @@ class Translator:
         """The model that translates, where it is one that can be looked into."""
         if not isinstance(self.engine, PyTorchEngine) or isinstance(self.engine.model, Ensemble):
             raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
-        return self.engine.bundle
+        return self._own(self.engine.bundle)
+
+    def _own(self, bundle: ModelBundle) -> ModelBundle:
+        """An engine's bundle in this translator's direction."""
+        config = self.bundle.config
+        return bundle.directed(Direction(config.source, config.target)) if config.languages is not None else bundle
 
     def _choose(
         self, pieces: list[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
@@ -369,3 +415,7 @@ def _check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
+    if (one := first.config.languages) != other.config.languages and (
+        one is None or other.config.languages is None or one.place != other.config.languages.place
+    ):
+        raise InputError(f"model {number} of the ensemble is told its languages in another way than the first")

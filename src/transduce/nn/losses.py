@@ -186,7 +186,8 @@ class _PairedCrossEntropy(torch.autograd.Function):
         divergence_weight: float,
         is_learning: bool,
     ) -> tuple[Tensor, Tensor]:
-        gradients, tokens = _Gradients(hidden, weight, bias), len(target)
+        _, weight_learns, bias_learns, *_ = ctx.needs_input_grad
+        gradients, tokens = _Gradients(hidden, weight, weight_learns, bias_learns), len(target)
         smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(2, 0).float()]
         for start in range(0, tokens, PROJECTED_AT_ONCE // 2):
             stop = min(start + PROJECTED_AT_ONCE // 2, tokens)

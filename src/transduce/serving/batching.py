@@ -38,6 +38,7 @@ class _Job:
     """Sentences of one request that are searched in the same way, or other work with the model."""
 
     arrived: float
+    translator: Translator | None = None
     search: DecisionRule | None = None
     with_details: bool = False
     waiting: list[_Item] = field(default_factory=list)
@@ -51,7 +52,9 @@ class _Job:
 
     def goes_with(self, other: "_Job") -> bool:
         """Whether both can be searched for together."""
-        return self.work is None and (self.search, self.with_details) == (other.search, other.with_details)
+        if self.work is not None or self.translator is not other.translator:
+            return False
+        return (self.search, self.with_details) == (other.search, other.with_details)
 
 
 class Batcher:
@@ -90,15 +93,16 @@ class Batcher:
         search: DecisionRule,
         with_details: bool = False,
         tell: Callable[[], None] = lambda: None,
+        translator: Translator | None = None,
     ) -> list["Future[Translation]"]:
         """Queue sentences; a future that is cancelled before its batch begins costs nothing more.
 
         `tell` is called in the batcher's thread after each batch that held some of them: once, since it costs time
-        there to wake another thread.
+        there to wake another thread. Of a model of several directions, `translator` is the one for the direction.
         """
         ids = self.translator.bundle.tokenizers.source.encode_batch([request.text for request in requests])
         items = [_Item(request, len(own) + 1, Future(), tell) for request, own in zip(requests, ids, strict=True)]
-        self._add(_Job(time.monotonic(), search, with_details, list(items)))
+        self._add(_Job(time.monotonic(), translator or self.translator, search, with_details, list(items)))
         return [item.future for item in items]
 
     def run(self, work: Callable[[], Result]) -> "Future[Result]":
@@ -180,11 +184,11 @@ class Batcher:
             tell()
 
     def _settle_batch(self, job: _Job, batch: list[_Item]) -> None:
-        assert job.search is not None
+        assert job.search is not None and job.translator is not None
         began = time.monotonic()
         requests = [item.request for item in batch]
         try:
-            found = self.translator.translate_chunk(requests, job.search, with_details=job.with_details)
+            found = job.translator.translate_chunk(requests, job.search, with_details=job.with_details)
         except Exception as error:
             if len(batch) == 1 or not isinstance(error, InputError):
                 for item in batch:
@@ -213,18 +217,21 @@ def _settle(future: "Future[Any]", work: Callable[[], Any]) -> None:
 class SharedTranslator:
     """Stands for a batcher's translator where documents are translated, in a thread that may wait."""
 
-    def __init__(self, batcher: Batcher) -> None:
+    def __init__(self, batcher: Batcher, translator: Translator | None = None) -> None:
         self.batcher = batcher
-        self.bundle = batcher.translator.bundle
-        self.engine = batcher.translator.engine
-        self.longest_source = batcher.translator.longest_source
+        self.translator = translator or batcher.translator
+        self.bundle = self.translator.bundle
+        self.engine = self.translator.engine
+        self.longest_source = self.translator.longest_source
         self._lock = threading.Lock()
         self._futures: list[Future[Any]] = []
         self._is_cancelled = False
 
     def translate_chunk(self, texts: Sequence[Request], search: DecisionRule) -> list[Translation]:
         """See Translator; raises CancelledError once it is cancelled."""
-        return cast(list[Translation], self._wait(lambda: list(self.batcher.submit(texts, search))))
+        return cast(
+            list[Translation], self._wait(lambda: list(self.batcher.submit(texts, search, translator=self.translator)))
+        )
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """See Translator."""

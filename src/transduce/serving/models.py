@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from transduce.corpora.directions import Direction
 from transduce.errors import InputError
 from transduce.inference.translator import Translator
 from transduce.serving.batching import Batcher
@@ -22,6 +23,8 @@ class ServedModel:
     source: str
     target: str
     batcher: Batcher
+    translator: Translator
+    """In the direction from source to target; models of several directions share their batcher."""
     users: int = 0
     """Requests that have it."""
     is_retired: bool = False
@@ -54,7 +57,7 @@ class Models:
                 old, self._models = self._models, new
                 for model in old:
                     model.is_retired = True
-                    _close_unused(model)
+                _close_unused(old)
 
     @contextmanager
     def use(self, source: str, target: str) -> Iterator[ServedModel]:
@@ -66,28 +69,44 @@ class Models:
                     400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages tells what is"
                 )
             model.users += 1
+            siblings = [one for one in self._models if one.batcher is model.batcher]
         try:
             yield model
         finally:
             with self._lock:
                 model.users -= 1
-                _close_unused(model)
+                _close_unused(siblings)
 
     def _load_all(self) -> list[ServedModel]:
-        translators: dict[tuple[str, str], tuple[str, Translator]] = {}
+        translators: dict[Direction, tuple[str, Translator]] = {}
         for folder in self._folders:
             translator = self._load(folder)
-            config = translator.bundle.config
-            pair = (config.source, config.target)
-            if pair in translators:
-                raise InputError(f"{translators[pair][0]} and {folder} both translate {'-'.join(pair)}; serve one")
-            translators[pair] = (folder, translator)
+            for direction in _directions_of(translator):
+                if direction in translators:
+                    raise InputError(f"{translators[direction][0]} and {folder} both translate {direction}; serve one")
+                translators[direction] = (folder, translator)
+        batchers = {folder: Batcher(translator, self._metrics) for folder, translator in translators.values()}
         return [
-            ServedModel(folder, *pair, Batcher(translator, self._metrics))
-            for pair, (folder, translator) in translators.items()
+            ServedModel(
+                folder,
+                direction.source,
+                direction.target,
+                batchers[folder],
+                translator.directed(direction.target, direction.source),
+            )
+            for direction, (folder, translator) in translators.items()
         ]
 
 
-def _close_unused(model: ServedModel) -> None:
-    if model.is_retired and not model.users:
-        model.batcher.close()
+def _directions_of(translator: Translator) -> list[Direction]:
+    """The directions that a model was trained in."""
+    config = translator.bundle.config
+    return [Direction(config.source, config.target)] if config.languages is None else config.languages.trained
+
+
+def _close_unused(models: Sequence[ServedModel]) -> None:
+    """Close what retired models share, where no request has any of them."""
+    retired = [model for model in models if model.is_retired]
+    for batcher in {id(model.batcher): model.batcher for model in retired}.values():
+        if not any(model.users for model in retired if model.batcher is batcher):
+            batcher.close()

@@ -58,7 +58,7 @@ class Server:
         self.metrics.watch(
             "transduce_waiting_sentences",
             "Sentences that wait for a batch",
-            lambda: sum(model.batcher.waiting for model in self.models.all),
+            lambda: sum(batcher.waiting for batcher in {model.batcher for model in self.models.all}),
         )
 
     def find_key(self, http: HTTPRequest, given: str | None) -> Key | None:
@@ -155,7 +155,7 @@ class Server:
                 loop.call_soon_threadsafe(news.set)
 
         search = search or Beam(size=self.settings.beam_size)
-        futures = model.batcher.submit(requests, search, with_details, tell)
+        futures = model.batcher.submit(requests, search, with_details, tell, model.translator)
         try:
             for (number, start, end), future in zip(places, futures, strict=True):
                 while not future.done():
@@ -198,7 +198,7 @@ class Server:
 
     async def _with_documents(self, model: ServedModel, work: Callable[[DocumentTranslator], T]) -> T:
         """Do something in a thread, which ends soon when this is cancelled."""
-        shared = SharedTranslator(model.batcher)
+        shared = SharedTranslator(model.batcher, model.translator)
         documents = DocumentTranslator(shared, Beam(size=self.settings.beam_size))
         try:
             return await asyncio.get_running_loop().run_in_executor(self.threads, work, documents)

@@ -88,7 +88,7 @@ def find_encoder(
     """
     if checkpoint is not None:
         known = read_config(checkpoint / BUNDLE)
-        tokenizers = read_tokenizers(checkpoint / BUNDLE, known.tokenizer)
+        tokenizers = read_tokenizers(checkpoint / BUNDLE, known)
         origin = EncoderOrigin(tokenizers, known.tokenizer, cast(EncoderConfig, known.model), None)
     elif config.training.start_from is None:
         assert config.model is not None  # as is checked

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch import nn
 
-from transduce.bundle import ModelBundle, read_config, read_tokenizers
+from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokenizers
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
 from transduce.models.families import ModelConfig, build_model
@@ -27,6 +27,8 @@ class Origin:
     """How the tokenizers were made."""
     model: nn.Module | None
     """With the weights of `training.start_from`; None where they are to be drawn."""
+    start: BundleConfig | None = None
+    """Of the bundle that it begins with, or of the checkpoint; None where there is none."""
 
     def describe_vocabulary(self) -> str:
         """One line, with what a default size has become where the text does not yield that many subwords."""
@@ -55,8 +57,8 @@ def find_origin(
     Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
     """
     if checkpoint is not None:
-        known = read_config(checkpoint / BUNDLE).tokenizer
-        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known, None)
+        known = read_config(checkpoint / BUNDLE)
+        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known.tokenizer, None, known)
     if config.training.start_from is None:
         return Origin(processes.broadcast(make_tokenizers), tokenizer, None)
     try:
@@ -79,4 +81,4 @@ def find_origin(
     weights = start.model.state_dict()
     started = build_model(model, len(start.tokenizers.source), len(start.tokenizers.target)) if changed else start.model
     started.load_state_dict(weights)
-    return Origin(start.tokenizers, start.config.tokenizer, started)
+    return Origin(start.tokenizers, start.config.tokenizer, started, start.config)

@@ -1,7 +1,7 @@
 """Text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -132,12 +132,21 @@ class Tokenizers:
     source: "Tokenizer"
     target: "Tokenizer"
 
+    def with_languages(self, languages: Mapping[str, str]) -> "Tokenizers":
+        """The same with tokens that stand for languages, on both sides."""
+        source = self.source.with_languages(languages)
+        return Tokenizers(source, source if self.target is self.source else self.target.with_languages(languages))
+
 
 class Tokenizer:
     """Encodes text to ids without special tokens, and decodes ids to normally spaced text."""
 
     def __init__(
-        self, backend: Backend, special: SpecialTokens | None = None, sentencepiece: bytes | None = None
+        self,
+        backend: Backend,
+        special: SpecialTokens | None = None,
+        sentencepiece: bytes | None = None,
+        languages: Mapping[str, str] | None = None,
     ) -> None:
         self.backend = backend
         self.sentencepiece = sentencepiece
@@ -152,7 +161,9 @@ class Tokenizer:
         found = (backend.token_to_id(name) for name in mask_names)
         self.mask: int | None = next((token for token in found if token is not None), None)
         """What hides a token; None for a tokenizer without such a token."""
-        self._specials = {self.pad, self.bos, self.eos}
+        self.languages = {language: _special_id(backend, name) for language, name in (languages or {}).items()}
+        """The tokens that stand for languages; none in a tokenizer of a model of one direction."""
+        self._specials = {self.pad, self.bos, self.eos, *self.languages.values()}
         self._not_in_texts = self._specials if special is None else set()
         vocabulary = backend.get_vocab()
         self._size = vocabulary.get(PAST_THE_END, 1 + max(vocabulary.values()))  # a file may leave out some ids
@@ -255,17 +266,26 @@ class Tokenizer:
         if self.sentencepiece is not None:
             path.with_suffix(SENTENCEPIECE).write_bytes(self.sentencepiece)
 
+    def with_languages(self, languages: Mapping[str, str]) -> "Tokenizer":
+        """The same with tokens that stand for languages, which are added at the end where it lacks them."""
+        return Tokenizer(Backend.from_str(self.backend.to_str()), self._named, self.sentencepiece, languages)
+
     @staticmethod
-    def load(path: Path, special: SpecialTokens | None = None) -> "Tokenizer":
+    def load(
+        path: Path, special: SpecialTokens | None = None, languages: Mapping[str, str] | None = None
+    ) -> "Tokenizer":
         """Read a tokenizer's JSON; special tokens that it lacks are added, unless it is told which serve as these.
 
         Raises CheckpointError for a file that is none, has ids far apart, cannot encode any text, or lacks a token that
-        is to serve as a special one.
+        is to serve as a special one, or to stand for a language.
         """
         backend = read_backend(path)
         check_special(backend.token_to_id, special, path)
+        for name in (languages or {}).values():
+            if _id_of(backend, name) is None:
+                raise CheckpointError(f"{path}: it has no token {name!r}, which stands for a language")
         original = path.with_suffix(SENTENCEPIECE)
-        tokenizer = Tokenizer(backend, special, original.read_bytes() if original.is_file() else None)
+        tokenizer = Tokenizer(backend, special, original.read_bytes() if original.is_file() else None, languages)
         check_backend(tokenizer.backend, path)
         return tokenizer
 

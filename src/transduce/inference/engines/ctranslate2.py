@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from transduce.bundle import special_ids
 from transduce.errors import CheckpointError, InputError
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
@@ -83,8 +82,9 @@ class CTranslate2Engine:
     def __init__(self, folder: Path, tokenizers: Tokenizers, longest: int | None, device: torch.device) -> None:
         library = require_ctranslate2()
         self.longest = longest
-        self.special = special_ids(tokenizers)
-        self.unknown = tokenizers.target.unknown
+        target = tokenizers.target
+        self.never = {target.pad, target.bos, *target.languages.values()} - {target.eos}
+        self.unknown = target.unknown
         self.source_pieces = vocabulary_of(tokenizers.source)
         self.target_pieces = vocabulary_of(tokenizers.target)
         self.source_end = [] if adds_source_end(tokenizers) else [self.source_pieces[tokenizers.source.eos]]
@@ -187,7 +187,7 @@ class CTranslate2Engine:
         ]
 
     def _forbidden(self, beam: Beam) -> set[int]:
-        return {self.special.target_pad, self.special.target_bos, *([] if beam.allow_unknown else [self.unknown])}
+        return {*self.never, *([] if beam.allow_unknown else [self.unknown])}
 
 
 def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:

@@ -1,6 +1,6 @@
 """The folder of a model that another engine runs: a bundle's description beside that engine's own files."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,14 +10,17 @@ import torch
 from transduce.bundle import (
     EXPORT,
     BundleConfig,
+    Marks,
     ModelBundle,
     find_bundle,
+    marks_of,
     read_config,
     read_history,
     read_tokenizers,
     special_ids,
 )
 from transduce.config import Settings
+from transduce.corpora.directions import Direction
 from transduce.data.batch import SpecialIds
 from transduce.devices import find_device
 from transduce.errors import CheckpointError
@@ -74,7 +77,16 @@ class ExportedModel:
     @property
     def special(self) -> SpecialIds:
         """The ids that a search needs."""
-        return special_ids(self.tokenizers)
+        return special_ids(self.tokenizers, self.config)
+
+    @property
+    def marks(self) -> Marks:
+        """What tells the model the direction that is chosen; InputError where one must be chosen first."""
+        return marks_of(self.tokenizers, self.config)
+
+    def directed(self, direction: Direction) -> "ExportedModel":
+        """The same with a direction chosen; see `BundleConfig.find_direction`."""
+        return replace(self, config=self.config.directed(direction))
 
     @staticmethod
     def load(folder: Path, device: str | torch.device = "cpu") -> "ExportedModel":
@@ -82,7 +94,7 @@ class ExportedModel:
         export = _read_export(folder)
         check_unchanged(folder, export.sha256)
         config = read_config(folder)
-        tokenizers = read_tokenizers(folder, config.tokenizer)
+        tokenizers = read_tokenizers(folder, config)
         return ExportedModel(folder, torch.device(device), export, config, tokenizers, read_history(folder))
 
 

@@ -65,7 +65,8 @@ def decode(
         narrow_model = narrow.model(model)
         found = narrow.widen(_search(narrow_model, source, is_real, narrow_pieces, narrow_vocabulary, search, step))
     if coverage_penalty:
-        found = rerank(bundle, model, [piece.source for piece in pieces], found, coverage_penalty)
+        begins = [bundle.special.target_bos if piece.begin is None else piece.begin for piece in pieces]
+        found = rerank(bundle, model, [piece.source for piece in pieces], found, coverage_penalty, begins)
     return [hypotheses[:n_best] for hypotheses in found]
 
 
@@ -89,7 +90,14 @@ def _search(
             )
         limits = limits.make_room(lengths)
     state = model.start(model.encode(source, is_real))
-    return search_from(model, state, limits, vocabulary.begin, pieces, vocabulary, search, step)
+    return search_from(model, state, limits, _begin(pieces, vocabulary, source), pieces, vocabulary, search, step)
+
+
+def _begin(pieces: Sequence[Piece], vocabulary: Vocabulary, source: Tokens) -> Begin:
+    if all(piece.begin is None for piece in pieces):
+        return vocabulary.begin
+    begins = [vocabulary.begin if piece.begin is None else piece.begin for piece in pieces]
+    return torch.tensor(begins, device=source.device)
 
 
 def search_from(

@@ -14,7 +14,7 @@ class Vocabulary:
     begin: int
     end: int
     never: Sequence[int]
-    """Those that are not written: of padding and of the beginning, unless one of them is the end token too."""
+    """Those that are not written: of padding, of the beginning and of languages, unless one is the end token too."""
     unknown: Sequence[int]
     """Those that are written only where it is allowed: the unknown token, unless it is the end token too."""
     decode: Callable[[Sequence[int]], str]
@@ -25,5 +25,6 @@ class Vocabulary:
     @staticmethod
     def of(tokenizer: Tokenizer, edges: Callable[[], WordEdges]) -> "Vocabulary":
         """All tokens of a tokenizer."""
-        never, unknown = {tokenizer.pad, tokenizer.bos} - {tokenizer.eos}, {tokenizer.unknown} - {tokenizer.eos}
+        never = {tokenizer.pad, tokenizer.bos, *tokenizer.languages.values()} - {tokenizer.eos}
+        unknown = {tokenizer.unknown} - {tokenizer.eos}
         return Vocabulary(tokenizer.bos, tokenizer.eos, sorted(never), sorted(unknown), tokenizer.decode, edges)

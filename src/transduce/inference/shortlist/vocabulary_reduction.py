@@ -33,7 +33,9 @@ class VocabularyReduction:
     def __init__(self, shortlist: Shortlist, source: Tokens, is_real: Mask, pieces: Sequence[Piece]) -> None:
         allowed = shortlist.allowed(source, is_real)  # [sentences, vocabulary]
         for row, piece in zip(allowed, pieces, strict=True):
-            asked = [*piece.prefix, *(token for phrase in piece.required for form in phrase.forms for token in form)]
+            begin = [] if piece.begin is None else [piece.begin]
+            required = [token for phrase in piece.required for form in phrase.forms for token in form]
+            asked = [*begin, *piece.prefix, *required]
             row[torch.tensor(asked, dtype=torch.long, device=row.device)] = True
         self.kept = allowed.any(0).nonzero()[:, 0]  # rising, so that equals are chosen as among all tokens
         self.allowed = allowed[:, self.kept]
@@ -57,7 +59,8 @@ class VocabularyReduction:
             )
 
         begin, end = self._renumber((whole.begin, whole.end))
-        never, unknown = self._renumber(whole.never), self._renumber(whole.unknown)
+        never = self._renumber([token for token in whole.never if token in self._numbers])
+        unknown = self._renumber(whole.unknown)
         return Vocabulary(begin, end, never, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
 
     def pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
@@ -74,7 +77,8 @@ class VocabularyReduction:
             Banned(phrase.text, self._renumber([token for token in phrase.last if token in self._numbers]))
             for phrase in piece.banned
         ]
-        return replace(piece, prefix=self._renumber(piece.prefix), required=required, banned=banned)
+        begin = None if piece.begin is None else self._numbers[piece.begin]
+        return replace(piece, prefix=self._renumber(piece.prefix), required=required, banned=banned, begin=begin)
 
     def _renumber(self, tokens: Sequence[int]) -> list[int]:
         return [self._numbers[token] for token in tokens]

@@ -1,13 +1,15 @@
 """How trainings of translation models are compared: by a metric of their translations of the test set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import torch
 
 from transduce.bundle import ModelBundle, find_bundle
-from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.directions import Direction
+from transduce.corpora.splits import Splits
 from transduce.evaluation.metrics import Scoring, SentenceCounts, Texts, find_metric
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
@@ -17,14 +19,19 @@ from transduce.tasks.translation.settings import TranslationConfig
 OUTPUTS = "outputs.json"
 
 
-def measure_translations(config: TranslationConfig, test: ParallelCorpus, metric: str) -> Measure:
-    """A metric on a test set, translated as the settings say."""
-    found, pairs = find_metric(metric), list(test)
+def measure_translations(config: TranslationConfig, splits: Splits, metric: str) -> Measure:
+    """A metric on a test set, else the validation data, translated as the settings say; those of several directions
+    together."""
+    found, test = find_metric(metric), splits.test or splits.validation
+    each: dict[Direction | None, list[SentencePair]] = {} if splits.directions else {None: list(test)}
+    for direction, own in splits.directions.items():
+        each[direction] = list((own.test if splits.test else own.validation) or ())
+    pairs = [pair for of_direction in each.values() for pair in of_direction]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     folds_case = (config.tokenizer.target or config.tokenizer).folds_case
 
     def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-        outputs = _translations(run, sources, config.search, device)
+        outputs = _translations(run, each, config.search, device)
         return found.count(Texts(outputs, references, sources), Scoring(lowercase))
 
     return Measure(
@@ -32,15 +39,19 @@ def measure_translations(config: TranslationConfig, test: ParallelCorpus, metric
     )
 
 
-def _translations(run: Path, sources: Sequence[str], search: Beam, device: torch.device) -> list[str]:
+def _translations(
+    run: Path, each: Mapping[Direction | None, Sequence[SentencePair]], search: Beam, device: torch.device
+) -> list[str]:
     """Translations of the test set by the run's model, kept beside it until another model stands there."""
     file, model = run / OUTPUTS, find_bundle(run)
-    key = f"{(model / 'probe.json').stat().st_mtime_ns} {len(sources)}"
+    key = f"{(model / 'probe.json').stat().st_mtime_ns} {sum(map(len, each.values()))}"
     try:
         kept = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
         return kept[key]
     except (OSError, KeyError, RecursionError, UnicodeDecodeError, msgspec.DecodeError):
-        translations = Translator(ModelBundle.load(run, device)).translate(sources, search)
-        outputs = [translation.text for translation in translations]
+        translator, outputs = Translator(ModelBundle.load(run, device)), []
+        for direction, pairs in each.items():
+            own = translator if direction is None else translator.directed(direction.target, direction.source)
+            outputs += [found.text for found in own.translate([pair.source for pair in pairs], search)]
         file.write_bytes(msgspec.json.encode({key: outputs}))
         return outputs

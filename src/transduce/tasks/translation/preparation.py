@@ -4,21 +4,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from torch import nn
 
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
-from transduce.corpora.corpus import check_not_empty
+from transduce.corpora.corpus import ParallelCorpus, check_not_empty
+from transduce.corpora.directions import MANY, Direction, LanguageTokens
 from transduce.corpora.overlap import find_overlaps
+from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits
+from transduce.corpora.splitting import Side
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import DataError
+from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
 from transduce.tasks.origin import find_origin
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
+
+SIDES: tuple[Side, Side] = ("source", "target")
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,8 @@ class Numbers:
 
     bundle: ModelBundle
     stores: list[TokenStore]
-    validation: TokenStore
+    validation: dict[Direction | None, TokenStore]
+    """Of each direction; None stands for the only one."""
     general: TokenStore | None
     """Validation data of what a model to start from knows already."""
     is_adapted: bool
@@ -54,34 +61,46 @@ def prepare(
             if corpus is not None:
                 check_not_empty(corpus)
 
+    asked = LanguageTokens.of(list(splits.directions), config.data.language_token) if splits.directions else None
+
     def make_tokenizers() -> Tokenizers:
-        return train_tokenizers(config.tokenizer, _side(splits, "source"), _side(splits, "target"), folder)
+        texts = [_side(splits, side, config.tokenizer.is_shared) for side in SIDES]
+        made = train_tokenizers(config.tokenizer, texts[0], texts[1], folder)
+        return made if asked is None else made.with_languages(asked.tokens)
 
     origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers, tell)
     tokenizers = origin.tokenizers
+    languages = asked if origin.start is None else _known_languages(config.data, origin.start, asked)
     tell(origin.describe_vocabulary())
     cache = cache_folder()
     with processes.first_process_first():
         stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
-        validation = open_store(splits.validation, tokenizers, None, cache)
+        validation = {
+            direction: open_store(corpus, tokenizers, None, cache)
+            for direction, corpus in validation_corpora(splits).items()
+        }
         general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
     for entry, store in zip(splits.train, stores, strict=True):
-        tell(f"training data: {len(store):,} pairs from {entry.corpus.name}")
+        towards = "" if entry.direction is None else f" {entry.direction}"
+        tell(f"training data{towards}: {len(store):,} pairs from {entry.corpus.name}")
         for reason, dropped in store.dropped.items():
             tell(f"  left out: {dropped.count:,} {reason}, such as:")
             for example in dropped.examples:
                 tell(f"    {example}")
-    tell(f"validation data: {len(validation):,} pairs from {splits.validation.name}")
+    count = sum(map(len, validation.values()))
+    tell(f"validation data: {count:,} pairs from {splits.validation.name}")
     if splits.general_validation and general:
         tell(f"general validation data: {len(general):,} pairs from {splits.general_validation.name}")
     if checkpoint is None and processes.is_first:
         _tell_overlaps(splits, tell)
     model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
+    marked = 0 if languages is None else 1
     for entry, store in zip(splits.train, stores, strict=True):
-        _check_lengths(entry.corpus.name, store, model)
-    _check_lengths(splits.validation.name, validation, model)
+        _check_lengths(entry.corpus.name, store, model, marked)
+    for store in validation.values():
+        _check_lengths(splits.validation.name, store, model, marked)
     if splits.general_validation and general:
-        _check_lengths(splits.general_validation.name, general, model)
+        _check_lengths(splits.general_validation.name, general, model, marked)
     bundle = BundleConfig(
         format=FORMAT,
         task=config.task,
@@ -90,14 +109,52 @@ def prepare(
         model=config.model,
         tokenizer=origin.config,
         longest_source=max(int(store.source.lengths.max()) for store in stores),
+        languages=languages,
+        begin="bos" if origin.start is None else origin.start.begin,
     )
-    return Numbers(
-        ModelBundle(bundle, model, tokenizers), stores, validation, general, config.training.start_from is not None
-    )
+    if splits.directions:
+        bundle = bundle.directed(Direction(MANY, MANY))
+    is_adapted = config.training.start_from is not None
+    return Numbers(ModelBundle(bundle, model, tokenizers), stores, validation, general, is_adapted)
 
 
-def _side(splits: Splits, name: str) -> Iterator[str]:
-    return (getattr(pair, name) for entry in splits.train for pair in entry.corpus)
+def validation_corpora(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
+    """What each direction is validated on; None stands for the only one."""
+    if not splits.directions:
+        return {None: splits.validation}
+    return {direction: own.validation for direction, own in splits.directions.items()}
+
+
+def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageTokens | None) -> LanguageTokens | None:
+    """The languages of the bundle that a run begins with, and its directions; raises ConfigError for others."""
+    known = start.languages
+    if known is None:
+        if asked is not None:
+            raise ConfigError("training.start_from: the model has one direction; leave data.directions out")
+        return None
+    if asked is not None and data.language_token != known.place:
+        raise ConfigError(f'training.start_from: the model has data.language_token = "{known.place}"; set it so')
+    directions = data.all_directions or [Direction(data.source, data.target)]
+    for direction in directions:
+        for side, language, languages in (
+            ("source", direction.source, known.tokens if known.place == "decoder" else [direction.source]),
+            ("target", direction.target, known.tokens),
+        ):
+            if language not in languages:
+                raise ConfigError(
+                    f"training.start_from: the model has no token of the {side} language {language!r}; "
+                    f"it has those of {', '.join(list(known.tokens)[:12])}"
+                )
+    if known.directions is None:
+        return known
+    return msgspec.structs.replace(known, directions=tuple(dict.fromkeys([*known.directions, *map(str, directions)])))
+
+
+def _side(splits: Splits, side: Side, is_shared: bool) -> Iterator[str]:
+    """The text of a side; where one tokenizer learns from both, text that stands in several corpora is read once."""
+    for entry in splits.train:
+        if not (is_shared and side in entry.repeated):
+            yield from (getattr(pair, side) for pair in entry.corpus)
 
 
 def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
@@ -111,10 +168,10 @@ def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
                 tell(f"    {example}")
 
 
-def _check_lengths(name: str, store: TokenStore, model: nn.Module) -> None:
-    """A learned table of positions ends somewhere, and no pair may reach beyond it."""
-    for side, limit in (("source", model.source_limit), ("target", model.target_limit)):
-        lengths = getattr(store, side).lengths + 1
+def _check_lengths(name: str, store: TokenStore, model: nn.Module, marked: int) -> None:
+    """A learned table of positions ends somewhere, and no pair may reach beyond it with the marks of its source."""
+    for side, limit, more in (("source", model.source_limit, 1 + marked), ("target", model.target_limit, 1)):
+        lengths = getattr(store, side).lengths + more
         if limit is not None and lengths.max() > limit:
             number = int(lengths.argmax()) + 1
             raise DataError(

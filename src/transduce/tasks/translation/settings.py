@@ -1,6 +1,6 @@
 """All settings of a run that learns to translate."""
 
-from transduce.corpora.splits import DataConfig
+from transduce.corpora.settings import DataConfig
 from transduce.data.batching import BatchingConfig
 from transduce.models.families import EncoderDecoderConfig
 from transduce.search.beam import Beam

@@ -1,9 +1,10 @@
 """Translation as a task: what a run and the verbs ask of it; see tasks/task.py."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -12,23 +13,21 @@ from transduce.bundle import ModelBundle
 from transduce.config import to_tree
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, open_splits
-from transduce.data.batching import TrainingData
 from transduce.data.store import TokenStore, open_store
-from transduce.data.subword_dropout import SubwordDropoutData
 from transduce.evaluation.metrics import Score, score_bleu
 from transduce.inference.translator import Translator
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.objectives import check_objective, next_token_objective
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.translation.measure import measure_translations
-from transduce.tasks.translation.preparation import prepare
+from transduce.tasks.translation.preparation import prepare, validation_corpora
+from transduce.tasks.translation.sampling import training_data
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
-from transduce.text.bpe_dropout import BpeDropout, BpeMerges
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 from transduce.training.distributed import Processes
 
 
@@ -69,9 +68,7 @@ class TranslationExperiment:
         """See Experiment."""
         config = self.config
         numbers = prepare(config, self.folder, self.splits, checkpoint, processes, tell)
-        weights = [entry.weight for entry in self.splits.train]
-        plain = TrainingData(numbers.stores, weights, numbers.bundle.special, config.batching, config.seed)
-        data = _with_subword_dropout(plain, config.tokenizer, numbers.bundle.tokenizers)
+        data = training_data(config, self.splits, numbers)
         needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
         validator = self._validator(numbers.bundle, numbers.validation, numbers.general, needs)
         objective = next_token_objective(config.training, teacher_forcing)
@@ -79,13 +76,20 @@ class TranslationExperiment:
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
-        texts = (self.splits.validation, self.splits.general_validation)
-        stores = [open_store(text, bundle.tokenizers, None, cache_folder()) if text else None for text in texts]
-        assert stores[0] is not None
-        return self._validator(bundle, stores[0], stores[1])
+        stores = {
+            direction: open_store(corpus, bundle.tokenizers, None, cache_folder())
+            for direction, corpus in validation_corpora(self.splits).items()
+        }
+        text = self.splits.general_validation
+        general = open_store(text, bundle.tokenizers, None, cache_folder()) if text else None
+        return self._validator(bundle, stores, general)
 
     def _validator(
-        self, bundle: ModelBundle, new: TokenStore, general: TokenStore | None, needs: Sequence[int] | None = None
+        self,
+        bundle: ModelBundle,
+        stores: Mapping[Direction | None, TokenStore],
+        general: TokenStore | None,
+        needs: Sequence[int] | None = None,
     ) -> Validator:
         config, splits = self.config, self.splits
         of_general = None
@@ -94,38 +98,43 @@ class TranslationExperiment:
                 config, validation=msgspec.structs.replace(config.validation, samples=0)
             )
             known = replace(splits, validation=splits.general_validation)
-            of_general = build_validator(without_samples, known, bundle, general, needs)
-        return validate_both(build_validator(config, splits, bundle, new, needs), of_general, config.validation)
+            of_general = build_validator(without_samples, known, bundle, {None: general}, needs)
+        return validate_both(build_validator(config, splits, bundle, stores, needs), of_general, config.validation)
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """BLEU, its signature and the search; BLEU on the general text too, if there is one."""
-        pairs, general = list(self.splits.test or ()), list(self.splits.general_test or ())
-        if not pairs:
+        """BLEU, its signature and the search; of several directions the mean, and each one's; BLEU on the general text
+        too, if there is one."""
+        translator = Translator(bundle)
+        found: dict[Direction | None, Score] = {}
+        for direction, corpus in _tests(self.splits).items():
+            if pairs := list(corpus):
+                own = translator if direction is None else translator.directed(direction.target, direction.source)
+                found[direction] = self._bleu(own, pairs)
+        if not found:
             return None
-        bleu = self._bleu(bundle, pairs)
-        of_general = {f"{GENERAL}bleu": self._bleu(bundle, general).score} if general else {}
-        return {"bleu": bleu.score, "signature": bleu.signature, "search": to_tree(self.config.search)} | of_general
+        first, mean = next(iter(found.values())), fmean(one.score for one in found.values())
+        told: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self.config.search)}
+        if each := {str(direction): one.score for direction, one in found.items() if direction is not None}:
+            told["directions"] = each
+        if general := list(self.splits.general_test or ()):
+            told[f"{GENERAL}bleu"] = self._bleu(translator, general).score
+        return told
 
-    def _bleu(self, bundle: ModelBundle, pairs: Sequence[SentencePair]) -> Score:
+    def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> Score:
         folds_case = (self.config.tokenizer.target or self.config.tokenizer).folds_case
-        translations = Translator(bundle).translate([pair.source for pair in pairs], self.config.search)
-        return score_bleu([t.text for t in translations], [pair.target for pair in pairs], folds_case)
+        translations = translator.translate([pair.source for pair in pairs], self.config.search)
+        return score_bleu([found.text for found in translations], [pair.target for pair in pairs], folds_case)
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; BLEU is usual."""
-        return measure_translations(self.config, self.splits.test or self.splits.validation, metric or "bleu")
+        return measure_translations(self.config, self.splits, metric or "bleu")
 
 
-def _with_subword_dropout(
-    plain: TrainingData, config: TokenizerConfig, tokenizers: Tokenizers
-) -> TrainingData | SubwordDropoutData:
-    """The data as they are, or segmented anew in each epoch where the settings of a side ask for it."""
-    rates = [(side or config).dropout for side in (config.source, config.target)]
-    source, target = (
-        BpeDropout(BpeMerges(tokenizer), rate) if rate else None
-        for tokenizer, rate in zip((tokenizers.source, tokenizers.target), rates, strict=True)
-    )
-    return plain if source is None and target is None else SubwordDropoutData(plain, source, target)
+def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
+    """The test sets of each direction; None stands for the only one."""
+    if not splits.directions:
+        return {} if splits.test is None else {None: splits.test}
+    return {direction: own.test for direction, own in splits.directions.items() if own.test is not None}
 
 
 class TranslationTask:
@@ -145,8 +154,10 @@ class TranslationTask:
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """BLEU with its signature."""
+        each = ", ".join(f"{direction} {score:.1f}" for direction, score in test.get("directions", {}).items())
+        mean = each and f", the mean of {each}"
         general = f", {test[f'{GENERAL}bleu']:.1f} on the general text" if f"{GENERAL}bleu" in test else ""
-        return f"test BLEU {test['bleu']:.1f}{general} ({test['signature']})"
+        return f"test BLEU {test['bleu']:.1f}{mean}{general} ({test['signature']})"
 
 
 TRANSLATION = TranslationTask()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
 from transduce.data.batch import Batch, make_batch
 from transduce.data.batching import SMALLER_PARTS, BatchingConfig, Plan, largest_of
@@ -38,10 +40,24 @@ def build_validator(
     config: TranslationConfig,
     splits: Splits,
     bundle: ModelBundle,
-    store: TokenStore,
+    stores: Mapping[Direction | None, TokenStore],
     needs: Sequence[int] | None = None,
-) -> "TranslationValidator":
+) -> "TranslationValidator | DirectionsValidator":
     """What validates a run's model, and needs no more at once by the measures of `data.parts.needs` than it is told."""
+    if not splits.directions:
+        return _validator_of(config, splits, bundle, stores[None], needs)
+    return DirectionsValidator(
+        {
+            direction: _validator_of(config, own, bundle.directed(direction), stores[direction], needs)
+            for direction, own in splits.directions.items()
+        },
+        config.validation.best_by,
+    )
+
+
+def _validator_of(
+    config: TranslationConfig, splits: Splits, bundle: ModelBundle, store: TokenStore, needs: Sequence[int] | None
+) -> "TranslationValidator":
     return TranslationValidator(
         bundle,
         store,
@@ -123,7 +139,8 @@ class TranslationValidator:
 
     @property
     def _lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return self.store.source.lengths + 1, self.store.target.lengths + 1
+        marks = len(self.bundle.marks.source)
+        return self.store.source.lengths + 1 + marks, self.store.target.lengths + 1
 
     @cached_property
     def _largest(self) -> Plan:
@@ -132,8 +149,9 @@ class TranslationValidator:
         return largest_of(self._plan, of_each).parts
 
     def _batch(self, pairs: NDArray[np.int64]) -> Batch:
-        store = self.store
-        return make_batch([store.source[i] for i in pairs], [store.target[i] for i in pairs], self.bundle.special)
+        store, marks = self.store, self.bundle.marks.source
+        sources = [[*marks, *store.source[i]] if marks else store.source[i] for i in pairs]
+        return make_batch(sources, [store.target[i] for i in pairs], self.bundle.special)
 
     def _loss_trial(self, model: nn.Module, pairs: NDArray[np.int64]) -> MemoryTrial:
         (source, target), rows = (int(lengths[pairs].max()) for lengths in self._lengths), len(pairs)
@@ -160,8 +178,42 @@ class TranslationValidator:
         translator.translate([texts[i] for i in chosen], GREEDY)
 
 
+@dataclass(frozen=True)
+class DirectionsValidator:
+    """The scores of a model of several directions: of each, and together.
+
+    The loss is the mean over the tokens of all directions, a metric the mean of the directions'.
+    """
+
+    each: Mapping[Direction, TranslationValidator]
+    best_by: str
+
+    def __call__(self, model: nn.Module) -> Validation:
+        """See Validate."""
+        found = {direction: validator(model) for direction, validator in self.each.items()}
+        tokens = [int((validator.store.target.lengths + 1).sum()) for validator in self.each.values()]
+        loss = float(np.average([one.scores["loss"] for one in found.values()], weights=tokens))
+        scores = {"loss": loss, "perplexity": math.exp(min(loss, 700))}
+        if not math.isfinite(loss):
+            return Validation(scores, loss)
+        metrics = next(iter(self.each.values())).metrics
+        scores |= {name: fmean(one.scores[name] for one in found.values()) for name in metrics}
+        scores |= {
+            f"{name}/{direction}": one.scores[name] for name in ("loss", *metrics) for direction, one in found.items()
+        }
+        rises = self.best_by != "loss" and metrics[self.best_by].higher_is_better
+        samples = [sample for one in found.values() for sample in one.samples]
+        return Validation(scores, -scores[self.best_by] if rises else scores[self.best_by], samples)
+
+    def trials(self, model: nn.Module) -> list[MemoryTrial]:
+        """What needs most memory."""
+        return [trial for validator in self.each.values() for trial in validator.trials(model)]
+
+
 def probe_texts(splits: Splits, count: int = PROBES) -> list[tuple[str, str]]:
-    """A few short validation pairs; where there is none, the beginnings of the shortest."""
+    """A few short validation pairs, of several directions those of the first; where there is none, the beginnings of
+    the shortest."""
+    splits = next(iter(splits.directions.values()), splits)
     short = (pair for pair in _texts(splits.validation) if _longer_side(pair) <= PROBE_CHARACTERS)
     return list(islice(short, count)) or [
         (_beginning(source), _beginning(target))

@@ -1,0 +1,217 @@
+"""Settings of the texts that a run learns from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from transduce.config import Settings
+from transduce.corpora.catalogue.registry import find_dataset
+from transduce.corpora.cleaning import Step
+from transduce.corpora.directions import Direction, LanguageTokenPlace
+from transduce.corpora.formats import Columns, is_bilingual
+from transduce.corpora.generated.sequences import SequencesConfig
+from transduce.corpora.languages import UNKNOWN, languages_of
+from transduce.corpora.splitting import Side, Split, SplitKind
+from transduce.errors import ConfigError
+from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
+
+SEQUENCES = ("copy", "reverse")
+SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
+
+
+class FilesConfig(Settings, frozen=True):
+    """Files of sentence pairs, and their languages."""
+
+    files: str | list[str]
+    """Two line-aligned files, one .tsv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles (.srt,
+    .vtt), aligned by time; .gz, .xz and .zst are read too."""
+    source: str | None = None
+    """With data.directions: language of the first file or column; that of the files' names unless given."""
+    target: str | None = None
+    """With data.directions: language of the second."""
+
+    def _check_together(self) -> None:
+        if (self.source is None) != (self.target is None) or (self.source and self.source == self.target):
+            raise ValueError("source and target go together, and differ")
+
+    @property
+    def direction(self) -> Direction:
+        """The languages, by the settings or by the files' names."""
+        if self.source is not None and self.target is not None:
+            return Direction(self.source, self.target)
+        return Direction(*languages_of([self.files] if isinstance(self.files, str) else self.files))
+
+
+class CorpusConfig(FilesConfig, frozen=True):
+    """One of several training corpora."""
+
+    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    """How many times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
+
+
+class DataConfig(Settings, frozen=True):
+    """A built-in data set, or files; paths are relative to the file that names them."""
+
+    dataset: str | None = None
+    """Name of a built-in data set; `transduce data list` shows them."""
+    source: str = "source"
+    """Language to translate from; chooses the side of a built-in data set."""
+    target: str = "target"
+    """Language to translate to."""
+    train: str | list[str | CorpusConfig] | None = None
+    """Training files: two line-aligned ones, one .tsv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt), or
+    several corpora with weights."""
+    validation: str | list[str | FilesConfig] | None = None
+    """Validation files, or with data.directions several corpora; a part of the training files unless given."""
+    test: str | list[str | FilesConfig] | None = None
+    """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
+    general_validation: str | list[str] | None = None
+    """Validation files of the text that a model to start from knows already, so that what it forgets is seen too."""
+    general_test: str | list[str] | None = None
+    """Test files of that text, scored when training ends."""
+    directions: list[str] | None = None
+    """Directions that one model learns, such as ["de-en", "en-de"]: each from all corpora of its two languages,
+    whichever of them stands first; in place of source and target."""
+    temperature: Annotated[float, Meta(ge=1, le=100)] = 1.0
+    """With directions: temperature T of sampling (Arivazhagan et al. 2019): of n pairs of a direction an epoch sees
+    n^(1/T), times a number that leaves its length; 1 sees each pair once, 100 all directions equally often."""
+    language_token: LanguageTokenPlace = "source"
+    """With directions: where a token says which one. source: the target language before each source (Johnson et al.
+    2017); decoder: the source language there, and the target language as the decoder's first token (Fan et al.
+    2021)."""
+    columns: list[PositiveInt | str] | None = None
+    """Source and target column of a .tsv (numbers from 1, or names in its header), keys of a .jsonl, or languages of a
+    .tmx; for that the default is source and target."""
+    max_tokens: PositiveInt | None = None
+    """Training pairs with more tokens on either side are removed; no limit by default."""
+    cleaning: tuple[Step, ...] = ()
+    """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
+    predefined split are cleaned before they are split."""
+    split: SplitKind | None = None
+    """How files without validation files, or a built-in data set without a split of its own, are split: all pairs with
+    the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
+    leaks other translations."""
+    validation_share: ShareWithin | None = None
+    """Share of their pairs to validate on, 0 to 1; the default is 0.05 for a data set; for
+    files, about 3·√n of n pairs: 150 of 3,000, 500 of 30,000, at most 2,000."""
+    test_share: ShareBelowOne | None = None
+    """Share of their pairs to test on, 0 to 1, 0 for no test set; the default is that of validation_share."""
+    split_seed: Seed | None = None
+    """Random seed of the split; default 1, independent of the run's seed."""
+    sequences: SequencesConfig | None = None
+    """Sizes of the generated data sets copy and reverse."""
+
+    def _check_together(self) -> None:
+        if (self.dataset is None) == (self.train is None):
+            raise ValueError("give either dataset or train")
+        if self.validation is not None and self.split_settings:
+            raise ValueError(f"{', '.join(self.split_settings)}: validation files are given; leave one of them out")
+        if self.validation is None and self.test is not None and self.test_share:
+            raise ValueError("test_share: test files are given; leave one of them out")
+        if self.columns is not None and not any(isinstance(files, str) or len(files) == 1 for files in self._files):
+            raise ValueError("columns: only for one file of pairs, .tsv or .jsonl; leave them out")
+        if self.columns is not None and len(set(self.columns)) != 2:
+            raise ValueError("columns: expected two columns that differ, the source's and the target's")
+        if self.sequences is not None and self.dataset not in SEQUENCES:
+            raise ValueError("sequences: only for the data sets copy and reverse")
+        self.chosen_split  # noqa: B018 - raises where the shares do not fit
+        self._check_directions()
+
+    def _check_directions(self) -> None:
+        tables = [one for one in self._entries if isinstance(one, FilesConfig) and not isinstance(one, CorpusConfig)]
+        if self.directions is None:
+            if self.temperature != 1 or self.language_token != "source":
+                raise ValueError("temperature and language_token: only with directions")
+            if tables or any(isinstance(one, FilesConfig) and one.source for one in self._entries):
+                raise ValueError("corpora name their languages, so name the directions: directions = [...]")
+            return
+        if not self.directions:
+            raise ValueError("directions: expected one at least")
+        for text in self.directions:
+            try:
+                Direction.parse(text)
+            except ValueError as error:
+                raise ValueError(f"directions: {error}") from None
+        if len(set(self.directions)) < len(self.directions):
+            raise ValueError("directions: one is named twice")
+        if (self.source, self.target) != UNKNOWN:
+            raise ValueError("directions: they say source and target, too; leave these out")
+        if self.general_validation or self.general_test:
+            raise ValueError("directions: general_validation and general_test have one direction; leave them out")
+        if self.is_generated:
+            raise ValueError(f"directions: {self.dataset} has one direction; leave them out")
+
+    @property
+    def all_directions(self) -> list[Direction]:
+        """The directions that one model learns; none where it learns but one, without a token for it."""
+        return [Direction.parse(text) for text in self.directions or ()]
+
+    def directed(self, direction: Direction) -> "DataConfig":
+        """The settings of one of the directions of a data set."""
+        return msgspec.structs.replace(
+            self,
+            source=direction.source,
+            target=direction.target,
+            directions=None,
+            temperature=1.0,
+            language_token="source",
+        )
+
+    @property
+    def _entries(self) -> list[str | FilesConfig]:
+        """Files and corpora for training, validation and test."""
+        found: list[str | FilesConfig] = []
+        for named in (self.train, self.validation, self.test):
+            found += [named] if isinstance(named, str) else named or []
+        return found
+
+    @property
+    def _files(self) -> list[str | list[str]]:
+        """The files of each corpus that is named."""
+        named = (self.train, self.validation, self.test, self.general_validation, self.general_test)
+        return [corpus.files for entries in named if entries for corpus in corpora_of(entries)]
+
+    def columns_for(self, paths: Sequence[str | Path], direction: Direction | None = None) -> Columns | None:
+        """The columns of some files: of a document its languages, as they are known."""
+        if len(paths) != 1:
+            return None
+        languages = (self.source, self.target) if direction is None else (direction.source, direction.target)
+        return languages if self.columns is None and is_bilingual(paths[0]) and languages != UNKNOWN else self.columns
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the pairs are made by a rule, so that each source has one right target."""
+        return self.dataset is not None and find_dataset(self.dataset).kind == "generated"
+
+    @property
+    def chosen_split(self) -> Split:
+        """How pairs without a split of their own are split."""
+        return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
+
+    @property
+    def grouped_by(self) -> Side:
+        """Whose sentences stay together: the English ones, else those of the target."""
+        return "source" if self.source == "en" else "target"
+
+    @property
+    def split_settings(self) -> dict[str, Any]:
+        """The settings of the split that are given."""
+        return {name: value for name in SPLIT_FIELDS if (value := getattr(self, name)) is not None}
+
+
+def corpora_of(entries: str | Sequence[str | FilesConfig]) -> list[CorpusConfig]:
+    """Corpora as settings name them: one by its files, or tables; ConfigError for both."""
+    found = [entries] if isinstance(entries, str) else entries
+    plain = [entry for entry in found if isinstance(entry, str)]
+    tables = [entry for entry in found if isinstance(entry, FilesConfig)]
+    if plain and tables:
+        raise ConfigError("data.train: file names and tables cannot be mixed; write each corpus as [[data.train]]")
+    if plain:
+        return [CorpusConfig(files=plain)]
+    return [
+        one if isinstance(one, CorpusConfig) else CorpusConfig(files=one.files, source=one.source, target=one.target)
+        for one in tables
+    ]
