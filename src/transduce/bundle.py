@@ -182,7 +182,7 @@ class ModelBundle:
         self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
         self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
         (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
-        (folder / "README.md").write_text(_card(self), encoding="utf-8")
+        (folder / "README.md").write_text(model_card(self), encoding="utf-8")
 
     def with_history(self, **facts: Any) -> "ModelBundle":
         """The same bundle that tells more of itself."""
@@ -362,7 +362,8 @@ def read_config(folder: Path) -> BundleConfig:
     return config
 
 
-def _card(bundle: ModelBundle) -> str:
+def model_card(bundle: ModelBundle) -> str:
+    """What is told of a model to people, in Markdown."""
     config, history = bundle.config, bundle.history
     entry, family, tokenizer = TASKS[config.task], config.model.__struct_config__.tag, config.tokenizer
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())

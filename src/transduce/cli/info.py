@@ -14,12 +14,16 @@ def info(model: Model, json: Json = False) -> None:
 
     from transduce.config import flatten, to_tree
     from transduce.inference.engines.exported import ExportedModel, open_model
+    from transduce.text.normalization import describe_normalization, normalization_examples
 
     bundle = open_model(model)
     facts: dict[str, Any] = {
         "config": to_tree(bundle.config),
         "vocabulary": {"source": len(bundle.tokenizers.source), "target": len(bundle.tokenizers.target)},
     }
+    sides = {"source": bundle.tokenizers.source, "target": bundle.tokenizers.target}
+    if changed := {side: found for side, one in sides.items() if (found := normalization_examples(one))}:
+        facts["normalization"] = changed
     if isinstance(bundle, ExportedModel):
         facts["export"] = {name: fact for name, fact in to_tree(bundle.export).items() if name != "sha256"}
     else:
@@ -32,6 +36,8 @@ def info(model: Model, json: Json = False) -> None:
         return
     from transduce.cli.listing import print_facts
 
+    if changed:
+        facts["normalization"] = {side: describe_normalization(found) for side, found in changed.items()}
     print_facts({key.removeprefix("config."): _shown(value) for key, value in flatten(facts).items()})
 
 

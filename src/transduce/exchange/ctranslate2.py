@@ -53,19 +53,10 @@ def export_ctranslate2(
     library = require_ctranslate2()
     if folder.exists():
         raise InputError(f"{folder} exists; remove it or choose another folder")
-    bundle = ModelBundle.load(model)
-    check_tool(model, bundle.config.task, "translator")
-    if problems := what_cannot_be_exported(bundle):
-        raise InputError(f"{model} cannot be exported to CTranslate2: {'; '.join(problems)}")
-    samples = _samples(bundle, read_probe(find_bundle(model)).source) if texts is None else _encode(bundle, texts)
-    longest = _longest(bundle)
+    bundle = load_exportable(model)
     with new_folder(folder) as new:
         bundle.describe(new)
-        _write(library.specs, bundle, longest, quantization, new)
-        engine = CTranslate2Engine(new, bundle.tokenizers, longest, torch.device("cpu"))
-        parity = _compare(bundle, PyTorchEngine(bundle), engine, samples)
-        if quantization == "float32":
-            _check(parity, folder)
+        longest, parity = write_ctranslate2(bundle, quantization, samples_of(bundle, model, texts), new, folder)
         export = Export(
             format=FORMAT,
             engine="ctranslate2",
@@ -77,6 +68,44 @@ def export_ctranslate2(
         )
         (new / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))
     return export
+
+
+def load_exportable(model: Path) -> ModelBundle:
+    """The bundle of a model or a run; InputError where CTranslate2 cannot express it (all reasons are told)."""
+    bundle = ModelBundle.load(model)
+    check_tool(model, bundle.config.task, "translator")
+    if problems := what_cannot_be_exported(bundle):
+        raise InputError(f"{model} cannot be exported to CTranslate2: {'; '.join(problems)}")
+    return bundle
+
+
+def write_ctranslate2(
+    bundle: ModelBundle, quantization: Quantization, samples: Sequence[list[int]], folder: Path, shown: Path
+) -> tuple[int | None, Parity]:
+    """Write CTranslate2's own files into a folder, and compare what both models make of samples.
+
+    Args:
+        bundle: an exportable one.
+        quantization: how weights are stored.
+        samples: token ids of sentences.
+        folder: where to write.
+        shown: what errors call it.
+
+    Returns the most tokens of a source or an output, if there is a limit, and the comparison. Raises CheckpointError
+    where an export in float32 does not translate as the bundle does.
+    """
+    longest = _longest(bundle)
+    _write(require_ctranslate2().specs, bundle, longest, quantization, folder)
+    engine = CTranslate2Engine(folder, bundle.tokenizers, longest, torch.device("cpu"))
+    parity = _compare(bundle, PyTorchEngine(bundle), engine, samples)
+    if quantization == "float32":
+        _check(parity, shown)
+    return longest, parity
+
+
+def samples_of(bundle: ModelBundle, model: Path, texts: Sequence[str] | None) -> list[list[int]]:
+    """Token ids to compare on: of texts, or the bundle's own probes and random tokens."""
+    return _samples(bundle, read_probe(find_bundle(model)).source) if texts is None else _encode(bundle, texts)
 
 
 def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:

@@ -12,11 +12,11 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import Request as HTTPRequest
 
+from transduce.corpora.language_names import name_of
 from transduce.documents.formats import FORMATS, format_of
 from transduce.search.beam import Beam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.languages import name_of
 from transduce.serving.server import Server, joined
 
 MOST_ALTERNATIVES = 10

@@ -76,26 +76,31 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        fields = list(_fields(content))
-        pieces = [_piece(_bytes(value)) for number, value in fields if number == 1]
-        trainer, normalizer = (_message(fields, number) for number in (2, 3))
-        model = SentencePieceModel(
-            pieces=pieces,
-            kind=KINDS[_number(trainer.get(3, 1))],
-            rules=_bytes(normalizer.get(1, b"")).decode(),
-            character_map=_bytes(normalizer.get(2, b"")),
-            adds_space=bool(normalizer.get(3, 1)),
-            joins_spaces=bool(normalizer.get(4, 1)),
-            content=content,
-        )
+        model = parse_sentencepiece(content)
+        trainer, normalizer = (_message(list(_fields(content)), number) for number in (2, 3))
     except (ValueError, IndexError, KeyError, TypeError, struct.error):
         raise CheckpointError(f"{path}: not a model of SentencePiece, or a damaged one; download it again") from None
-    if not pieces:
+    if not model.pieces:
         raise CheckpointError(f"{path}: not a model of SentencePiece: it has no pieces")
     for is_used, name in ((trainer.get(24, 0), "treat_whitespace_as_suffix"), (not normalizer.get(5, 1), "unescaped")):
         if is_used:
             raise InputError(f"{path}: {name} is set, which cannot be carried over")
     return model
+
+
+def parse_sentencepiece(content: bytes) -> SentencePieceModel:
+    """What a `.model` file's bytes say; ValueError and the like for bytes that are none."""
+    fields = list(_fields(content))
+    trainer, normalizer = (_message(fields, number) for number in (2, 3))
+    return SentencePieceModel(
+        pieces=[_piece(_bytes(value)) for number, value in fields if number == 1],
+        kind=KINDS[_number(trainer.get(3, 1))],
+        rules=_bytes(normalizer.get(1, b"")).decode(),
+        character_map=_bytes(normalizer.get(2, b"")),
+        adds_space=bool(normalizer.get(3, 1)),
+        joins_spaces=bool(normalizer.get(4, 1)),
+        content=content,
+    )
 
 
 def read_model(path: Path, special: SpecialTokens | None = None) -> Tokenizer:

@@ -60,7 +60,19 @@ def _fill(name: str, value: int) -> Any:
     return lambda tensors: tensors[name].fill_(value)
 
 
+PACKAGE = "export opus --to argos -o opus.argosmodel"
+
 ROWS = [
+    row("a package of words", "export run --to argos -o x.argosmodel", 2, ("Argos Translate", "WordLevel", "bpe")),
+    row("a package of a recurrent model", "export rnn --to argos -o x.argosmodel", 2, "Transformers only"),
+    row("a package of a language model", "export lm --to argos -o x.argosmodel", 2, "transduce generate"),
+    row("a package of nothing", "export nowhere --to argos -o x.argosmodel", 2, "nowhere"),
+    row("a package without its ending", "export run --to argos -o x", 2, ("x: Argos Translate", "x.argosmodel")),
+    row("a package that is there", "export run --to argos -o x.argosmodel", 2, "exists", write("x.argosmodel", "")),
+    row("a package's sentences that are not there", f"{PACKAGE} --sentences no", 2, "no: cannot be opened"),
+    row("a package's blank sentences", f"{PACKAGE} --sentences s", 2, "blank", write("s", " \n")),
+    row("a package of a damaged model", PACKAGE, 2, "weights", cut("opus/weights.safetensors")),
+    row("a package of a damaged tokenizer", PACKAGE, 2, "source.spm", garbage("opus/source.spm")),
     *(
         row(
             f"an exported {file}: {harm}",

@@ -1,4 +1,4 @@
-"""English names of languages, as LibreTranslate's API tells them."""
+"""English names of languages, as translation servers tell them."""
 
 _NAMES = """
 ar:Arabic az:Azerbaijani bg:Bulgarian bn:Bengali ca:Catalan cs:Czech da:Danish de:German el:Greek en:English

@@ -1,0 +1,191 @@
+"""A bundle as a package that Argos Translate installs and LibreTranslate serves, with the same tokens of each text."""
+
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.bundle import ModelBundle, model_card
+from transduce.config import Settings
+from transduce.corpora.language_names import name_of
+from transduce.corpora.languages import UNKNOWN
+from transduce.errors import CheckpointError, InputError
+from transduce.exchange.ctranslate2 import load_exportable, samples_of, write_ctranslate2
+from transduce.files import new_file
+from transduce.inference.engines.ctranslate2 import adds_source_end, require_ctranslate2
+from transduce.inference.engines.exported import Parity, Quantization
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+from transduce.text.sentencepiece_writing import require_sentencepiece, what_cannot_be_written, write_sentencepiece
+from transduce.text.tokenizer import SPACE
+
+ENDING = ".argosmodel"
+ARGOS_VERSION = "1.9.0"
+"""The first that reads such packages with any later one."""
+SEARCH = Beam(size=4, length_penalty=0.2, normalization="power")
+"""Argos Translate's own."""
+
+
+class ArgosCertificate(Settings, frozen=True):
+    """What was compared when a package was made."""
+
+    sentences: int
+    """How many were translated by the model, and by the package as Argos Translate does."""
+    identical: int
+    """How many translations are the same, by the beam search of each; all sources have the same tokens."""
+    identical_by_default: int
+    """How many are where Argos Translate chooses the type that it computes in, 8-bit integers on most processors, as it
+    does unless ARGOS_COMPUTE_TYPE says otherwise."""
+    parity: Parity
+    """Of greedy outputs, token by token."""
+    quantization: Quantization
+    """How weights are stored."""
+    compared_with: str
+    """Libraries and their versions."""
+
+    def describe(self) -> str:
+        """One line for people."""
+        return (
+            f"compared with {self.compared_with}: the same tokens of {self.sentences} sentences; of their translations "
+            f"{self.identical} are the model's, {self.identical_by_default} where Argos Translate chooses what it "
+            f"computes in; {self.parity.identical} of {self.parity.sentences} greedy outputs are the model's"
+        )
+
+
+def export_argos(
+    model: Path, file: Path, quantization: Quantization = "float32", texts: Sequence[str] | None = None
+) -> ArgosCertificate:
+    """Write the package, and compare what the model and the package make of sample sentences.
+
+    Args:
+        model: the folder of a model or a run.
+        file: where to write; ends in .argosmodel, and must not exist.
+        quantization: how weights are stored.
+        texts: sentences to compare on; the model's own probes and random tokens unless given.
+
+    Raises:
+        InputError: where CTranslate2 or SentencePiece is not installed, where they cannot express the model or its
+            tokenizers (all reasons are told), where its languages are not known, or where the file exists.
+        CheckpointError: where the model is not whole, or where the package tokenizes or writes text differently.
+    """
+    libraries = [require_ctranslate2(), require_sentencepiece()]
+    if file.suffix != ENDING:
+        raise InputError(f"{file}: Argos Translate's packages end in {ENDING}; name it {file.stem}{ENDING}")
+    if file.exists():
+        raise InputError(f"{file} exists; remove it or choose another name")
+    bundle = load_exportable(model)
+    _check_exportable(model, bundle)
+    samples = samples_of(bundle, model, texts)
+    decode = bundle.tokenizers.source.decode
+    lines = [decode(ids) for ids in samples] if texts is None else [text.strip() for text in texts if text.strip()]
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder) / f"translate-{bundle.config.source}_{bundle.config.target}"
+        (package / "model").mkdir(parents=True)
+        (package / "sentencepiece.model").write_bytes(write_sentencepiece(bundle.tokenizers.source))
+        _, parity = write_ctranslate2(bundle, quantization, samples, package / "model", file)
+        (package / "metadata.json").write_bytes(msgspec.json.format(msgspec.json.encode(_metadata(bundle))))
+        (package / "README.md").write_text(model_card(bundle), encoding="utf-8")
+        ours = _check_same(bundle, package, lines, file)
+        stored, chosen = (_translate(package, lines, compute_type) for compute_type in ("default", "auto"))
+        certificate = ArgosCertificate(
+            sentences=len(lines),
+            identical=sum(map(str.__eq__, ours, stored)),
+            identical_by_default=sum(map(str.__eq__, ours, chosen)),
+            parity=parity,
+            quantization=quantization,
+            compared_with=" and ".join(f"{library.__name__} {library.__version__}" for library in libraries),
+        )
+        (package / "certificate.json").write_bytes(msgspec.json.format(msgspec.json.encode(certificate)))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(file) as new:
+            _pack(package, new)
+    return certificate
+
+
+def _check_exportable(model: Path, bundle: ModelBundle) -> None:
+    """InputError, with all reasons, for a model that Argos Translate cannot run as it is."""
+    source, target = bundle.tokenizers.source, bundle.tokenizers.target
+    problems = [f"its source tokenizer: {problem}" for problem in what_cannot_be_written(source)]
+    if source is not target and not {SPACE} & {piece[:1] for piece in target.pieces(range(len(target)))}:
+        problems.append(f"its target tokenizer: it does not mark the beginning of words by {SPACE!r}")
+    if not adds_source_end(bundle.tokenizers):
+        problems.append("its tokenizers call the end of a text by different names")
+    if unnamed := [code for code in (bundle.config.source, bundle.config.target) if code in UNKNOWN]:
+        problems.append(f"its languages are not known ({unnamed[0]!r}); train it with data.source and data.target set")
+    if problems:
+        raise InputError(f"{model} cannot be exported to Argos Translate: {'; '.join(problems)}")
+
+
+def _metadata(bundle: ModelBundle) -> dict[str, Any]:
+    source, target = bundle.config.source, bundle.config.target
+    return {
+        "package_version": "1.0",
+        "argos_version": ARGOS_VERSION,
+        "from_code": source,
+        "from_name": name_of(source),
+        "to_code": target,
+        "to_name": name_of(target),
+    }
+
+
+def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: Path) -> list[str]:
+    """The model's translations of lines, as Argos Translate shows such text.
+
+    Raises CheckpointError where the package divides a line into other tokens, or writes tokens of a translation
+    differently.
+    """
+    processor = _processor(package)
+    source, target = bundle.tokenizers.source, bundle.tokenizers.target
+    ids = {piece: number for number, piece in enumerate(source.pieces(range(len(source))))}
+    divided = processor.encode(list(lines), out_type=str)
+    for line, pieces, expected in zip(lines, divided, source.encode_batch(lines), strict=True):
+        if [ids.get(piece, source.unknown) for piece in pieces] != expected:
+            raise CheckpointError(
+                f"{file} is not written: SentencePiece divides {line[:80]!r} into {' '.join(pieces)[:80]}, the model's "
+                f"tokenizer into {' '.join(source.pieces(expected))[:80]}"
+            )
+    texts = [one.text for one in Translator(bundle).translate(lines, SEARCH)]
+    for tokens in target.encode_batch(texts):
+        written, expected_text = _write(processor, target.pieces(tokens)), _as_shown(target.decode(tokens))
+        if written != expected_text:
+            raise CheckpointError(
+                f"{file} is not written: Argos Translate would write {expected_text[:80]!r} as {written[:80]!r}"
+            )
+    return [_as_shown(text) for text in texts]
+
+
+def _translate(package: Path, lines: Sequence[str], compute_type: str) -> list[str]:
+    """Lines translated as Argos Translate does with each sentence."""
+    processor = _processor(package)
+    translator = require_ctranslate2().Translator(str(package / "model"), compute_type=compute_type)
+    results = translator.translate_batch(
+        processor.encode(list(lines), out_type=str),
+        replace_unknowns=True,
+        max_batch_size=32,
+        batch_type="tokens",
+        beam_size=SEARCH.size,
+        length_penalty=SEARCH.length_penalty,
+    )
+    return [_write(processor, result.hypotheses[0]) for result in results]
+
+
+def _processor(package: Path) -> Any:
+    return require_sentencepiece().SentencePieceProcessor(model_file=str(package / "sentencepiece.model"))
+
+
+def _write(processor: Any, pieces: Sequence[str]) -> str:
+    return _as_shown(processor.decode_pieces(list(pieces))).removeprefix(" ")
+
+
+def _as_shown(text: str) -> str:
+    """Text as Argos Translate shows it: of marks of spaces and underscores it makes spaces."""
+    return text.replace(SPACE, " ").replace("_", " ")
+
+
+def _pack(package: Path, file: Path) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(package.rglob("*")):
+            archive.write(path, path.relative_to(package.parent))

@@ -1,0 +1,168 @@
+"""Tokenizers as SentencePiece `.model` files, where these divide text in the same way."""
+
+import io
+import json
+import struct
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from transduce.errors import InputError
+from transduce.text.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, parse_sentencepiece
+from transduce.text.tokenizer import BYTES, SPACE, Tokenizer
+
+KINDS = {"Unigram": 1, "BPE": 2}
+"""Numbers of TrainerSpec.ModelType, by what Hugging Face tokenizers calls the same."""
+BETWEEN = "."
+"""Stands around characters whose normal form is asked for: nothing composes with it."""
+
+
+def require_sentencepiece() -> Any:
+    """The library; InputError if it is not installed."""
+    try:
+        import sentencepiece
+    except ImportError:
+        raise InputError(
+            "this needs SentencePiece, which is not installed; install it with: pip install sentencepiece, or pip "
+            "install '.[export]' in the folder of Transduce"
+        ) from None
+    return sentencepiece
+
+
+def what_cannot_be_written(tokenizer: Tokenizer) -> list[str]:
+    """Why no SentencePiece model divides text as a tokenizer does, in words; none where one does."""
+    if tokenizer.sentencepiece is not None:
+        return []
+    tree = json.loads(tokenizer.backend.to_str())
+    model = tree["model"]
+    if model["type"] not in KINDS:
+        return [f"{model['type']} is an algorithm that SentencePiece does not have; it has bpe and unigram"]
+    problems = []
+    if "Metaspace" not in [step["type"] for step in _steps(tree["pre_tokenizer"])]:
+        problems.append(f"it does not mark the beginning of words by {SPACE!r}")
+    if not model.get("byte_fallback") or any(tokenizer.backend.token_to_id(piece) is None for piece in BYTES):
+        problems.append("it does not spell unknown characters in bytes")
+    if model["type"] == "BPE" and len({"".join(merge) for merge in model["merges"]}) < len(model["merges"]):
+        problems.append("two of its merges make the same piece")
+    return problems
+
+
+def write_sentencepiece(tokenizer: Tokenizer) -> bytes:
+    """The `.model` file (sentencepiece_model.proto) of a tokenizer, its pieces numbered as there.
+
+    A tokenizer that was made from such a file gives it back. Of others, merges become scores, and what the normaliser
+    does to each character becomes a table. Two or more combining marks on one letter that compose no character stay in
+    the order in which they come, where Unicode's normal forms would sort them.
+
+    Raises InputError for a tokenizer that divides text as no SentencePiece model does (all reasons are told), or where
+    SentencePiece is not installed.
+    """
+    if problems := what_cannot_be_written(tokenizer):
+        raise InputError(f"the tokenizer cannot become a model of SentencePiece: {'; '.join(problems)}")
+    if tokenizer.sentencepiece is not None:
+        return tokenizer.sentencepiece
+    model = json.loads(tokenizer.backend.to_str())["model"]
+    pieces = tokenizer.pieces(range(len(tokenizer)))
+    scores = _scores(model, pieces)
+    entries = [
+        _field(1, _field(1, piece.encode()) + _float(2, score) + _field(3, _kind(tokenizer, number, piece)))
+        for number, (piece, score) in enumerate(zip(pieces, scores, strict=True))
+    ]
+    trainer = _field(3, KINDS[model["type"]]) + _field(4, len(pieces)) + _field(35, 1)
+    special = (tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.pad)
+    trainer += b"".join(_field(40 + place, number) for place, number in enumerate(special))
+    trainer += b"".join(_field(45 + place, pieces[number].encode()) for place, number in enumerate(special))
+    normalizer = _field(1, b"transduce") + _field(2, _character_map(tokenizer)) + _field(3, 1) + _field(4, 1)
+    return b"".join([*entries, _field(2, trainer), _field(3, normalizer + _field(5, 1))])
+
+
+def _steps(part: dict[str, Any] | None) -> list[dict[str, Any]]:
+    return [] if part is None else part.get("pretokenizers", [part])
+
+
+def _scores(model: dict[str, Any], pieces: list[str]) -> list[float]:
+    """Of a unigram model its own; of BPE, the earlier a piece is merged, the higher."""
+    if model["type"] == "Unigram":
+        return [score for _, score in model["vocab"]]
+    ranks = {"".join(merge): rank for rank, merge in enumerate(model["merges"])}
+    return [-float(ranks.get(piece, len(ranks) + number)) for number, piece in enumerate(pieces)]
+
+
+def _kind(tokenizer: Tokenizer, number: int, piece: str) -> int:
+    if number == tokenizer.unknown:
+        return UNKNOWN
+    if number in (tokenizer.pad, tokenizer.bos, tokenizer.eos):
+        return CONTROL
+    return BYTE if piece in BYTES else NORMAL
+
+
+def _character_map(tokenizer: Tokenizer) -> bytes:
+    """What a tokenizer's normaliser does to characters, compiled by SentencePiece."""
+    library = require_sentencepiece()
+    normalizer = tokenizer.backend.normalizer
+    rules = []
+    for text in () if normalizer is None else _texts():
+        normal = normalizer.normalize_str(f"{BETWEEN}{text}{BETWEEN}")[len(BETWEEN) : -len(BETWEEN)]
+        if normal != text:
+            rules.append("\t".join(" ".join(f"{ord(one):X}" for one in side) for side in (text, normal)))
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "rules.tsv"
+        table.write_text("\n".join(rules) + "\n", encoding="ascii")
+        written = io.BytesIO()
+        library.SentencePieceTrainer.train(  # of a vocabulary that is not used: it compiles the table for others
+            sentence_iterator=iter(["a"]),
+            model_writer=written,
+            model_type="char",
+            vocab_size=8,
+            hard_vocab_limit=False,
+            normalization_rule_tsv=str(table),
+            minloglevel=2,
+        )
+    return parse_sentencepiece(written.getvalue()).character_map
+
+
+def _texts() -> Iterator[str]:
+    """Every character, and every sequence that is canonically equivalent to one."""
+    for code in range(1, 0x110000):
+        character = chr(code)
+        if unicodedata.category(character) in ("Cn", "Co", "Cs"):
+            continue
+        yield character
+        apart = unicodedata.normalize("NFD", character)
+        if len(apart) > 1:
+            yield from _equivalents(apart)
+
+
+def _equivalents(apart: str) -> set[str]:
+    """All sequences of several characters with the same canonical decomposition as this one."""
+    first, marks = apart[0], apart[1:]
+    found = set()
+    for order in permutations(marks) if unicodedata.combining(marks[0]) else [tuple(marks)]:
+        for joined in range(len(order)):
+            begin = unicodedata.normalize("NFC", first + "".join(order[:joined]))
+            text = begin + "".join(order[joined:])
+            if len(begin) == 1 and unicodedata.normalize("NFD", text) == apart:
+                found.add(text)
+    return found
+
+
+def _field(number: int, value: int | bytes) -> bytes:
+    """A field of a message (protobuf.dev/programming-guides/encoding)."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _float(number: int, value: float) -> bytes:
+    return _varint(number << 3 | 5) + struct.pack("<f", value)
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
