@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from transduce.inference.loading import load
+from transduce.search.beam import Beam
+from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.sampling import Sampling
+
 LINES = ["The dog sleeps.", "", "A cat."]
 SHORT = ("--max-ratio", 1, "--max-extra", 9)
 
@@ -62,6 +67,26 @@ def test_other_searches_and_ensembles_give_a_line_a_line(transduce: Command, tin
         status, output, errors = transduce("translate", tiny_run, text, *options, *SHORT)
         assert status == 0, errors
         assert output.count("\n") == 3
+
+
+def test_minimum_bayes_risk_chooses_as_in_python(transduce: Command, tiny_run: Path, corpus: Path, text: Path) -> None:
+    status, output, errors = transduce("translate", tiny_run, text, "--mbr", 8, "--seed", 3, "--min-p", 0.02, *SHORT)
+    assert status == 0, errors
+    rule = MinimumBayesRisk(candidates=Sampling(n_best=8, seed=3, min_p=0.02, max_ratio=1.0, max_extra=9))
+    assert output.splitlines() == [found.text for found in load(tiny_run).translate(LINES, rule)]
+    status, output, errors = transduce("translate", tiny_run, text, "--mbr", 5, "--beam-size", 6, "--n-best", 2, *SHORT)
+    assert status == 0, errors
+    rule = MinimumBayesRisk(candidates=Beam(size=6, n_best=5, max_ratio=1.0, max_extra=9), n_best=2)
+    found = load(tiny_run).translate(LINES, rule)
+    assert [line.split("\t")[2] for line in output.splitlines() if line.split("\t")[0] == "1"] == [
+        candidate.text for candidate in found[0].n_best
+    ]
+    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de")
+    plain, chosen = (
+        transduce("evaluate", tiny_run, *files, "--json", *more) for more in ((), ("--mbr", 4, "--seed", 2))
+    )
+    assert plain[0] == chosen[0] == 0, chosen[2]
+    assert plain[1].partition('"seconds"')[0] != chosen[1].partition('"seconds"')[0]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The choice is the candidate of highest expected chrF, by a slow and obvious count; it repeats with its seed."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,9 @@ from transduce.search.hypothesis import Hypothesis
 from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.search.sampling import Sampling
 
-Command = Callable[..., tuple[int, str, str]]
 WORDS = ["A dog", "A dog runs", "A cat runs", "Dogs", "", "Rain"]
 LINES = ["The dog sleeps.", "", "A cat.", "The old man sees the house."]
 LENGTHS = {"max_ratio": 1.0, "max_extra": 9}
-SHORT = ("--max-ratio", 1, "--max-extra", 9)
 
 
 def decode(tokens: list[int]) -> str:
@@ -96,30 +93,6 @@ def test_a_beams_outputs_may_be_chosen_among_with_required_phrases(tiny_run: Pat
 def test_a_choice_that_is_none_is_refused(settings: dict[str, object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         MinimumBayesRisk(**settings)  # type: ignore[arg-type]
-
-
-def test_the_verbs_choose_as_python_does(transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path) -> None:
-    import transduce as package
-
-    text = tmp_path / "in.en"
-    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
-    status, output, errors = transduce("translate", tiny_run, text, "--mbr", 8, "--seed", 3, "--min-p", 0.02, *SHORT)
-    assert status == 0, errors
-    rule = MinimumBayesRisk(candidates=Sampling(n_best=8, seed=3, min_p=0.02, **LENGTHS))
-    assert output.splitlines() == [found.text for found in package.load(tiny_run).translate(LINES, rule)]
-    status, output, errors = transduce("translate", tiny_run, text, "--mbr", 5, "--beam-size", 6, "--n-best", 2, *SHORT)
-    assert status == 0, errors
-    rule = MinimumBayesRisk(candidates=Beam(size=6, n_best=5, **LENGTHS), n_best=2)
-    found = package.load(tiny_run).translate(LINES, rule)
-    assert [line.split("\t")[2] for line in output.splitlines() if line.split("\t")[0] == "1"] == [
-        candidate.text for candidate in found[0].n_best
-    ]
-    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de")
-    plain, chosen = (
-        transduce("evaluate", tiny_run, *files, "--json", *more) for more in ((), ("--mbr", 4, "--seed", 2))
-    )
-    assert plain[0] == chosen[0] == 0, chosen[2]
-    assert plain[1].partition('"seconds"')[0] != chosen[1].partition('"seconds"')[0]
 
 
 def test_weights_of_a_beam_do_not_vanish() -> None:

@@ -61,6 +61,18 @@ def test_a_stopped_run_ends_as_the_one_left_alone(recipe_file: Path, tmp_path: P
     assert all(torch.equal(value, of_alone[name]) for name, value in weights.items())
 
 
+def test_a_model_that_is_adapted_keeps_its_tokenizer_and_takes_the_new_rate(recipe_file: Path, tmp_path: Path) -> None:
+    first = ["tokenizer={kind='bpe', size=400}", "training.updates=2"]
+    transduce.train(load_recipe(str(recipe_file), first), tmp_path / "first")
+    lines: list[str] = []
+    start = f"training.start_from={tmp_path / 'first'}"
+    for name, rate in (("plain", 0.0), ("dropped", 0.5)):
+        changes = [*first, start, f"tokenizer.dropout={rate}", "training.report_every=1"]
+        transduce.train(load_recipe(str(recipe_file), changes), tmp_path / name, tell=lines.append)
+    assert not any("no effect" in line for line in lines)
+    assert result_of(tmp_path / "plain")[1] != result_of(tmp_path / "dropped")[1]
+
+
 def test_two_processes_learn_the_same_of_the_same_segmentations(recipe_file: Path, tmp_path: Path) -> None:
     still = ["model.dropout=0.0", "training.precision=float32", "training.updates=6", "training.report_every=1"]
     changes = ["tokenizer={kind='bpe', size=400, dropout=0.2}", "training.r_drop=5", *still]
