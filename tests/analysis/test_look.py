@@ -12,9 +12,10 @@ import pytest
 import torch
 
 import transduce
+from transduce.analysis.alignment import choose_head
 from transduce.analysis.attention import record_pass
 from transduce.analysis.attribution import integrated_gradients, occlusion, rank_correlation
-from transduce.analysis.look import Look, direction_of
+from transduce.analysis.look import Look, direction_of, linked_words, words_of_output
 from transduce.data.batch import make_batch
 from transduce.errors import InputError
 from transduce.inference.requests import Request
@@ -22,6 +23,8 @@ from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.search.beam import Beam
+from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_training import train_tokenizer
 
 SHORT: dict[str, Any] = {"max_ratio": 0.5, "max_extra": 4}  # of a model that has learned little, and goes on and on
 
@@ -163,6 +166,37 @@ def test_recurrent_models_are_looked_at_too(
     for one in found.attention:
         assert one.weights.shape == (1, len(found.read), len(found.source.tokens))
     assert found.occlusion is not None
+
+
+def test_an_empty_output_is_looked_at(translator: Translator, sentences: list[str]) -> None:
+    found = translator.look(sentences[0], "")
+    assert (found.target.text, found.target.tokens) == ("", ["<eos>"])
+    assert found.alignment is None
+    assert found.html()
+
+
+def test_a_head_is_chosen_on_pairs_that_the_model_can_read(translator: Translator) -> None:
+    bundle: Any = translator.bundle
+    config = msgspec.structs.replace(bundle.config.model, positions="learned", max_positions=7)
+    torch.manual_seed(1)
+    model = build_model(config, len(bundle.tokenizers.source), len(bundle.tokenizers.target)).eval()
+    short = replace(bundle, model=model, config=msgspec.structs.replace(bundle.config, model=config))
+    pair, long = ([5, 6, 7], [6, 8]), ([5] * 7, [6])
+    assert choose_head(short, [long, pair, long[::-1]]) == choose_head(short, [pair])
+    with pytest.raises(InputError, match="no pairs to choose an alignment head on"):
+        choose_head(short, [long, long[::-1]])
+
+
+def test_each_token_of_an_output_is_of_a_word_that_it_has() -> None:
+    tokenizer = train_tokenizer(SideConfig(kind="bytes"), ["a b"])
+
+    def spelled(text: str) -> list[int]:
+        return [tokenizer.backend.token_to_id(f"<0x{byte:02X}>") for byte in text.encode()]
+
+    assert words_of_output(tokenizer, spelled("a b")) == [0, 0, 1]
+    assert words_of_output(tokenizer, spelled("a \u00a0")) == [0, 0, 0, 0]  # half a character reads like a word
+    assert words_of_output(tokenizer, []) == []
+    assert linked_words(tokenizer, spelled("\u00a0")) == [None, None]
 
 
 def test_it_is_saved_in_each_form(look: Look, tmp_path: Path) -> None:

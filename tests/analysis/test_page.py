@@ -18,6 +18,8 @@ import pytest
 from matplotlib.image import imread
 
 from transduce.analysis.page import LOOK, TRAINING, render_look, render_training
+from transduce.analysis.pictures import position_pictures
+from transduce.analysis.position_vectors import sinusoidal_positions
 
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><!--<script>&amp;\u2028\u2029'\"\\"
 SOURCE = ["▁Ein", "▁Hund", "▁spiel", "t", "<eos>"]
@@ -474,8 +476,20 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_a_page_fits_a_phone(show: Callable[..., Any]) -> None:
-    for text in (render_look(translation()), render_look(language()), render_training(training())):
+    positions = position_pictures(sinusoidal_positions(6, 8)).html()
+    for text in (render_look(translation()), render_look(language()), render_training(training()), positions):
         assert stays_within_its_width(show(text, width=360))
+
+
+def test_positions_are_drawn_on_the_page(show: Callable[..., Any]) -> None:
+    page = show(position_pictures(sinusoidal_positions(6, 8)).html(), width=360, scheme="dark")
+    assert page.locator("h1").inner_text() == "sinusoidal positions, 6 dimensions"
+    page.keyboard.press("Tab")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.drawing').scrollLeft > 0")
+    assert page.evaluate("getComputedStyle(document.querySelector('.drawing')).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator(".drawing image").count() >= 2
 
 
 def test_text_from_right_to_left_is_set_so(show: Callable[..., Any]) -> None:
@@ -492,6 +506,48 @@ def test_text_from_right_to_left_is_set_so(show: Callable[..., Any]) -> None:
     assert "يلعب" in page.locator("#output .panel h3").inner_text()
     assert page.locator("#search .sentence").get_attribute("dir") == "rtl"
     assert page.locator(".read").get_attribute("dir") == "ltr"
+
+
+def test_what_is_said_of_text_from_right_to_left_is_in_order(show: Callable[..., Any]) -> None:
+    words, tokens = ["كلب", "يلعب"], ["كلب", "يلعب", "<eos>"]
+    source = {"text": "كلب يلعب", "tokens": tokens, "direction": "rtl"}
+    attention = attention_of(len(tokens), len(TARGET), LAYERS, HEADS)
+    alignment = translation()["alignment"] | {"source_words": words, "links": [[0, 0], [1, 0]]}
+    page = show(render_look(translation(tokens, source=source, attention=attention, alignment=alignment)))
+
+    def are_in_order(readout: str) -> bool:
+        return page.evaluate(
+            """(readout) => {
+                const walker = document.createTreeWalker(document.querySelector(readout), NodeFilter.SHOW_TEXT);
+                const places = [];
+                for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                    const range = document.createRange();
+                    range.selectNodeContents(node);
+                    places.push(range.getBoundingClientRect().left);
+                }
+                return places.length > 3 && places.every((place, index) => !index || place > places[index - 1]);
+            }""",
+            readout,
+        )
+
+    page.locator("#attention .cells").focus()
+    assert page.locator("#attention .readout").inner_text().startswith("“␣A” → “كلب”: 0.")
+    assert are_in_order("#attention .readout")
+    page.locator("#leave-out .cells").focus()
+    assert are_in_order("#leave-out .readout")
+    page.get_by_role("button", name="A", exact=True).focus()
+    assert page.locator("#output .readout").inner_text() == "“A” is aligned with “كلب”, “يلعب”."
+    assert are_in_order("#output .readout")
+
+
+def test_the_scale_of_small_numbers_is_told(show: Callable[..., Any]) -> None:
+    weights = np.full((1, 2, 3), 0.004, dtype=np.float32)
+    drops = [[0.013, 0.0, 0.0], [0.0, 0.0, -0.002]]
+    facts = translation(SOURCE[-3:], TARGET[-2:], attention=[{"part": "cross", "layer": 0, "weights": weights}])
+    facts |= {"alignment": None, "occlusion": {"drops": drops, "total": [0.013, 0.0, -0.002]}}
+    page = show(render_look(facts))
+    assert page.locator("#attention .legend").first.inner_text().split() == ["weight", "0", "0.0040"]
+    assert page.locator("#leave-out .legend").inner_text().split() == ["−0.013", "nats", "+0.013", "nats"]
 
 
 @pytest.mark.parametrize("width", [360, 1200])

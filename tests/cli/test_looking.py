@@ -50,6 +50,17 @@ def test_training_is_shown_while_a_run_goes(transduce: Command, tiny_run: Path, 
     assert {"validation loss", "perplexity", "learning rate", "gradient norm"} <= whole["series"].keys()
 
 
+def test_a_run_that_diverged_is_shown_as_far_as_it_has_numbers(transduce: Command, tmp_path: Path) -> None:
+    lines = ('{"update":1,"loss":3.5}', '{"update":2,"validation":{"loss":null,"perplexity":null},"best":false}')
+    (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    for ending in ("json", "html", "svg"):
+        status, _, errors = transduce("look", tmp_path, "-o", tmp_path / f"run.{ending}")
+        assert (status, errors) == (0, "")
+    (run,) = json.loads((tmp_path / "run.json").read_text())["runs"]
+    assert run["series"]["loss"] == {"x": [1], "y": [3.5]}
+    assert run["series"]["validation loss"] == {"x": [2], "y": [None]}
+
+
 def test_positions_are_drawn(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
     for number, model in enumerate(((), (tiny_run,))):
         status, _, errors = transduce("look", "--positions", *model, "-o", tmp_path / f"{number}.json")

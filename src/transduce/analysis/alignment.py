@@ -65,7 +65,7 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
     hits: Tensor | float = 0.0
     tokens = 0
     for source, target in pairs:
-        if not source or not target:
+        if not source or not target or not _fits(model, source, target):
             continue
         batch = make_batch([source], [target], bundle.special).to(bundle.device)
         maps = record_pass(model, batch).cross()
@@ -76,7 +76,9 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
         hits = hits + (found == hidden).sum(-1)
         tokens += len(hidden)
     if not tokens:
-        raise InputError("there are no pairs with text on both sides to choose an alignment head on")
+        raise InputError(
+            "there are no pairs to choose an alignment head on: with text on both sides, and short enough for the model"
+        )
     assert isinstance(hits, Tensor)
     best = int(hits.argmax())
     shift, layer, head = (int(place) for place in torch.unravel_index(torch.tensor(best), hits.shape))
@@ -155,6 +157,12 @@ def alignment_error_rate(found: Iterable[Links], sure: Iterable[Links], possible
         hits += len(of_found & of_sure) + len(of_found & of_possible)
         links += len(of_found) + len(of_sure)
     return 1 - hits / links if links else 0.0
+
+
+def _fits(model: EncoderDecoder[DecoderState], source: list[int], target: list[int]) -> bool:
+    """Whether the model has positions for a pair and its ends."""
+    sides = ((source, model.source_limit), (target, model.target_limit))
+    return all(limit is None or len(ids) < limit for ids, limit in sides)
 
 
 def _aligned(maps: Sequence[RecordedAttention], shift: int) -> Float[Tensor, "layers heads targets"]:

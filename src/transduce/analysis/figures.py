@@ -11,6 +11,7 @@ from transduce.analysis.plots import (
     confidence_bars,
     curves,
     heat_map,
+    readable,
     search_tree,
     side_by_side_bars,
 )
@@ -72,9 +73,14 @@ def draw_look(look: Look) -> Figure:
 
 
 def draw_training(runs: Sequence[Curves]) -> Figure:
-    """Losses, perplexity, BLEU, learning rate, speed and gradient norm of runs beside each other."""
-    panels = [kinds for kinds in PANELS if any(kind in run.series for run in runs for kind in kinds)]
-    figure = Figure(figsize=(10, 3 * math.ceil(len(panels) / 2)), layout="constrained")
+    """Losses, perplexity, BLEU, learning rate, speed and gradient norm of runs beside each other, then their other
+    figures."""
+    logged = dict.fromkeys(kind for run in runs for kind in run.series)
+    usual = [kinds for kinds in PANELS if any(kind in logged for kind in kinds)]
+    panels = usual + [[kind] for kind in logged if not any(kind in kinds for kinds in PANELS)]
+    figure = Figure(figsize=(10, 3 * max(math.ceil(len(panels) / 2), 1)), layout="constrained")
+    if not panels:
+        figure.text(0.5, 0.5, "nothing is logged yet", ha="center", va="center")
     for number, kinds in enumerate(panels):
         curves(figure.add_subplot(math.ceil(len(panels) / 2), 2, number + 1), runs, kinds)
     return figure
@@ -83,7 +89,7 @@ def draw_training(runs: Sequence[Curves]) -> Figure:
 def draw_positions(positions: PositionVectors) -> Figure:
     """The vectors, their dot products, and these by distance."""
     figure = Figure(figsize=(11, 3.6), layout="constrained")
-    figure.suptitle(positions.title, fontsize=10)
+    figure.suptitle(readable(positions.title), fontsize=10)
     vectors, products, by_distance = figure.subplots(1, 3)
     image = vectors.imshow(positions.vectors, cmap="RdBu_r", aspect="auto", interpolation="nearest")
     vectors.set(xlabel="dimension", ylabel="position")

@@ -238,7 +238,7 @@ def look_at_pair(
         read=of_target.pieces(batch.target_in[0].tolist()),
         attention=maps_of(recorded.attention),
         confidence=confidence(recorded, batch, of_target),
-        alignment=_alignment(bundle, recorded, source, target, head) if cross else None,
+        alignment=_alignment(bundle, recorded, source, target, head) if cross and target else None,
         occlusion=Occlusion(hidden),
         gradient=gradient,
         attended=attended,
@@ -306,12 +306,16 @@ def direction_of(language: str) -> Direction:
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
     """The number of the word that each token of an output belongs to, by what the tokens up to it spell."""
-    texts = [tokenizer.decode(tokens[: place + 1]) for place in range(len(tokens))]
-    return [max(len(text.split()) - 1, 0) for text in texts]
+    counts = [len(tokenizer.decode(tokens[: place + 1]).split()) for place in range(len(tokens))]
+    # Half a character reads like a word, though the whole one may be a space.
+    return [max(min(count, counts[-1]) - 1, 0) for count in counts]
 
 
 def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int | None]:
-    """The same for an alignment, in which punctuation does not stand for the word that it is attached to."""
+    """The same for an alignment, in which punctuation does not stand for the word that it is attached to; None for all
+    tokens of an output without words."""
+    if not tokenizer.decode(tokens).split():
+        return [None] * len(tokens)
     words = without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
     languages = set(tokenizer.languages.values())
     return [None if token in languages else word for token, word in zip(tokens, words, strict=True)]

@@ -32,14 +32,28 @@ TEMPLATE = """<!doctype html>
 {style}</style>
 </head>
 <body>
+{body}</body>
+</html>
+"""
+
+SCRIPTED = """\
 <noscript><p>This page draws its figures with JavaScript, which is switched off in this browser.</p></noscript>
 <div id="page"></div>
 <script type="application/json" id="facts">{facts}</script>
 <script>
 "use strict";
 {script}</script>
-</body>
-</html>
+"""
+
+DRAWN = """\
+<div id="page">
+<header><p>{kind}</p><h1 dir="auto">{title}</h1></header>
+<main><section aria-labelledby="drawing-heading">
+<h2 id="drawing-heading">{heading}</h2>
+<p class="explanation">{explanation}</p>
+<div class="drawing" tabindex="0" role="region" aria-label="{heading}">{drawing}</div>
+</section></main>
+</div>
 """
 
 
@@ -58,16 +72,30 @@ def render_training(facts: dict[str, Any]) -> str:
     return _document(f"{names}: training", TRAINING, facts)
 
 
-def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:
-    # The name of a folder may have bytes that are no UTF-8, which a file in UTF-8 cannot hold.
-    title = title.encode("utf-8", "replace").decode()
-    return TEMPLATE.format(
-        policy=POLICY,
-        title=html.escape(title),
-        style=_file("page.css"),
-        facts=_json(facts),
-        script="\n".join(_file(name) for name in scripts),
+def render_positions(title: str, drawing: str) -> str:
+    """The page that shows position encodings: a drawing in SVG, which needs no script."""
+    body = DRAWN.format(
+        kind="Position encodings",
+        title=_text(title),
+        heading="Positions and their likeness",
+        explanation="The vector of each position, the dot products of every two, and their mean by distance.",
+        drawing=drawing,
     )
+    return _page(title, body)
+
+
+def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:
+    script = "\n".join(_file(name) for name in scripts)
+    return _page(title, SCRIPTED.format(facts=_json(facts), script=script))
+
+
+def _page(title: str, body: str) -> str:
+    return TEMPLATE.format(policy=POLICY, title=_text(title), style=_file("page.css"), body=body)
+
+
+def _text(text: str) -> str:
+    """Text between elements. A folder's name may have bytes that are no UTF-8, which a file in UTF-8 cannot hold."""
+    return html.escape(text.encode("utf-8", "replace").decode())
 
 
 def _file(name: str) -> str:

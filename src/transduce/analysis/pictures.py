@@ -1,5 +1,7 @@
 """One set of facts in several forms: a page, a figure, or numbers."""
 
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
@@ -19,6 +21,11 @@ if TYPE_CHECKING:  # drawing takes a second to import
 
 FIGURES = (".png", ".svg", ".pdf")
 ENDINGS = (".html", *FIGURES, ".json")
+
+DOTS_PER_INCH = 150
+LONGEST_SIDE = 65_000  # pixels; matplotlib draws less than 2^16
+MOST_PIXELS = 100_000_000
+"""Of four bytes each, while they are drawn."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,16 @@ class Pictures:
                 case ".json":
                     new.write_bytes(msgspec.json.encode(self.facts()))
                 case ending:
-                    self.figure().savefig(new, dpi=150, format=ending[1:])
+                    _draw(self.figure(), new, ending[1:])
+
+
+def _draw(figure: "Figure", path: Path, form: str) -> None:
+    """Save a figure, with fewer dots to the inch where it is too large to be drawn."""
+    width, height = (float(side) for side in figure.get_size_inches())
+    dots = min(DOTS_PER_INCH, LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")  # a box stands in its place
+        figure.savefig(path, dpi=dots, format=form)
 
 
 def check_ending(path: str | Path) -> Path:
@@ -74,10 +90,11 @@ def position_pictures(positions: "PositionVectors") -> Pictures:
     from transduce.analysis.figures import draw_positions
 
     def html() -> str:
+        from transduce.analysis.page import render_positions
+
         drawn = StringIO()
         draw_positions(positions).savefig(drawn, format="svg")
         svg = drawn.getvalue()
-        page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{positions.title}</title>'
-        return f"{page}{svg[svg.index('<svg') :]}</html>"
+        return render_positions(positions.title, svg[svg.index("<svg") :])
 
     return Pictures(html, lambda: draw_positions(positions), positions.to_dict)

@@ -34,7 +34,8 @@ NODE_COLOURS: Mapping[NodeState, str] = {
 
 def readable(token: str) -> str:
     """A token with its marks of spaces as an open box, which fonts have; `$` is no formula."""
-    return token.replace("▁", "␣").replace("Ġ", "␣").replace("\n", "⏎").replace("$", r"\$")
+    shown = token.replace("▁", "␣").replace("Ġ", "␣").replace("\n", "⏎").replace("Ċ", "⏎").replace("\t", "⇥")
+    return shown.replace("$", r"\$")
 
 
 def heat_map(
@@ -140,7 +141,8 @@ def curves(axes: Axes, runs: Sequence[Curves], kinds: Sequence[str]) -> None:
     for number, run in enumerate(runs):
         for dash, kind in zip(DASHES, kinds, strict=False):
             series = run.series.get(kind, Series([], []))
-            label = kind if len(runs) == 1 else f"{run.name}, {kind}" if len(kinds) > 1 else run.name
+            label = readable(kind if len(runs) == 1 else f"{run.name}, {kind}" if len(kinds) > 1 else run.name)
+            label = f" {label}" if label.startswith("_") else label  # which matplotlib would leave out of the legend
             marker = "o" if len(series.x) < 40 else ""
             colour = COLOURS[(number + (kinds.index(kind) if len(runs) == 1 else 0)) % len(COLOURS)]
             axes.plot(series.x, series.y, dash, color=colour, label=label, marker=marker, markersize=3)

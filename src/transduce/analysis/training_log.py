@@ -1,5 +1,6 @@
 """What the log of a run tells of its training, as series over the updates."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,15 +49,15 @@ def read_runs(runs: Sequence[str | Path]) -> list[Curves]:
 
 
 def read_curves(log: Path, name: str = "") -> Curves:
-    """The curves of a run's log; a last line that is still being written is left out. Raises DataError for other
-    lines that are damaged."""
+    """The curves of a run's log; a last line that is still being written is left out, and a number that was not finite
+    is NaN. Raises DataError for other lines that are damaged."""
     points: dict[str, dict[int, float]] = {}
     lines = log.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):  # what comes after the last line's end is not complete
         try:
             found = msgspec.json.decode(line, type=dict[str, Any])
             for kind, value in _figures(found).items():
-                points.setdefault(kind, {})[int(found["update"])] = float(value)
+                points.setdefault(kind, {})[int(found["update"])] = math.nan if value is None else float(value)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, ValueError):
             raise DataError(f"{log}:{number}: damaged, not a line of a training log") from None
     series = {kind: Series(*_sorted(values)) for kind, values in points.items()}

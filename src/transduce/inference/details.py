@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transduce.analysis.alignment import SAMPLE, AlignmentHead, choose_head, link_words, places_of, without_punctuation
+from transduce.analysis.alignment import SAMPLE, AlignmentHead, choose_head, link_words, places_of
 from transduce.analysis.attention import record_pass
 from transduce.analysis.look import linked_words, words_of_output
 from transduce.bundle import ModelBundle
@@ -82,9 +82,7 @@ def details_of(
             links = None
             if head is not None:
                 places = places_of(recorded.cross(), head, row, len(source), len(target))
-                links = link_words(
-                    places, linked_words(of_source, source), without_punctuation(word_of, of_target.pieces(target))
-                )
+                links = link_words(places, linked_words(of_source, source), linked_words(of_target, target))
             found[i] = Details(
                 [TokenProbability(*one) for one in zip(pieces, probabilities[row].tolist(), strict=False)],
                 of_source.decode(source).split(),

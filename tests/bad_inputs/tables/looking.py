@@ -62,14 +62,17 @@ ROWS = [
         for command, words in MISTAKEN
     ),
     row("looking: a file that is there", "look run 'a dog' -o out.html", 2, "out.html exists", write("out.html", "x")),
-    row(
-        "looking: an empty log",
-        "look run -o out.html",
-        0,
-        (),
-        empty("run/log.jsonl"),
-        leaves=("out.html",),
-        harmless=True,
+    *(
+        row(
+            f"looking: an empty log, as {out}",
+            f"look run -o {out}",
+            0,
+            (),
+            empty("run/log.jsonl"),
+            leaves=(out,),
+            harmless=True,
+        )
+        for out in ("out.html", "out.png")
     ),
     row("looking: no log", "look run -o out.html", 2, "has no log.jsonl", remove("run/log.jsonl")),
     row("looking: a damaged log", "look run -o out.html", 2, "run/log.jsonl:1: damaged", garbage("run/log.jsonl")),

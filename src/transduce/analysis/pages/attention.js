@@ -139,7 +139,7 @@ class Attention {
       axes: part === "cross" ? ["writes", "looks at"] : ["from", "to"],
       name: `${PART_NAMES[part]} attention, layer ${maps.layer + 1}, head ${this.headName(this.head)}`,
       describe: (row, column, value) => [
-        `${quoted(rows[row]?.text ?? String(row))} → ${quoted(columns[column]?.text ?? String(column))}`,
+        [quotedToken(rows[row], row), " → ", quotedToken(columns[column], column)],
         fixed(value, 3),
       ],
     });
@@ -235,9 +235,14 @@ function combine(maps, mean) {
   });
 }
 
+/** @param {Label | undefined} label @param {number} position */
+function quotedToken(label, position) {
+  return quoted(label ? tokenText(label.text) : String(position));
+}
+
 /** @param {number} high */
 function weightLegend(high) {
-  return colourLegend("sequential", "weight 0", high > 0.995 ? "1" : fixed(high, 2));
+  return colourLegend("sequential", "weight 0", high > 0.995 ? "1" : twoDigits(high));
 }
 
 /** As many labels as there are positions; those without a token get their number. @param {Label[]} labels @param {number} length */

@@ -76,6 +76,11 @@ function fixed(value, digits) {
   return value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1").replace("-", "−");
 }
 
+/** A number above 0 with at least two digits that count. @param {number} value */
+function twoDigits(value) {
+  return fixed(value, Math.max(1, 1 - Math.floor(Math.log10(value))));
+}
+
 /** A probability; small ones keep two digits that count. @param {number | null | undefined} value */
 function probability(value) {
   if (value === null || value === undefined || value === 0 || value >= 0.0095) return fixed(value, 2);
@@ -98,9 +103,10 @@ function tokenElement(token, direction = "ltr") {
   return element("bdi", { dir: direction }, ...nodes);
 }
 
-/** A token in quotation marks, for sentences. @param {string} token */
-function quoted(token) {
-  return `“${tokenText(token)}”`;
+/** Text in quotation marks, for sentences; from right to left, it leaves the rest of the sentence in order.
+ * @param {string} text */
+function quoted(text) {
+  return element("bdi", {}, `“${text}”`);
 }
 
 /** Which tokens are followed by a space, so that pieces of one word stand together. @param {string[]} tokens @returns {boolean[]} */

@@ -12,7 +12,7 @@
  * @property {number} high
  * @property {[string, string]} axes names of rows and columns
  * @property {string} name
- * @property {(row: number, column: number, value: number) => [string, string]} describe what a cell says, and its number
+ * @property {(row: number, column: number, value: number) => [(Node | string)[], string]} describe what a cell says, and its number
  */
 
 const SMALLEST_CELL = 17;
@@ -128,7 +128,7 @@ class HeatMap {
     style.top = `${row * cell - 1}px`;
     style.width = style.height = `${cell + 3}px`;
     const [text, value] = content.describe(row, column, content.values[row * content.columns.length + column]);
-    this.readout.replaceChildren(`${text}: `, element("b", {}, value));
+    this.readout.replaceChildren(...text, ": ", element("b", {}, value));
   }
 
   forget() {

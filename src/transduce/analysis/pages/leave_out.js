@@ -108,7 +108,7 @@ function dropsFigure(source, target, occlusion, unit) {
     axes: ["written", "left out"],
     name: "what each output token loses without each source token",
     describe: (row, column, value) => [
-      `Without ${quoted(source.tokens[column] ?? "")}, ${quoted(target.tokens[row] ?? "")} ${value < 0 ? "gains" : "loses"}`,
+      ["Without ", quoted(tokenText(source.tokens[column] ?? "")), ", ", quoted(tokenText(target.tokens[row] ?? "")), value < 0 ? " gains" : " loses"],
       `${fixed(Math.abs(value), 2)}${suffix}`,
     ],
   });
@@ -118,6 +118,6 @@ function dropsFigure(source, target, occlusion, unit) {
     element("h3", {}, "Token by token"),
     element("p", { class: "explanation" }, explanation),
     map.element,
-    colourLegend("diverging", `${fixed(-largest, 1)}${suffix}`, `+${fixed(largest, 1)}${suffix}`),
+    colourLegend("diverging", `−${twoDigits(largest)}${suffix}`, `+${twoDigits(largest)}${suffix}`),
   ];
 }

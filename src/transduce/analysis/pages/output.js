@@ -144,9 +144,14 @@ function alignmentFigure(alignment, sourceDirection, targetDirection) {
     paths.forEach((path, place) => path.classList.toggle("is-linked", alignment.links[place][side] === index));
     figure.classList.add("has-choice");
     const names = [alignment.source_words, alignment.target_words];
-    const found = [...linked].sort((one, other) => one - other).map((place) => `“${names[1 - side][place]}”`);
-    const counterpart = found.length ? `is aligned with ${found.join(", ")}` : "is aligned with no word";
-    readout.replaceChildren(element("b", {}, `“${names[side][index]}”`), ` ${counterpart}.`);
+    const found = [...linked].sort((one, other) => one - other).map((place) => quoted(names[1 - side][place]));
+    const counterpart = found.flatMap((word, place) => (place ? [", ", word] : [" ", word]));
+    readout.replaceChildren(
+      element("b", {}, quoted(names[side][index])),
+      " is aligned with",
+      ...(found.length ? counterpart : [" no word"]),
+      ".",
+    );
   };
   const place = () => {
     alignment.links.forEach(([source, target], index) => {
