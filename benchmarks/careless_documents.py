@@ -78,7 +78,7 @@ class Careless:
         self.engine = None
         self.longest_source = 40
 
-    def translate_chunk(self, requests: Iterable[Request], search: object) -> list[Translation]:
+    def translate_chunk(self, requests: Iterable[Request], search: object, tell: object = None) -> list[Translation]:
         """Something with some of the words."""
         return [self._translate(request.text) for request in requests]
 

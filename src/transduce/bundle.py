@@ -362,10 +362,11 @@ def read_config(folder: Path) -> BundleConfig:
     return config
 
 
-def model_card(bundle: ModelBundle) -> str:
-    """What is told of a model to people, in Markdown."""
+def model_card(bundle: ModelBundle, use: str | None = None) -> str:
+    """What is told of a model to people, in Markdown; with code, indented, that uses it (default: a command)."""
     config, history = bundle.config, bundle.history
     entry, family, tokenizer = TASKS[config.task], config.model.__struct_config__.tag, config.tokenizer
+    use = use or f"    {entry.example.replace('MODEL', '.')}"
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
     source, target = (len(side) for side in (bundle.tokenizers.source, bundle.tokenizers.target))
     told = "\n".join(f"- {name.replace('_', ' ')}: {_told(value)}" for name, value in history.items())
@@ -375,7 +376,7 @@ def model_card(bundle: ModelBundle) -> str:
 {parameters:,} parameters, {source:,} source and {target:,} target tokens
 ({tokenizer.kind}{", shared" if tokenizer.is_shared else ""}).
 
-    {entry.example.replace("MODEL", ".")}
+{use}
 
 The model works best on text similar to its training data. Have important translations checked by a person.
 

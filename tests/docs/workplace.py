@@ -60,6 +60,7 @@ NOT_RUN = {
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",
     r"^transduce serve": "runs until it is told to end, as tests/serving/ do",
+    r"^transduce push .*--yes": "uploads, as tests/exchange/test_pushing.py does",
     r"--reverse": "needs a model of the other direction, as tests/cli/test_looking.py has",
     r"^python benchmarks/": "takes minutes; its options are read",
 }

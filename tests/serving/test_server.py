@@ -1,7 +1,6 @@
 """A server gives what the translator gives, to each its own, and refuses what it must in LibreTranslate's words."""
 
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +17,8 @@ import requests
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
+from running_server import Running
+
 from transduce.errors import InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.inference.requests import Request
@@ -27,30 +28,6 @@ from transduce.serving import batching
 from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 from transduce.serving.limits import RateLimit
-from transduce.serving.metrics import Metrics
-from transduce.serving.models import Models
-from transduce.serving.running import uvicorn_of
-from transduce.serving.server import Server
-from transduce.serving.settings import ServerSettings
-
-
-class Running:
-    def __init__(self, run: Path, **settings: Any) -> None:
-        metrics = Metrics()
-        self.server = Server(Models([str(run)], Translator.load, metrics), ServerSettings(port=0, **settings), metrics)
-        self._uvicorn = uvicorn_of(self.server)
-        self._thread = threading.Thread(target=self._uvicorn.run)
-        self._thread.start()
-        while not self._uvicorn.started:
-            self._thread.join(0.01)
-        self.url = f"http://127.0.0.1:{self._uvicorn.servers[0].sockets[0].getsockname()[1]}"
-
-    def post(self, path: str, body: Any = None, **others: Any) -> requests.Response:
-        return requests.post(self.url + path, json=body, timeout=60, **others)
-
-    def end(self) -> None:
-        self._uvicorn.should_exit = True
-        self._thread.join()
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +99,70 @@ def test_our_own_api_tells_scores_and_alignment_and_streams_the_same(
     assert all(one["details"]["words"] == one["target"].split() for one in answer)
     lines = served.post("/v1/translate", {**body, "stream": True}).iter_lines()
     assert list(map(json.loads, lines)) == answer
+
+
+def test_runners_up_are_the_most_probable_other_tokens(served: Running, sentences: list[str]) -> None:
+    body = {"text": sentences[0], "source": "en", "target": "de", "alignment": True}
+    (told,) = served.post("/v1/translate", body).json()["sentences"]
+    for token in told["details"]["tokens"]:
+        names, shares = zip(*token["runners_up"], strict=True)
+        assert len(names) == 4 and token["token"] not in names
+        assert list(shares) == sorted(shares, reverse=True)
+        assert token["probability"] + sum(shares) < 1.0001
+    (first, *_) = told["details"]["tokens"]
+    word, share = next(one for one in first["runners_up"] if one[0].isalpha())
+    (other,) = served.post("/v1/translate", body | {"prefix": word}).json()["sentences"]
+    assert other["details"]["tokens"][0]["probability"] == pytest.approx(share, abs=1e-4)
+
+
+def test_a_file_is_translated_with_its_progress(served: Running, sentences: list[str], expected: list[str]) -> None:
+    upload = {"file": ("a.txt", "\n\n".join(sentences).encode())}
+    answer = requests.post(
+        f"{served.url}/v1/translate_file", files=upload, data={"source": "en", "target": "de"}, timeout=60
+    )
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    shares = [line["done"] for line in lines]
+    assert shares == sorted(shares) and shares[0] >= 0 and shares[-1] == 1
+    assert requests.get(lines[-1]["translatedFileUrl"], timeout=60).text == "\n\n".join(expected)
+    upload = {"file": ("a.xlf", b"<xliff")}
+    answer = requests.post(
+        f"{served.url}/v1/translate_file", files=upload, data={"source": "en", "target": "de"}, timeout=60
+    )
+    assert "a.xlf" in json.loads(answer.text.splitlines()[-1])["error"]
+
+
+def test_text_is_tokenized_once(
+    tiny_run: Path, sentences: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = Translator.load(tiny_run)
+    translator.longest_source = 6  # so that some are translated in pieces
+    pieces = [one.text for one in translator.translate(sentences)]
+    assert pieces != expected
+    read: list[str] = []
+    tokenizer = translator.bundle.tokenizers.source
+    encode_batch = tokenizer.encode_batch
+    batcher = batching.Batcher(translator)
+    try:
+        futures = batcher.submit([Request(one) for one in [*sentences, " "]], Beam())
+        assert [one.result(60).text for one in futures] == [*pieces, ""]
+        translator.longest_source = 100
+        monkeypatch.setattr(tokenizer, "encode_batch", lambda texts: read.extend(texts) or encode_batch(texts))
+        futures = batcher.submit([Request(f" {one}") for one in sentences], Beam())
+        assert [one.result(60).text for one in futures] == expected
+        assert [text for text in read if text] == sentences  # prefixes, too, are tokenized, and blank here
+    finally:
+        batcher.close()
+
+
+def test_documents_with_too_much_text_are_refused(tiny_run: Path, sentences: list[str]) -> None:
+    running = Running(tiny_run, max_document_characters=40)
+    try:
+        upload = {"file": ("a.txt", " ".join(sentences).encode())}
+        for path in ("/translate_file", "/v1/translate_file"):
+            answer = requests.post(running.url + path, files=upload, data={"source": "en", "target": "de"}, timeout=60)
+            assert "at most 40 are taken" in answer.text
+    finally:
+        running.end()
 
 
 def test_a_file_is_translated_and_fetched_once(served: Running, sentences: list[str], expected: list[str]) -> None:
@@ -336,42 +377,3 @@ def test_sigterm_ends_the_server_after_what_has_begun(
         finally:
             server.kill()
     assert sentences[0] not in rest
-
-
-def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
-    served: Running, sentences: list[str], expected: list[str], tmp_path: Path
-) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium")
-    if not program:
-        pytest.skip("Chromium is not installed")
-    (tmp_path / "a.txt").write_text(sentences[1], encoding="utf-8")
-    problems: list[str] = []
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.set_default_timeout(120_000)
-        page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(served.url)
-        page.wait_for_selector("#to option", state="attached")
-        page.fill("#source", f"{sentences[0]}\n{sentences[2]}")
-        page.wait_for_selector(f"#target button >> nth={len(expected[0].split())}")
-        assert page.inner_text("#target") == f"{expected[0]}\n{expected[2]}"
-        page.focus("#target button")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#choices:not([hidden])")
-        assert page.inner_text("#choices-title").startswith(expected[0].split()[0])
-        page.wait_for_selector("#list button")
-        other = page.inner_text("#list button >> nth=0")
-        page.click("#list button >> nth=0")
-        assert page.inner_text("#target").splitlines()[0] == other != expected[0]
-        page.click("#file-part summary")
-        page.set_input_files("#file", tmp_path / "a.txt")
-        page.wait_for_selector("#file-state a")
-        with page.expect_download() as download:
-            page.click("#file-state a")
-        assert Path(download.value.path()).read_text(encoding="utf-8").strip() == expected[1]
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        browser.close()
-    assert problems == []

@@ -37,6 +37,10 @@ def export(
             "model's own samples."
         ),
     ] = None,
+    license: Annotated[
+        str | None,
+        typer.Option(help="Hugging Face: the licence that the model's card names, such as apache-2.0 (default: none)."),
+    ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -51,14 +55,16 @@ def export(
 
     set_threads(threads)
     exported: Settings
+    if license is not None and to != "huggingface":
+        raise InputError("--license is for Hugging Face; leave it out, or export to that")
     if to == "huggingface":
-        if refused := given_options(context, ("to", "output", "threads", "json")):
+        if refused := given_options(context, ("to", "output", "license", "threads", "json")):
             raise InputError(
                 f"{', '.join(refused)}: for CTranslate2 and Argos Translate; leave out, or export to these"
             )
         from transduce.exchange.huggingface.exporting import export_huggingface
 
-        exported = certificate = export_huggingface(Path(model), output)
+        exported = certificate = export_huggingface(Path(model), output, license)
         told = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
     else:
         from transduce.corpora.formats import read_lines

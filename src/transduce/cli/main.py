@@ -28,6 +28,7 @@ from transduce.cli.keys import keys
 from transduce.cli.look import look
 from transduce.cli.merge import merge
 from transduce.cli.panels import in_panels
+from transduce.cli.push import push
 from transduce.cli.quickstart import quickstart
 from transduce.cli.recipes import recipes
 from transduce.cli.runs import runs
@@ -89,6 +90,7 @@ for verb in (
     info,
     shortlist,
     export,
+    push,
     serve,
 ):
     app.command()(verb)

@@ -1,7 +1,7 @@
 """Details of finished translations: how sure the model was of each token, and which words translate which."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, choose_head, link_words, places_of
 from transduce.analysis.attention import record_pass
@@ -12,9 +12,14 @@ from transduce.errors import InputError
 from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
+from transduce.text.tokenizer import Tokenizer
 
 TOKENS_AT_ONCE = 1024
 """Padded tokens of the longer side of a batch; its probabilities take the vocabulary times as many numbers."""
+
+
+RUNNERS_UP = 4
+"""Other tokens that are told of each place."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class TokenProbability:
     """As it stands in the vocabulary; the end token last."""
     probability: float
     """Given the source and the tokens before it."""
+    runners_up: list[tuple[str, float]] = field(default_factory=list)
+    """The most probable others in its place, as they stand in the vocabulary, with their probabilities."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,8 @@ def details_of(
         batch = batch.to(bundle.device)
         recorded = record_pass(model, batch)
         probabilities = recorded.log_probabilities.gather(2, batch.target_out[..., None])[..., 0].exp()
+        best = recorded.log_probabilities.topk(min(RUNNERS_UP + 1, len(of_target)))  # [batch, length, best]
+        best_tokens, best_shares = best.indices.tolist(), best.values.exp().tolist()
         for row, i in enumerate(chosen):
             source, target = sources[i], targets[i]
             word_of = words_of_output(of_target, target)
@@ -83,14 +92,27 @@ def details_of(
             if head is not None:
                 places = places_of(recorded.cross(), head, row, len(source), len(target))
                 links = link_words(places, linked_words(of_source, source), linked_words(of_target, target))
+            runners_up = [
+                _without(token, of_target, *one)
+                for token, *one in zip([*target, of_target.eos], best_tokens[row], best_shares[row], strict=False)
+            ]
             found[i] = Details(
-                [TokenProbability(*one) for one in zip(pieces, probabilities[row].tolist(), strict=False)],
+                [TokenProbability(*one) for one in zip(pieces, probabilities[row].tolist(), runners_up, strict=False)],
                 of_source.decode(source).split(),
                 of_target.decode(target).split(),
                 [*word_of, *word_of[-1:]],
                 None if links is None else sorted(links),
             )
     return [found[i] for i in range(len(sources))]
+
+
+def _without(
+    token: int, tokenizer: Tokenizer, best: Sequence[int], probabilities: Sequence[float]
+) -> list[tuple[str, float]]:
+    """The best tokens of a place and their probabilities, but for the one that stands there."""
+    others = [(other, share) for other, share in zip(best, probabilities, strict=True) if other != token]
+    pieces = tokenizer.pieces([other for other, _ in others])
+    return list(zip(pieces, [share for _, share in others], strict=True))[:RUNNERS_UP]
 
 
 def find_head(bundle: ModelBundle, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> AlignmentHead | None:

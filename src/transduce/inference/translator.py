@@ -264,23 +264,36 @@ class Translator:
         search: DecisionRule,
         tell: Callable[[float], None] | None = None,
         with_details: bool = False,
+        encoded: Sequence[list[list[int]]] | None = None,
     ) -> list[Translation]:
         """Translate lines that are held together: sorted by length inside, returned in order; with details if wanted.
 
-        Whoever is to be told hears, after each batch, the share of all source tokens that is done.
+        Whoever is to be told hears, after each batch, the share of all source tokens that is done. What `encode` has
+        made of the same lines need not be made again.
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
-        tokenizer, marks = self.bundle.tokenizers.source, self.bundle.marks
-        split = [split_text(request.text, tokenizer, self.longest_source) for request in requests]
-        encoded = iter(tokenizer.encode_batch([text for texts in split for text in texts]))
+        if encoded is None:
+            encoded = self.encode([request.text for request in requests])
+        marks = self.bundle.marks
         lines = [
-            self._constraints.pieces(request, [[*marks.source, *next(encoded)] for _ in texts], marks.begin)
-            for request, texts in zip(requests, split, strict=True)
+            self._constraints.pieces(request, [[*marks.source, *ids] for ids in own], marks.begin)
+            for request, own in zip(requests, encoded, strict=True)
         ]
         found = iter(self._choose([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(found) for _ in line] for line in lines]
         translations = [self._join(*one) for one in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
+
+    def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
+        """Token ids of each line: of the whole, of its pieces where it is too long, of nothing where it is blank."""
+        tokenizer, lines = self.bundle.tokenizers.source, [text.strip() for text in texts]
+        return [
+            [ids] if 0 < len(ids) <= self.longest_source else tokenizer.encode_batch(self._split(line))
+            for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
+        ]
+
+    def _split(self, line: str) -> list[str]:
+        return split_text(line, self.bundle.tokenizers.source, self.longest_source)
 
     def _with_details(
         self,

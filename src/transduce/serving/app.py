@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from transduce.errors import TransduceError
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.libretranslate import describe, libretranslate
+from transduce.serving.libretranslate import Files, describe, libretranslate
 from transduce.serving.server import Server
 from transduce.serving.v1 import v1
 
@@ -34,8 +34,9 @@ log = logging.getLogger("transduce.serving")
 def build_app(server: Server) -> FastAPI:
     """The application of a server."""
     app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None)
-    app.include_router(libretranslate(server, Detector()))
-    app.include_router(v1(server))
+    detector, files = Detector(), Files()
+    app.include_router(libretranslate(server, detector, files))
+    app.include_router(v1(server, detector, files))
 
     @app.get("/metrics", include_in_schema=False)
     def metrics(http: HTTPRequest) -> Response:
@@ -103,7 +104,7 @@ class Watch:
         began, status, read = time.monotonic(), 500, 0
         settings = self._server.settings
         most = settings.max_upload_bytes
-        if scope["path"] != "/translate_file":
+        if scope["path"] not in ("/translate_file", "/v1/translate_file"):
             most = min(most, 12 * settings.max_characters + 65536)
         scope.setdefault("state", {})
 

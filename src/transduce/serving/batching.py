@@ -28,6 +28,8 @@ class _Item:
     """A sentence that waits."""
 
     request: Request
+    encoded: list[list[int]]
+    """Token ids of the sentence, or of the pieces that it is divided into."""
     tokens: int
     future: "Future[Translation]"
     tell: Callable[[], None]
@@ -100,8 +102,11 @@ class Batcher:
         `tell` is called in the batcher's thread after each batch that held some of them: once, since it costs time
         there to wake another thread. Of a model of several directions, `translator` is the one for the direction.
         """
-        ids = self.translator.bundle.tokenizers.source.encode_batch([request.text for request in requests])
-        items = [_Item(request, len(own) + 1, Future(), tell) for request, own in zip(requests, ids, strict=True)]
+        encoded = self.translator.encode([request.text for request in requests])
+        items = [
+            _Item(request, own, sum(map(len, own)) + 1, Future(), tell)
+            for request, own in zip(requests, encoded, strict=True)
+        ]
         self._add(_Job(time.monotonic(), translator or self.translator, search, with_details, list(items)))
         return [item.future for item in items]
 
@@ -188,7 +193,9 @@ class Batcher:
         began = time.monotonic()
         requests = [item.request for item in batch]
         try:
-            found = job.translator.translate_chunk(requests, job.search, with_details=job.with_details)
+            found = job.translator.translate_chunk(
+                requests, job.search, with_details=job.with_details, encoded=[item.encoded for item in batch]
+            )
         except Exception as error:
             if len(batch) == 1 or not isinstance(error, InputError):
                 for item in batch:
@@ -227,11 +234,21 @@ class SharedTranslator:
         self._futures: list[Future[Any]] = []
         self._is_cancelled = False
 
-    def translate_chunk(self, texts: Sequence[Request], search: DecisionRule) -> list[Translation]:
-        """See Translator; raises CancelledError once it is cancelled."""
-        return cast(
-            list[Translation], self._wait(lambda: list(self.batcher.submit(texts, search, translator=self.translator)))
-        )
+    def translate_chunk(
+        self, texts: Sequence[Request], search: DecisionRule, tell: Callable[[float], None] | None = None
+    ) -> list[Translation]:
+        """See Translator, but that shares are of sentences; raises CancelledError once it is cancelled."""
+        futures: list[Future[Any]] = []
+
+        def hear() -> None:
+            if tell is not None and futures:
+                tell(sum(future.done() for future in futures) / len(futures))
+
+        def begin() -> list[Future[Any]]:
+            futures.extend(self.batcher.submit(texts, search, tell=hear, translator=self.translator))
+            return futures
+
+        return cast(list[Translation], self._wait(begin))
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """See Translator."""

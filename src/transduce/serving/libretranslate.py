@@ -73,10 +73,44 @@ class Files:
         return found
 
 
-def libretranslate(server: Server, detector: Detector) -> APIRouter:
+@dataclass(frozen=True)
+class Upload:
+    """A document that is to be translated."""
+
+    data: bytes
+    name: str
+    kind: str | None
+    """Its format; None for one that its name tells."""
+    source: str
+    target: str
+
+    @property
+    def new_name(self) -> str:
+        """What the translation is called."""
+        path = PurePath(self.name)
+        return f"{path.stem}.{self.target}{path.suffix}"
+
+
+async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
+    """The document of a form, once its client is admitted; RefusedError (400) where there is none."""
+    form = await http.form()
+    given = {name: value for name, value in form.items() if isinstance(value, str)}
+    upload = form.get("file")
+    if not isinstance(upload, UploadFile):
+        raise RefusedError(400, "Invalid request: missing file")
+    name, kind = safe_name(upload.filename or "")
+    server.admit(http, given.get("api_key"), 0)
+    data = await upload.read()
+    source, target = given.get("source", "auto"), given.get("target", "")
+    if source == "auto":
+        sources = [one.source for one in server.models.all if one.target == target]
+        source = detector.detect(data[:2000].decode(errors="ignore"), sources)[0]["language"] if sources else ""
+    return Upload(data, name, kind, source, target)
+
+
+def libretranslate(server: Server, detector: Detector, files: Files) -> APIRouter:
     """Its routes."""
     router = APIRouter(tags=["LibreTranslate"])
-    files = Files()
 
     @router.get("/languages")
     def languages() -> list[dict[str, Any]]:
@@ -148,24 +182,11 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> dict[str, str]:
         """Translate a document; the answer tells where to fetch it, once."""
-        form = await http.form()
-        given = {name: value for name, value in form.items() if isinstance(value, str)}
-        upload = form.get("file")
-        if not isinstance(upload, UploadFile):
-            raise RefusedError(400, "Invalid request: missing file")
-        name, kind = safe_name(upload.filename or "")
-        server.admit(http, given.get("api_key"), 0)
-        data = await upload.read()
-        source, target = given.get("source", "auto"), given.get("target", "")
-        if source == "auto":
-            sources = [one.source for one in server.models.all if one.target == target]
-            source = detector.detect(data[:2000].decode(errors="ignore"), sources)[0]["language"] if sources else ""
-        async with server.begin(source, target) as model:
-            work = server.translate_document(model, data, name, kind)
+        upload = await read_upload(http, server, detector)
+        async with server.begin(upload.source, upload.target) as model:
+            work = server.translate_document(model, upload.data, upload.name, upload.kind)
             translated = await server.finish(http, work, 10 * server.settings.timeout)
-        path = PurePath(name)
-        key = files.keep(translated, f"{path.stem}.{target}{path.suffix}")
-        return {"translatedFileUrl": str(http.url_for("download_file", key=key))}
+        return {"translatedFileUrl": str(http.url_for("download_file", key=files.keep(translated, upload.new_name)))}
 
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)
     def download_file(key: str) -> Response:

@@ -175,8 +175,18 @@ class Server:
             found[number].append(sentence)
         return found
 
-    async def translate_document(self, model: ServedModel, data: bytes, name: str, kind: str | None) -> bytes:
-        """Translate a document; RefusedError (413) for one with too much text."""
+    async def translate_document(
+        self,
+        model: ServedModel,
+        data: bytes,
+        name: str,
+        kind: str | None,
+        tell: Callable[[float], None] | None = None,
+    ) -> bytes:
+        """Translate a document; RefusedError (413) for one with too much text.
+
+        `tell` hears in another thread, now and then, the share that is done.
+        """
         most = self.settings.max_document_characters
 
         def work(documents: DocumentTranslator) -> bytes:
@@ -184,7 +194,7 @@ class Server:
             count = sum(len(unit.source.text) for unit in document.units)
             if count > most:
                 raise RefusedError(413, f"The document has {count:,} characters, but at most {most:,} are taken")
-            return documents.translate_document(document).data
+            return documents.translate_document(document, tell=tell).data
 
         return await self._with_documents(model, work)
 

@@ -1,6 +1,9 @@
 """Our own API: what LibreTranslate's cannot say."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,13 +19,16 @@ from transduce.inference.engines.engine import PyTorchEngine
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
+from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.libretranslate import ERRORS
+from transduce.serving.libretranslate import ERRORS, FILE_BODY, Files, read_upload
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Sentence, Server
 from transduce.text.glossary import Entry, Glossary
 
 MOST = 16
+PAUSE = 0.1
+"""Seconds between two lines of progress."""
 
 
 class Term(BaseModel):
@@ -55,7 +61,7 @@ class Asked(BaseModel):
     """Answer with a JSON object a line for each sentence, as soon as it is translated."""
 
 
-def v1(server: Server) -> APIRouter:
+def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
     """Its routes."""
     router = APIRouter(prefix="/v1", tags=["Transduce"])
 
@@ -85,6 +91,29 @@ def v1(server: Server) -> APIRouter:
         sentences = await server.finish(http, _all(facts()))
         return Response(msgspec.json.encode({"sentences": sentences}), media_type="application/json")
 
+    @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
+    async def translate_file(http: HTTPRequest) -> StreamingResponse:
+        """Translate a document; each line tells the share that is done, the last one where to fetch it, once."""
+        upload = await read_upload(http, server, detector)
+
+        async def facts() -> AsyncIterator[dict[str, Any]]:
+            async with server.begin(upload.source, upload.target) as model:
+                shares: asyncio.Queue[float] = asyncio.Queue()
+                loop = asyncio.get_running_loop()
+
+                def tell(share: float) -> None:
+                    with suppress(RuntimeError):  # the loop has ended
+                        loop.call_soon_threadsafe(shares.put_nowait, share)
+
+                work = server.translate_document(model, upload.data, upload.name, upload.kind, tell)
+                task = asyncio.ensure_future(work)
+                async for share in _while_at_work(shares, task, 10 * server.settings.timeout):
+                    yield {"done": share}
+            address = http.url_for("download_file", key=files.keep(task.result(), upload.new_name))
+            yield {"done": 1.0, "translatedFileUrl": str(address)}
+
+        return StreamingResponse(_lines(facts()), media_type="application/x-ndjson")
+
     @router.post("/admin/reload", responses=ERRORS)
     async def reload(http: HTTPRequest) -> dict[str, str]:
         """Load the models anew; requests that have begun keep the models that they have."""
@@ -93,6 +122,28 @@ def v1(server: Server) -> APIRouter:
         return {"status": "reloaded"}
 
     return router
+
+
+async def _while_at_work(
+    shares: "asyncio.Queue[float]", task: "asyncio.Future[bytes]", timeout: float
+) -> AsyncIterator[float]:
+    """The newest share, at most ten times a second, until work has ended; RefusedError (503) where that takes too long.
+
+    Work is dropped when nobody reads on.
+    """
+    until = time.monotonic() + timeout
+    try:
+        while not task.done():
+            await asyncio.wait({task}, timeout=PAUSE)
+            if time.monotonic() > until:
+                raise RefusedError(503, "This took too long; send less at once", timeout / 2)
+            share = None
+            while not shares.empty():
+                share = shares.get_nowait()
+            if share is not None:
+                yield share
+    finally:
+        task.cancel()
 
 
 async def _all(facts: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:

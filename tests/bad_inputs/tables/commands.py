@@ -17,6 +17,7 @@ VERBS = (
     "info run",
     "shortlist run",
     "export run -o out",
+    "push run/model ada/run",
     "data list",
     "data get multi30k",
 )
@@ -68,6 +69,8 @@ LACKING = (
     ("shortlist", "model"),
     ("export", "model"),
     ("export run", "--output"),
+    ("push", "folder"),
+    ("push run/model", "name"),
     ("data get", "name"),
 )
 

@@ -11,6 +11,7 @@ MISTAKEN = (
     ("serve run --max-waiting 0", "--max-waiting"),
     ("serve run --max-sentences 0", "--max-sentences"),
     ("serve run --max-upload -1", "--max-upload"),
+    ("serve run --max-document-characters 0", "--max-document-characters"),
     ("keys list nowhere", "no such file of keys"),
     ("keys revoke nowhere a", "no such file of keys"),
     ("keys add keys.sqlite ''", "a key's name"),

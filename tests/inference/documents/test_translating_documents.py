@@ -39,7 +39,7 @@ class Capitals:
         self.longest_source = longest
         self.read: list[str] = []
 
-    def translate_chunk(self, requests: list[Request], search: object) -> list[Translation]:
+    def translate_chunk(self, requests: list[Request], search: object, tell: object = None) -> list[Translation]:
         self.read += [request.text for request in requests]
         texts = [" ".join(w if w.startswith(("%", "{")) else w.upper() for w in r.text.split()) for r in requests]
         return [Translation(text, [Candidate(text, -0.1, -0.1)]) for text in texts]
@@ -135,7 +135,7 @@ def test_a_part_of_a_page_is_translated_as_text(capitals: Capitals) -> None:
 
 def test_where_a_model_writes_nothing_the_source_stands(capitals: Capitals, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = [Translation(text, [Candidate(text, -0.1, -0.1)]) for text in ("", "<b>")]
-    monkeypatch.setattr(capitals, "translate_chunk", lambda requests, search: nothing)
+    monkeypatch.setattr(capitals, "translate_chunk", lambda requests, search, tell: nothing)
     found = documents(capitals).translate(b"The dog\n\nThe man", "a", "text")
     assert found.data == b"The dog\n\nThe man"
     assert all("wrote nothing" in " ".join(one.review) for one in found.segments)

@@ -8,6 +8,7 @@ from tokenizers import Tokenizer as Backend
 
 from transduce.bundle import ModelBundle, unshared_weights
 from transduce.errors import CheckpointError, InputError
+from transduce.exchange.huggingface.card import check_license, hub_card
 from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
 from transduce.exchange.huggingface.families import family_of_bundle
 from transduce.exchange.huggingface.family import Family
@@ -21,18 +22,20 @@ SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_
 """Settings that generation_config.json repeats."""
 
 
-def export_huggingface(model: Path, folder: Path) -> Certificate:
+def export_huggingface(model: Path, folder: Path, license: str | None = None) -> Certificate:
     """Write the folder, read it again, and compare both, and with transformers where that is installed.
 
     Args:
         model: the folder of a model or a run.
         folder: where to write; must not exist.
+        license: what the model's card says, as the hub spells it; nothing unless given.
 
     Raises InputError for a model with settings that Hugging Face's does not have (all reasons are told), or where the
     folder exists; CheckpointError where the model is not whole, or where what is read again is another one.
     """
     if folder.exists():
         raise InputError(f"{folder} exists; remove it or choose another folder")
+    check_license(license)
     bundle = ModelBundle.load(model)
     family = family_of_bundle(model, bundle.config)
     if family.write_tokenizers is None:
@@ -51,6 +54,8 @@ def export_huggingface(model: Path, folder: Path) -> Certificate:
             write_tokenizer(new, bundle.tokenizers.target, family.roles, family.inputs, family.longest(bundle))
         else:
             family.write_tokenizers(new, bundle)
+        card = hub_card(bundle, family.architecture(bundle.config), license)
+        (new / "README.md").write_text(card, encoding="utf-8")
         again, _ = read_bundle(new)
         _check_same(bundle, again, folder, family)
         return certify(new, family, again)

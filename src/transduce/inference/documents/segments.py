@@ -49,7 +49,9 @@ class SentenceTranslator(Protocol):
         """See Translator."""
         ...
 
-    def translate_chunk(self, texts: Sequence[Request], search: DecisionRule) -> list[Translation]:
+    def translate_chunk(
+        self, texts: Sequence[Request], search: DecisionRule, tell: Tell | None = None
+    ) -> list[Translation]:
         """See Translator."""
         ...
 
@@ -154,12 +156,13 @@ class SegmentTranslator:
         done, total = 0, sum(len(piece.text) for piece in pieces)
         for begin in range(0, len(pieces), LINES_AT_ONCE):
             chunk = pieces[begin : begin + LINES_AT_ONCE]
-            for piece, translation in zip(
-                chunk, self.translator.translate_chunk([self._request(p) for p in chunk], self.search), strict=True
-            ):
+            size = sum(len(piece.text) for piece in chunk)
+            heard = None if tell is None else partial(_tell_part, tell, done / total, size / total)
+            found = self.translator.translate_chunk([self._request(p) for p in chunk], self.search, heard)
+            for piece, translation in zip(chunk, found, strict=True):
                 piece.output = translation.text
                 yield translation
-            done += sum(len(piece.text) for piece in chunk)
+            done += size
             if tell is not None:
                 tell(done / total)
 
@@ -263,3 +266,8 @@ def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> 
     tokens = tokenizer.encode_batch([one.text for one in candidates])
     count = sum(len(ids) + 1 for ids in tokens)
     return min(1.0, math.exp(sum(one.log_probability for one in candidates) / count)) if count else None
+
+
+def _tell_part(tell: Tell, before: float, size: float, share: float) -> None:
+    """Tell a share of a part, before which others are done, as one of the whole."""
+    tell(before + size * share)

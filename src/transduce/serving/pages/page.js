@@ -153,7 +153,28 @@ function choose(chosen) {
   by("read-from").textContent = read.length
     ? `Read from: ${read.map((found) => found[0]).join(" ")}`
     : "The model does not tell what it was read from.";
+  by("tokens").replaceChildren(...runnersUp(one, chosen.word));
   offer(one, target, chosen);
+}
+
+// What else the model might have written in each token's place, most probable first.
+function runnersUp(one, word) {
+  if (!one.details) return [];
+  const tokens = one.details.tokens.filter((_, n) => one.details.word_of_tokens[n] === word);
+  return tokens.map((token) => {
+    const item = document.createElement("li");
+    const all = [[token.token, token.probability], ...token.runners_up];
+    for (const [n, [text, share]] of all.entries()) {
+      const shown = element("span", `${text.replace("▁", "")} ${percent(share)}`, { dir: "auto" });
+      shown.className = n ? "runner-up" : "taken";
+      item.append(shown, " ");
+    }
+    return item;
+  });
+}
+
+function percent(share) {
+  return share < 0.005 ? "< 1 %" : `${Math.round(100 * share)} %`;
 }
 
 // What else the word might have been: other translations that begin as this one does up to it.
@@ -222,10 +243,18 @@ async function translateFile(file) {
   form.append("source", by("from").value);
   form.append("target", by("to").value);
   by("progress").hidden = false;
+  by("progress").removeAttribute("value");
   by("file-state").textContent = `Translating ${file.name} …`;
   try {
-    const answer = await fetch("translate_file", { method: "POST", body: form, headers: headers() }).then(checked);
-    const url = new URL((await answer.json()).translatedFileUrl);
+    const answer = await fetch("v1/translate_file", { method: "POST", body: form, headers: headers() }).then(checked);
+    let url = null;
+    for await (const one of lines(answer)) {
+      if (one.error) throw new Error(one.error);
+      by("progress").value = one.done;
+      by("file-state").textContent = `Translating ${file.name}: ${percent(one.done)}`;
+      if (one.translatedFileUrl) url = new URL(one.translatedFileUrl);
+    }
+    if (!url) throw new Error("The server ended before the translation was complete");
     const link = element("a", `Fetch the translation of ${file.name}`, { href: url.pathname, download: "" });
     link.addEventListener("click", () => setTimeout(() => by("file-state").replaceChildren("Fetched."), 0));
     by("file-state").replaceChildren(link);

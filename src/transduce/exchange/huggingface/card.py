@@ -1,0 +1,111 @@
+"""The card of an exported model in the form that the hub reads: what the bundle knows as YAML, and text below it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from transduce.bundle import ModelBundle, model_card
+from transduce.corpora.languages import is_language
+from transduce.errors import InputError
+
+PIPELINES = {
+    "translation": "translation",
+    "language": "text-generation",
+    "encoder": "fill-mask",
+    "classification": "text-classification",
+    "tagging": "token-classification",
+    "answering": "question-answering",
+}
+"""What the hub calls tasks."""
+TITLES = {"bleu": "BLEU", "f1": "F1", "chrf": "chrF", "ter": "TER"}
+LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+
+
+def check_license(license: str | None) -> None:
+    """InputError for a licence that is not spelled as the hub's identifiers are."""
+    if license is not None and not LICENSE.fullmatch(license):
+        raise InputError(
+            f"the licence is {license!r}; expected an identifier of the hub, such as apache-2.0, mit or other"
+        )
+
+
+def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str:
+    """A README.md (huggingface.co/docs/hub/model-cards) with a model-index of the bundle's test scores.
+
+    Args:
+        bundle: what is told of.
+        architecture: the class of transformers that runs the model.
+        license: the hub's identifier; none is told unless given.
+    """
+    name = "-".join(dict.fromkeys((bundle.config.source, bundle.config.target)))
+    facts: dict[str, Any] = {
+        "language": [code for code in dict.fromkeys((bundle.config.source, bundle.config.target)) if is_language(code)],
+        "license": license,
+        "library_name": "transformers",
+        "pipeline_tag": PIPELINES[bundle.config.task],
+        "tags": ["transduce"],
+    }
+    if scores := _metrics(bundle.history.get("test")):
+        facts["metrics"] = [score["type"] for score in scores]
+        facts["model-index"] = [{"name": name, "results": [_result(bundle, scores)]}]
+    told = {key: value for key, value in facts.items() if value not in (None, [])}
+    use = f"""    from transformers import AutoTokenizer, {architecture}
+
+    model = {architecture}.from_pretrained("FOLDER")
+    tokenizer = AutoTokenizer.from_pretrained("FOLDER")"""
+    front = "\n".join(_yaml(told))
+    return f"---\n{front}\n---\n\n{model_card(bundle, use)}"
+
+
+def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    """Scores on the data's test set, which the hub wants a name and an identifier of."""
+    data = str(bundle.history.get("data", "unknown"))
+    return {
+        "task": {"type": PIPELINES[bundle.config.task]},
+        "dataset": {"name": data, "type": re.sub(r"[^a-z0-9._-]+", "-", data.lower()).strip("-."), "split": "test"},
+        "metrics": metrics,
+    }
+
+
+def _metrics(test: object) -> list[dict[str, Any]]:
+    """The scores among what a bundle's history tells of its test; the rest of numbers and text says how they came."""
+    if not isinstance(test, Mapping):
+        return []
+    how = {key: test[key] for key in ("signature", "interval") if key in test}
+    scores = {key: value for key, value in test.items() if isinstance(value, float)}
+    return [
+        {"type": key, "value": value, "name": TITLES.get(key, key.replace("_", " "))}
+        | ({"args": how} if how and place == 0 else {})  # the signature and the interval are the first one's
+        for place, (key, value) in enumerate(scores.items())
+    ]
+
+
+def _yaml(value: Any) -> Iterator[str]:
+    """Lines of YAML; text is quoted as in JSON, which YAML has too."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _entry(f"{key}:", one)
+    elif isinstance(value, list):
+        for one in value:
+            if isinstance(one, Mapping):
+                first, *others = _yaml(one)
+                yield f"- {first}"
+                yield from (f"  {line}" for line in others)
+            else:
+                yield f"- {_scalar(one)}"
+
+
+def _entry(key: str, value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping | list):
+        yield key
+        yield from (f"  {line}" for line in _yaml(value))
+    else:
+        yield f"{key} {_scalar(value)}"
+
+
+def _scalar(value: Any) -> str:
+    """Words as they are, else as in JSON."""
+    is_word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z-]+[.\d]*", value)
+    plain = is_word and value.lower() not in ("no", "yes", "on", "off", "true", "false", "null")
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
