@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, cast
 
+import torch
 from torch import nn
 
 from transduce.errors import ConfigError
@@ -23,7 +24,7 @@ from transduce.nn.layers import FeedForward, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
-from transduce.ranges import Layers
+from transduce.ranges import Layers, NonNegativeInt
 from transduce.shapes import Hidden, Mask, Tokens
 
 
@@ -38,6 +39,8 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
     output_bias: bool = False
     """Give an output layer that shares its matrix a bias, as Marian does; one of its own always has a bias."""
+    first_token: NonNegativeInt | None = None
+    """The number of a token that the decoder reads before each target, as M2M100 and NLLB do; none by default."""
 
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
@@ -46,6 +49,10 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
         raise ConfigError(
             f'model.tie = "all" shares one matrix, but the source has {source_vocabulary} tokens and the target '
             f'{target_vocabulary}; set tokenizer.shared = true or model.tie = "target"'
+        )
+    if config.first_token is not None and config.first_token >= target_vocabulary:
+        raise ConfigError(
+            f"model.first_token = {config.first_token}, but the target has {target_vocabulary} tokens, numbered from 0"
         )
     parts = Parts(config, config.encoder_layers + config.decoder_layers)
     source_table = parts.token_table(source_vocabulary)
@@ -75,7 +82,7 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
         for table in (source_table, target_table)
     )
     encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm())
-    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output)
+    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, config.first_token)
     return Transformer(encoder, decoder)
 
 
@@ -132,18 +139,30 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
 
     output: nn.Linear
 
-    def __init__(self, embedding: Embedding, layers: list["DecoderLayer"], norm: nn.Module, output: nn.Linear) -> None:
+    def __init__(
+        self,
+        embedding: Embedding,
+        layers: list["DecoderLayer"],
+        norm: nn.Module,
+        output: nn.Linear,
+        first_token: int | None = None,
+    ) -> None:
         super().__init__()
+        self.first_token = first_token
         self.embedding = embedding
         self.layers = cast(Sequence[DecoderLayer], nn.ModuleList(layers))
         self.norm = norm
         self.output = output
 
     def start(self, memory: Memory) -> AttentionState:
-        """A state that has read nothing."""
+        """A state that has read nothing, or the token that comes before each target."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
-        return AttentionState(source, padding_mask(memory.is_real), cache, position=0)
+        state = AttentionState(source, padding_mask(memory.is_real), cache, position=0)
+        if self.first_token is None:
+            return state
+        first = torch.full((len(memory.is_real), 1), self.first_token, device=memory.is_real.device)
+        return self.read(first, state)[1]
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See ProjectingDecoder."""
