@@ -84,6 +84,7 @@ def test_outputs_are_those_of_generate_in_each_direction(size: int, theirs: Thei
                 max_length=21,
                 length_penalty=0.0,
                 early_stopping=size > 1,
+                forced_eos_token_id=ours.eos,
                 do_sample=False,
                 bad_words_ids=[[token] for token in never],
             ).tolist()

@@ -15,6 +15,7 @@ from bad_inputs.tables import (
     huggingface,
     language,
     looking,
+    many_languages,
     marian,
     recipes,
     resuming,
@@ -47,6 +48,7 @@ TABLES: dict[str, list[Row]] = {
     "exports": exports.ROWS,
     "huggingface": huggingface.ROWS,
     "marian": marian.ROWS,
+    "many_languages": many_languages.ROWS,
     "datasets": datasets.ROWS,
     "streams": streams.ROWS,
 }
