@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bert_folder import write_bert
 from gpt2_folder import write_gpt2
+from m2m100_folder import write_m2m100, write_nllb
 from marian_folder import write_marian
 from xlnet_folder import write_xlnet
 
@@ -128,6 +129,22 @@ precision = "float32"
 size = 1
 """
 
+MANY = TINY.replace(
+    """
+train = ["train.en", "train.de"]
+validation = ["dev.en", "dev.de"]
+test = ["test.en", "test.de"]
+source = "en"
+target = "de"
+""",
+    """
+train = [{ files = ["train.en", "train.de"] }]
+validation = [{ files = ["dev.en", "dev.de"] }]
+test = [{ files = ["test.en", "test.de"] }]
+directions = ["en-de", "de-en"]
+""",
+).replace("shared = false", "shared = true")
+
 LANGUAGE = """
 task = "language"
 
@@ -220,11 +237,12 @@ def prepare(folder: Path) -> None:
         table = "".join(f"{pair.source}\t{pair.target}\n" for pair in part)
         Path(f"{name}.tsv").write_text(table, encoding="utf-8")
     Path("test.en.gz").write_bytes(gzip.compress(Path("test.en").read_bytes()))
-    for name, text in (("tiny", TINY), ("rnn", RECURRENT), ("own", CUSTOMARY), ("copy", SEQUENCES), ("lm", LANGUAGE)):
+    recipes = {"tiny": TINY, "rnn": RECURRENT, "own": CUSTOMARY, "copy": SEQUENCES, "lm": LANGUAGE, "many": MANY}
+    for name, text in recipes.items():
         Path(f"{name}.toml").write_text(text, encoding="utf-8")
     Path("terms.tsv").write_text("dog\tHund\n", encoding="utf-8")
     write_examples()
-    for name, run in (("tiny", "run"), ("rnn", "rnn"), ("lm", "lm"), *((name, name) for name in READERS)):
+    for name, run in (("tiny", "run"), *((name, name) for name in ("rnn", "lm", "many", *READERS))):
         train(load_recipe(f"{name}.toml"), Path(run))
     average(Path("run"), out=Path("mean"))
     sweep("tiny.toml", {}, out="swept")
@@ -241,6 +259,9 @@ def prepare(folder: Path) -> None:
 
         write_marian(transformers, sentencepiece, Path("marian"), [texts[0] * 2, texts[1] * 2], size=60)
         import_huggingface(Path("marian"), Path("opus"))
+        write_m2m100(transformers, sentencepiece, Path("m2m100"), texts[0] + texts[1], size=80)
+        write_nllb(transformers, sentencepiece, Path("nllb"), texts[0] + texts[1], size=80)
+        import_huggingface(Path("nllb"), Path("polyglot"))
     if _has("ctranslate2"):
         from transduce.exchange.ctranslate2 import export_ctranslate2
 
@@ -250,6 +271,7 @@ def prepare(folder: Path) -> None:
         "run",
         "rnn",
         "lm",
+        "many",
         "swept/recipe/seed-1",
         *READERS,
     ):  # nothing reads these, and every row copies what is here

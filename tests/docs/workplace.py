@@ -25,6 +25,7 @@ from pages import ROOT, Example
 
 from bert_folder import write_bert
 from gpt2_folder import write_gpt2
+from m2m100_folder import write_nllb
 from marian_folder import write_marian
 from transduce.cli.main import app, run
 from transduce.corpora import splits as datasets
@@ -315,6 +316,7 @@ def write_files(folder: Path) -> None:
     sides = [[pair.target for pair in pairs], [pair.source for pair in pairs]]
     write_marian(transformers, sentencepiece, folder / "opus-mt-de-en", sides)
     shutil.copy(folder / "opus-mt-de-en" / "source.spm", folder / "mine.model")
+    write_nllb(transformers, sentencepiece, folder / "nllb", [*sides[0], *sides[1]], size=80)
     write_bert(folder / "minilm")
     write_xlnet(folder / "xlnet")
     write_labelled(folder)

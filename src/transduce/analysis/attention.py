@@ -50,8 +50,9 @@ def record_pass(model: EncoderDecoder[DecoderState], batch: Batch) -> Recorded:
     with record_attention(model) as tape:
         memory = model.encode(batch.source, batch.source_is_real)
     encoder = [RecordedAttention("encoder", layer, weights) for layer, weights in enumerate(_joined(tape).values())]
+    state = model.start(memory)
     with record_attention(model) as tape:
-        logits, _ = model.decoder(batch.target_in, model.start(memory))
+        logits, _ = model.decoder(batch.target_in, state)
     found, of_self = _joined(tape), _self_attentions(model)
     # Where there are two streams, a layer's attention is called for the one that predicts, then for the content.
     streams = [weights.split(batch.target_in.shape[1], 2) for name, weights in found.items() if name in of_self]

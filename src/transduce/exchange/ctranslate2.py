@@ -114,6 +114,8 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
         problems.append(f'model.kind = "{kind}": CTranslate2 export supports encoder-decoder Transformers only')
+    if bundle.config.languages is not None and bundle.config.languages.place == "decoder":
+        problems.append('data.language_token = "decoder": a language as the first token of the decoder')
     for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
         pieces = vocabulary_of(tokenizer)
         if unnamed := pieces.count(""):
@@ -128,7 +130,7 @@ def _longest(bundle: ModelBundle) -> int | None:
             return None
         case "learned":
             return config.max_positions
-        case "sinusoidal" | "concatenated" | "none":
+        case "sinusoidal" | "concatenated" | "fairseq" | "none":
             return max(POSITIONS, 4 * bundle.config.longest_source)
 
 
@@ -149,7 +151,7 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
 
 
 def _encode(bundle: ModelBundle, texts: Sequence[str]) -> list[list[int]]:
-    encoded = bundle.tokenizers.source.encode_batch([text.strip() for text in texts])
+    encoded = bundle.for_probe.read([text.strip() for text in texts if text.strip()])
     samples = [ids[: bundle.config.longest_source] for ids in encoded if ids]
     if not samples:
         raise InputError("there is no sentence to compare on: the text is blank")
@@ -160,7 +162,7 @@ def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]
     """A bundle's own sentences, and random tokens of all lengths up to the longest source."""
     generator = torch.Generator().manual_seed(1)
     tokenizer = bundle.tokenizers.source
-    specials = {tokenizer.pad, tokenizer.bos, tokenizer.eos}
+    specials = {tokenizer.pad, tokenizer.bos, tokenizer.eos, *tokenizer.languages.values()}
     ordinary = torch.tensor([token for token in range(len(tokenizer)) if token not in specials])
     lengths = torch.linspace(1, bundle.config.longest_source, SAMPLES - len(probes)).long().tolist()
     drawn = [ordinary[torch.randint(len(ordinary), (length,), generator=generator)].tolist() for length in lengths]

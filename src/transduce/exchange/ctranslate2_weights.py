@@ -12,7 +12,7 @@ from transduce.models.stack import Embedding, SelfAttentionLayer
 from transduce.models.transformer import DecoderLayer, Transformer, TransformerConfig
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.layers import FeedForward
-from transduce.nn.positions import LearnedPositions, concatenated_sinusoids, sinusoids
+from transduce.nn.positions import SINUSOIDS, LearnedPositions
 
 
 def make_specification(specs: Any, config: TransformerConfig, model: Transformer, longest: int | None) -> Any:
@@ -72,10 +72,8 @@ def _fill_embedding(
             del part.position_encodings
     elif isinstance(embedding.positions, LearnedPositions):
         part.position_encodings.encodings = _array(embedding.positions.weight)
-    elif config.positions == "sinusoidal":  # given, since CTranslate2 would put all sines before all cosines
-        part.position_encodings.encodings = _array(sinusoids(longest, config.dim))
-    elif config.positions == "concatenated":
-        part.position_encodings.encodings = _array(concatenated_sinusoids(longest, config.dim))
+    elif config.positions in ("sinusoidal", "concatenated", "fairseq"):  # given, since CTranslate2 has only the second
+        part.position_encodings.encodings = _array(SINUSOIDS[config.positions](longest, config.dim))
     else:
         part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)
 

@@ -78,8 +78,9 @@ class StackConfig(Settings, frozen=True):
 class PositionedStackConfig(StackConfig, frozen=True):
     """What stacks share whose tokens are told where they stand in the sequence."""
 
-    positions: Literal["sinusoidal", "concatenated", "learned", "rotary", "none"] = "sinusoidal"
-    """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it."""
+    positions: Literal["sinusoidal", "concatenated", "fairseq", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it; fairseq: the
+    same with its wavelengths, from position 2 on, as M2M100 and NLLB have it."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
     layer_dropout: ShareBelowOne = 0.0
@@ -89,6 +90,8 @@ class PositionedStackConfig(StackConfig, frozen=True):
         StackConfig._check_together(self)
         if self.positions == "rotary" and self.size_of_key % 2:
             raise ValueError(f"rotary positions need an even key_dim, not {self.size_of_key}")
+        if self.positions == "fairseq" and (self.dim % 2 or self.dim < 4):
+            raise ValueError(f"fairseq's positions need an even dim of 4 or more, not {self.dim}")
 
 
 class SelfAttentionLayer(nn.Module):
@@ -227,10 +230,8 @@ class Parts:
 def position_encoding(config: PositionedStackConfig, initialization: Initialization) -> Positions:
     """What adds positions to embeddings, as the settings say."""
     match config.positions:
-        case "sinusoidal":
-            return SinusoidalPositions(config.dim)
-        case "concatenated":
-            return SinusoidalPositions(config.dim, is_concatenated=True)
+        case "sinusoidal" | "concatenated" | "fairseq":
+            return SinusoidalPositions(config.dim, config.positions)
         case "learned":
             return LearnedPositions(config.max_positions, config.dim, initialization)
         case "rotary" | "none":

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+import torch
 from torch import nn
 
+from transduce.errors import ConfigError
 from transduce.models.interface import Memory
 from transduce.models.projecting import ProjectingDecoder
 from transduce.models.stack import (
@@ -23,7 +25,7 @@ from transduce.nn.layers import FeedForward, LayerDropout, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
-from transduce.ranges import Layers
+from transduce.ranges import Layers, NonNegativeInt
 from transduce.shapes import Hidden, Mask, Tokens
 
 
@@ -38,10 +40,16 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
     output_bias: bool = False
     """Give an output layer that shares its matrix a bias, as Marian does; one of its own always has a bias."""
+    first_token: NonNegativeInt | None = None
+    """The number of a token that the decoder reads before each target, as M2M100 and NLLB do; none by default."""
 
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
     """A Transformer with fresh weights from torch's global generator; vocabularies are counts of tokens."""
+    if config.first_token is not None and config.first_token >= target_vocabulary:
+        raise ConfigError(
+            f"model.first_token = {config.first_token}, but the target has {target_vocabulary} tokens, numbered from 0"
+        )
     parts = Parts(config, config.encoder_layers + config.decoder_layers)
     source_table, target_table = token_tables(config.tie, source_vocabulary, target_vocabulary, parts.token_table)
     if config.tie == "none":
@@ -70,7 +78,7 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
     )
     skipping = [LayerDropout(config.layer_dropout) for _ in range(2)]
     encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm(), skipping[0])
-    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, skipping[1])
+    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, skipping[1], config.first_token)
     return Transformer(encoder, decoder)
 
 
@@ -143,19 +151,25 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         norm: nn.Module,
         output: nn.Linear,
         layer_dropout: LayerDropout,
+        first_token: int | None = None,
     ) -> None:
         super().__init__()
         self.layer_dropout = layer_dropout
+        self.first_token = first_token
         self.embedding = embedding
         self.layers = cast(Sequence[DecoderLayer], nn.ModuleList(layers))
         self.norm = norm
         self.output = output
 
     def start(self, memory: Memory) -> AttentionState:
-        """A state that has read nothing."""
+        """A state that has read nothing, or the token that comes before each target."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
-        return AttentionState(source, padding_mask(memory.is_real), cache, position=0)
+        state = AttentionState(source, padding_mask(memory.is_real), cache, position=0)
+        if self.first_token is None:
+            return state
+        first = torch.full((len(memory.is_real), 1), self.first_token, device=memory.is_real.device)
+        return self.read(first, state)[1]
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See ProjectingDecoder."""

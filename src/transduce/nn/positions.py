@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -34,15 +35,18 @@ class Table:
         return rows[start:stop]
 
 
+SinusoidKind = Literal["sinusoidal", "concatenated", "fairseq"]
+
+
 class SinusoidalPositions(nn.Module):
     """Fixed sines and cosines of geometric wavelengths (Vaswani et al. 2017, section 3.5); any length."""
 
     limit: int | None = None
 
-    def __init__(self, dim: int, is_concatenated: bool = False) -> None:
+    def __init__(self, dim: int, kind: SinusoidKind = "sinusoidal") -> None:
         super().__init__()
         self.dim = dim
-        self.table = Table(partial(concatenated_sinusoids if is_concatenated else sinusoids, dim=dim))
+        self.table = Table(partial(SINUSOIDS[kind], dim=dim))
 
     def forward(self, embedded: Hidden, start: int) -> Hidden:
         """The embeddings plus the vectors of positions start, start + 1, ..."""
@@ -118,6 +122,22 @@ def concatenated_sinusoids(length: int, dim: int) -> Tensor:
     wavelengths = 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     angles = torch.arange(length)[:, None] * wavelengths
     return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim].float()
+
+
+def fairseq_sinusoids(length: int, dim: int) -> Tensor:
+    """The same as fairseq, M2M100 and NLLB have them: the longest wavelength is 10000 times the shortest, and the first
+    position is 2; [length, dim], float32; the dimensions must be even and four at least."""
+    half = dim // 2
+    wavelengths = torch.exp(torch.arange(half).float() * -(math.log(10000) / (half - 1)))
+    angles = torch.arange(2, length + 2).float()[:, None] * wavelengths
+    return torch.cat([angles.sin(), angles.cos()], -1)
+
+
+SINUSOIDS: dict[SinusoidKind, Callable[..., Tensor]] = {
+    "sinusoidal": sinusoids,
+    "concatenated": concatenated_sinusoids,
+    "fairseq": fairseq_sinusoids,
+}
 
 
 def turns(length: int, dim: int) -> Rotations:

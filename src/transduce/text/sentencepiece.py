@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,9 +165,14 @@ def _merges(scores: Mapping[str, float]) -> list[tuple[str, str]]:
 
 
 def with_vocabulary(
-    path: Path, model: SentencePieceModel, vocabulary: Mapping[str, int], special: SpecialTokens
+    path: Path,
+    model: SentencePieceModel,
+    vocabulary: Mapping[str, int],
+    special: SpecialTokens,
+    languages: Mapping[str, str] | None = None,
+    meant: Collection[str] = (),
 ) -> Tokenizer:
-    """A tokenizer that divides text by a unigram model and numbers the pieces by a vocabulary of its own.
+    """A tokenizer that divides text by a model and numbers the pieces by a vocabulary of its own.
 
     A piece that the vocabulary lacks is unknown. A run of characters that the model does not know may still be in the
     vocabulary, which serves another language too, and then has its number.
@@ -177,25 +182,35 @@ def with_vocabulary(
         model: read from there.
         vocabulary: numbers, from 0 without gaps, of pieces.
         special: which of these serve as padding and so on; a text that spells one means it.
+        languages: the tokens of languages among these, by language.
+        meant: those of them that a text means which spells them.
 
     Raises InputError for a model of a kind that cannot be carried over.
     """
-    if model.kind != "unigram":
-        raise InputError(f"{path} is a {model.kind} model of SentencePiece; only unigram models can be carried over")
+    if model.kind not in ("unigram", "bpe"):
+        raise InputError(
+            f"{path} is a {model.kind} model of SentencePiece; only unigram and bpe models can be carried over"
+        )
     names = {special.pad, special.unknown, special.bos, special.eos}
+    plain = names | set((languages or {}).values())
     scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL}
     if others := [piece.text for piece in model.pieces if piece.kind in (USER_DEFINED, UNUSED, BYTE)]:
         raise InputError(
             f"{path}: {others[0]!r} is a piece that is user-defined, unused or a byte, which cannot be carried over"
         )
     entries = [
-        (text, scores[text]) if text in scores else (text if text in names else ELSEWHERE + text, 0.0)
+        (text, scores[text]) if text in scores else (text if text in plain else ELSEWHERE + text, 0.0)
         for text in sorted(vocabulary, key=vocabulary.__getitem__)
     ]
     if lacking := [(text, score) for text, score in scores.items() if text not in vocabulary]:
         entries += [(PAST_THE_END, 0.0), *lacking]
-    with one_line_errors(path, "it is no unigram model"):
-        backend = Backend(models.Unigram(entries, vocabulary[special.unknown], False))
+    with one_line_errors(path, f"it is no {model.kind} model"):
+        if model.kind == "unigram":
+            backend = Backend(models.Unigram(entries, vocabulary[special.unknown], False))
+        else:
+            numbers = {text: number for number, (text, _) in enumerate(entries)}
+            merges = _merges(scores)
+            backend = Backend(models.BPE(vocab=numbers, merges=merges, unk_token=special.unknown, fuse_unk=True))
         _divide_as(model, backend)
         backend.decoder = decoders.Sequence(
             [
@@ -203,8 +218,8 @@ def with_vocabulary(
                 decoders.Metaspace(replacement=SPACE, prepend_scheme="always" if model.adds_space else "never"),
             ]
         )
-    backend.add_special_tokens([AddedToken(name, normalized=False) for name in sorted(names)])
-    return Tokenizer(backend, special, model.content)
+    backend.add_special_tokens([AddedToken(name, normalized=False) for name in sorted(names | set(meant))])
+    return Tokenizer(backend, special, model.content, languages)
 
 
 def _divide_as(model: SentencePieceModel, backend: Backend) -> None:

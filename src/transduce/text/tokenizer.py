@@ -313,7 +313,7 @@ class Tokenizer:
         if self._elsewhere and self.unknown in ids:
             ids = [
                 self._elsewhere.get(piece, token) if token == self.unknown else token
-                for piece, token in zip(encoding.tokens, ids, strict=True)
+                for piece, token in self._unknown_pieces(encoding, text)
             ]
         if self._has_more:
             ids = [token if token < self._size else self.unknown for token in ids]
@@ -331,6 +331,15 @@ class Tokenizer:
             else:
                 result.append(token)
         return result
+
+    def _unknown_pieces(self, encoding: Encoding, text: str) -> list[tuple[str, int]]:
+        """Each token with its piece, as it is spelled where it is unknown."""
+        pieces: list[str] = encoding.tokens
+        if isinstance(self.backend.model, models.BPE):  # which only says that it is unknown
+            text = self._normal(text)
+            encoding = self.backend.encode(text, add_special_tokens=False)
+            pieces = [text[start:stop].replace(" ", SPACE) for start, stop in encoding.offsets]
+        return list(zip(pieces, encoding.ids, strict=True))
 
     def _normal(self, text: str) -> str:
         """The text after normalisation, but for a leading space that would be doubled when it is encoded again."""

@@ -16,6 +16,7 @@ from bad_inputs.tables import (
     huggingface,
     language,
     looking,
+    many_languages,
     marian,
     recipes,
     resuming,
@@ -49,6 +50,7 @@ TABLES: dict[str, list[Row]] = {
     "exports": exports.ROWS,
     "huggingface": huggingface.ROWS,
     "marian": marian.ROWS,
+    "many_languages": many_languages.ROWS,
     "datasets": datasets.ROWS,
     "streams": streams.ROWS,
 }

@@ -6,11 +6,12 @@ from transduce.exchange.huggingface.bert import BERT
 from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.gpt2 import GPT2
+from transduce.exchange.huggingface.m2m100 import M2M100
 from transduce.exchange.huggingface.marian import MARIAN
 from transduce.exchange.huggingface.xlnet import XLNET
 from transduce.ranges import short
 
-FAMILIES = (GPT2, BERT, XLNET, MARIAN)
+FAMILIES = (GPT2, BERT, XLNET, MARIAN, M2M100)
 
 
 def family_of_folder(fields: Fields) -> Family:

@@ -93,14 +93,14 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
 
 
 def is_of(config: BundleConfig) -> bool:
-    """Whether a bundle has a Transformer that translates."""
-    return isinstance(config.model, TransformerConfig)
+    """Whether a bundle has a Transformer that translates in one direction."""
+    return isinstance(config.model, TransformerConfig) and config.languages is None
 
 
 def problems(config: BundleConfig) -> list[str]:
     """The settings that MarianMT does not have, in words."""
     model = cast(TransformerConfig, config.model)
-    expected = {"positions": "concatenated", "norm": "post", "tie": "all", "output_bias": True}
+    expected = {"positions": "concatenated", "norm": "post", "tie": "all", "output_bias": True, "first_token": None}
     found = unlike("MarianMT", model, expected, ACTIVATIONS.values())
     if model.dim % 2:
         found.append(f"model.dim is {model.dim}, where MarianMT has an even number")
@@ -110,6 +110,23 @@ def problems(config: BundleConfig) -> list[str]:
 def write(bundle: ModelBundle) -> dict[str, Any]:
     """The config.json of a bundle without problems."""
     model, special = cast(TransformerConfig, bundle.config.model), bundle.special
+    return {
+        **write_layers(model),
+        "decoder_start_token_id": special.target_bos,
+        "eos_token_id": special.target_eos,
+        "forced_eos_token_id": special.target_eos,
+        "is_encoder_decoder": True,
+        "max_position_embeddings": bundle.config.longest_source + 1,
+        "pad_token_id": special.target_pad,
+        "share_encoder_decoder_embeddings": True,
+        "static_position_embeddings": True,
+        "tie_word_embeddings": True,
+        "vocab_size": len(bundle.tokenizers.target),
+    }
+
+
+def write_layers(model: TransformerConfig) -> dict[str, Any]:
+    """Sizes and choices of layers in config.json."""
     activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation)
     sizes = {
         f"{side}_{name}": value
@@ -129,17 +146,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
         **rates,
         "activation_function": activation,
         "d_model": model.dim,
-        "decoder_start_token_id": special.target_bos,
-        "eos_token_id": special.target_eos,
-        "forced_eos_token_id": special.target_eos,
-        "is_encoder_decoder": True,
-        "max_position_embeddings": bundle.config.longest_source + 1,
-        "pad_token_id": special.target_pad,
         "scale_embedding": model.scale_embeddings,
-        "share_encoder_decoder_embeddings": True,
-        "static_position_embeddings": True,
-        "tie_word_embeddings": True,
-        "vocab_size": len(bundle.tokenizers.target),
     }
 
 
@@ -225,11 +232,13 @@ def read_search(folder: Path) -> dict[str, Any]:
 
 def same(config: BundleConfig) -> list[Same]:
     """Which tensors are the same."""
-    model = cast(TransformerConfig, config.model)
-    found = [
-        Same(("encoder.embedding.table.weight",), ("model.shared.weight",)),
-        Same(("decoder.output.bias",), ("final_logits_bias",), shape=(1, -1)),
-    ]
+    bias = Same(("decoder.output.bias",), ("final_logits_bias",), shape=(1, -1))
+    return [bias, *same_layers(cast(TransformerConfig, config.model))]
+
+
+def same_layers(model: TransformerConfig) -> list[Same]:
+    """Embeddings and layers, as the models that come from fairseq and Marian name them."""
+    found = [Same(("encoder.embedding.table.weight",), ("model.shared.weight",))]
     for side, layers in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
         for number in range(layers):
             here, there = f"{side}.layers.{number}", f"model.{side}.layers.{number}"
