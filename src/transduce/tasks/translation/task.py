@@ -21,7 +21,7 @@ from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare, validation_corpora
-from transduce.tasks.translation.sampling import training_data
+from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
 from transduce.training.distributed import Processes
@@ -70,6 +70,7 @@ class TranslationExperiment:
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
+        bundle = in_own_direction(self.config, self.splits, bundle)
         stores = {
             direction: open_store(corpus, bundle.tokenizers, None, cache_folder())
             for direction, corpus in validation_corpora(self.splits).items()
@@ -78,7 +79,7 @@ class TranslationExperiment:
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
         """BLEU, its signature and the search; of several directions the mean, and each one's."""
-        search, translator = self.config.search, Translator(bundle)
+        search, translator = self.config.search, Translator(in_own_direction(self.config, self.splits, bundle))
         folds_case = (self.config.tokenizer.target or self.config.tokenizer).folds_case
         found: dict[Direction | None, Score] = {}
         for direction, corpus in _tests(self.splits).items():
