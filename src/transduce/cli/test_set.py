@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transduce.bundle import BundleConfig
 from transduce.cli.model import open_translator
@@ -14,7 +15,7 @@ from transduce.corpora.directions import MANY, Direction
 from transduce.corpora.formats import parallel_files, read_lines
 from transduce.corpora.splits import open_split, open_splits
 from transduce.errors import InputError
-from transduce.experiment.recipe import recipe_of
+from transduce.experiment.recipe import Recipe, recipe_of
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
 
@@ -60,8 +61,7 @@ class TestSetOptions:
             found = [one for one in languages.trained if {one.source, one.target} <= set(known)]
         else:
             recipe = recipe_of(Path(model))
-            splits = None if recipe is None else open_splits(recipe.config.data, recipe.folder, announce(_tell))
-            found = [one for one, own in splits.directions.items() if own.test is not None] if splits else []
+            found = [] if recipe is None else _tested_directions(recipe)
         if not found:
             raise InputError(f"{model}: there is no test set in any of its directions; give --dataset, or files")
         return found
@@ -130,6 +130,15 @@ class TestSet:
         if self.sources is None:
             raise InputError("--source is missing: the text that --reference translates")
         return self.sources
+
+
+def _tested_directions(recipe: Recipe[Any]) -> list[Direction]:
+    """Those that a run has test data for."""
+    data = recipe.config.data
+    splits = open_splits(data, recipe.folder, announce(_tell))
+    if splits.directions:
+        return [direction for direction, own in splits.directions.items() if own.test is not None]
+    return [] if splits.test is None else [Direction(data.source, data.target)]
 
 
 def is_many(system: System) -> bool:

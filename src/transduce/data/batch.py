@@ -66,6 +66,11 @@ class SpecialIds:
     target_eos: int
 
 
+def with_marks(ids: NDArray[np.integer], marks: Sequence[int]) -> NDArray[np.integer]:
+    """Ids of a source after the tokens that tell a model the direction, if there are some."""
+    return np.concatenate([np.array(marks, dtype=ids.dtype), ids]) if marks else ids
+
+
 def make_batch(
     sources: Sequence[Sequence[int] | NDArray[np.integer]],
     targets: Sequence[Sequence[int] | NDArray[np.integer]],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.config import Settings
-from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.data.batch import Batch, SpecialIds, make_batch, with_marks
 from transduce.data.parts import cut, halve, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
 from transduce.errors import DataError
@@ -150,15 +150,11 @@ class TrainingData:
         starts = self._starts()
         places = [(int(store), int(pair - starts[store])) for store, pair in self._located(pairs)]
         return make_batch(
-            [self._source(store, i) for store, i in places],
+            [with_marks(self.stores[store].source[i], self._before[store]) for store, i in places],
             [self.stores[store].target[i] for store, i in places],
             self.special,
             None if self.begins is None else [self.begins[store] for store, _ in places],
         )
-
-    def _source(self, store: int, pair: int) -> NDArray[np.integer]:
-        ids, before = self.stores[store].source[pair], self._before[store]
-        return np.concatenate([np.array(before, dtype=ids.dtype), ids]) if before else ids
 
     @property
     def _before(self) -> Sequence[Sequence[int]]:

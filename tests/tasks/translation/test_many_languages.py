@@ -1,5 +1,6 @@
 """One model of several directions: what it learns, how it is told which, and that a run of it can be resumed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from transduce.corpora.splits import WeightedCorpus, open_splits
 from transduce.errors import ConfigError, InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.experiment import load_recipe, train
+from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator
@@ -104,6 +106,15 @@ def test_details_and_looks_leave_the_language_out_of_the_words(translator: Trans
     assert found.details.source_words == line.split()
     look = german.look(line)
     assert look.alignment is not None and look.alignment.source_words == line.split()
+
+
+def test_a_document_is_translated_in_the_direction_with_its_marks(translator: Translator) -> None:
+    german, words = translator.directed("en", "de"), [("b",), ("c", "d")]
+    page = "<p>b</p><p>c <i>d</i></p>"
+    found = DocumentTranslator(german).translate_html(page)
+    plain = [german.translate(spell(one, "de")).text for one in words]
+    assert re.sub("<.*?>", " ", found).split() == " ".join(plain).split()
+    assert "<i>" in found
 
 
 def test_the_bundle_tells_its_directions_and_is_in_none_of_them(run: Path) -> None:

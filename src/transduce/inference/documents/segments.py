@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from transduce.bundle import ModelBundle
 from transduce.documents.placing import Span, place_marks
 from transduce.documents.segment import Mark, Segment, emptied_pairs
 from transduce.documents.sentences import split_sentences
@@ -192,19 +193,17 @@ class SegmentTranslator:
 
     def _align(self, pieces: Sequence[Piece]) -> None:
         """Find which words go together, where the model can tell."""
-        engine = self.translator.engine
-        if not isinstance(engine, PyTorchEngine) or not pieces:
+        bundle = self.translator.bundle
+        if not isinstance(bundle, ModelBundle) or not pieces:
             return
         pieces = [piece for piece in pieces if piece.read.strip() and piece.output.strip()]
         if self._aligner is None:
-            tokenizers = engine.bundle.tokenizers
-            sources = tokenizers.source.encode_batch([piece.read for piece in pieces])
-            targets = tokenizers.target.encode_batch([piece.output for piece in pieces])
-            bundle = engine.bundle
+            sources = bundle.read([piece.read for piece in pieces])
+            targets = bundle.tokenizers.target.encode_batch([piece.output for piece in pieces])
             head = self.translator.exclusively(lambda: find_head(bundle, sources, targets)) if pieces else None
             if head is None:
                 return
-            self._aligner = Aligner(engine.bundle, head)
+            self._aligner = Aligner(bundle, head)
         fits = [piece for piece in pieces if self._fits(piece)]
         for begin in range(0, len(fits), PAIRS_AT_ONCE):
             chunk = fits[begin : begin + PAIRS_AT_ONCE]
@@ -219,10 +218,10 @@ class SegmentTranslator:
         assert isinstance(engine, PyTorchEngine)
         tokenizers, model = engine.bundle.tokenizers, engine.model
         sides = (
-            (tokenizers.source, piece.read, model.source_limit),
-            (tokenizers.target, piece.output, model.target_limit),
+            (tokenizers.source, piece.read, model.source_limit, len(self.translator.bundle.marks.source)),
+            (tokenizers.target, piece.output, model.target_limit, 0),
         )
-        return all(limit is None or len(side.encode(text)) < limit for side, text, limit in sides)
+        return all(limit is None or len(side.encode(text)) + more < limit for side, text, limit, more in sides)
 
     def _join(
         self,

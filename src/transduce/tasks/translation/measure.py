@@ -1,6 +1,7 @@
 """How trainings of translation models are compared: by a metric of their translations of the test set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from transduce.evaluation.metrics import Scoring, SentenceCounts, Texts, find_me
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.tasks.task import Measure
+from transduce.tasks.translation.sampling import in_own_direction
 from transduce.tasks.translation.settings import TranslationConfig
 
 OUTPUTS = "outputs.json"
@@ -31,7 +33,7 @@ def measure_translations(config: TranslationConfig, splits: Splits, metric: str)
     folds_case = (config.tokenizer.target or config.tokenizer).folds_case
 
     def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-        outputs = _translations(run, each, config.search, device)
+        outputs = _translations(run, each, config.search, device, partial(in_own_direction, config, splits))
         return found.count(Texts(outputs, references, sources), Scoring(lowercase))
 
     return Measure(
@@ -40,7 +42,11 @@ def measure_translations(config: TranslationConfig, splits: Splits, metric: str)
 
 
 def _translations(
-    run: Path, each: Mapping[Direction | None, Sequence[SentencePair]], search: Beam, device: torch.device
+    run: Path,
+    each: Mapping[Direction | None, Sequence[SentencePair]],
+    search: Beam,
+    device: torch.device,
+    directed: Callable[[ModelBundle], ModelBundle],
 ) -> list[str]:
     """Translations of the test set by the run's model, kept beside it until another model stands there."""
     file, model = run / OUTPUTS, find_bundle(run)
@@ -49,7 +55,7 @@ def _translations(
         kept = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
         return kept[key]
     except (OSError, KeyError, RecursionError, UnicodeDecodeError, msgspec.DecodeError):
-        translator, outputs = Translator(ModelBundle.load(run, device)), []
+        translator, outputs = Translator(directed(ModelBundle.load(run, device))), []
         for direction, pairs in each.items():
             own = translator if direction is None else translator.directed(direction.target, direction.source)
             outputs += [found.text for found in own.translate([pair.source for pair in pairs], search)]

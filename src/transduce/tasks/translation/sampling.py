@@ -47,6 +47,13 @@ def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperat
     return [corpus.weight * scale * wanted[corpus.direction] / pairs[corpus.direction] for corpus in corpora]
 
 
+def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBundle) -> ModelBundle:
+    """A model of several directions that a run trains further in a single one, in that."""
+    if bundle.config.languages is None or splits.directions:
+        return bundle
+    return bundle.directed(Direction(config.data.source, config.data.target))
+
+
 def _directed(bundle: ModelBundle, direction: Direction | None) -> ModelBundle:
     return bundle if direction is None else bundle.directed(direction)
 

@@ -24,7 +24,7 @@ from transduce.tasks.objectives import check_objective, next_token_objective
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare, validation_corpora
-from transduce.tasks.translation.sampling import training_data
+from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
@@ -76,6 +76,7 @@ class TranslationExperiment:
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
+        bundle = in_own_direction(self.config, self.splits, bundle)
         stores = {
             direction: open_store(corpus, bundle.tokenizers, None, cache_folder())
             for direction, corpus in validation_corpora(self.splits).items()
@@ -104,7 +105,7 @@ class TranslationExperiment:
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
         """BLEU, its signature and the search; of several directions the mean, and each one's; BLEU on the general text
         too, if there is one."""
-        translator = Translator(bundle)
+        translator = Translator(in_own_direction(self.config, self.splits, bundle))
         found: dict[Direction | None, Score] = {}
         for direction, corpus in _tests(self.splits).items():
             if pairs := list(corpus):

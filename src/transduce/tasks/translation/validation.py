@@ -16,7 +16,7 @@ from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
-from transduce.data.batch import Batch, make_batch
+from transduce.data.batch import Batch, make_batch, with_marks
 from transduce.data.batching import SMALLER_PARTS, BatchingConfig, Plan, largest_of
 from transduce.data.parts import Fits, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
@@ -150,7 +150,7 @@ class TranslationValidator:
 
     def _batch(self, pairs: NDArray[np.int64]) -> Batch:
         store, marks = self.store, self.bundle.marks.source
-        sources = [[*marks, *store.source[i]] if marks else store.source[i] for i in pairs]
+        sources = [with_marks(store.source[i], marks) for i in pairs]
         return make_batch(sources, [store.target[i] for i in pairs], self.bundle.special)
 
     def _loss_trial(self, model: nn.Module, pairs: NDArray[np.int64]) -> MemoryTrial:
