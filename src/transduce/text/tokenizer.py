@@ -264,6 +264,10 @@ class Tokenizer:
         check_backend(tokenizer.backend, path)
         return tokenizer
 
+    def with_backend(self, backend: Backend) -> "Tokenizer":
+        """One with the same special tokens, by another backend."""
+        return Tokenizer(backend, self._named)
+
     @property
     def content(self) -> str:
         """A hash that changes when the tokenizer does."""

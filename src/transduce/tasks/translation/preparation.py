@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from torch import nn
@@ -14,7 +15,7 @@ from transduce.corpora.splits import Splits
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import DataError
 from transduce.models.families import build_model
-from transduce.tasks.origin import find_origin
+from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
@@ -58,6 +59,8 @@ def prepare(
         return train_tokenizers(config.tokenizer, _side(splits, "source"), _side(splits, "target"), folder)
 
     origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers, tell)
+    source, target = (partial(_side, splits, side) for side in ("source", "target"))
+    origin = with_new_words(origin, config.training, config.model, folder, source, target, tell)
     tokenizers = origin.tokenizers
     tell(origin.describe_vocabulary())
     cache = cache_folder()
