@@ -74,6 +74,7 @@ ENVIRONMENTS = {
         without_dependencies=True,  # servers, sound, language identification
     ),
     "transformers": Environment("transformers==5.23.0", (TORCH, "numpy")),
+    "trainer": Environment("transformers==5.23.0", (TORCH, "accelerate", "numpy", "sentencepiece")),
     "ctranslate2": Environment("ctranslate2==4.8.5", ("numpy",)),
 }
 

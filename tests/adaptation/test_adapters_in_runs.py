@@ -152,5 +152,5 @@ def test_adapters_that_cannot_be_are_refused_before_anything_is_written(
     with pytest.raises((ConfigError, CheckpointError), match=message):
         train(recipe_file, tiny_run, tmp_path / "run", *changes)
     assert not (tmp_path / "run").exists()
-    with pytest.raises(ConfigError, match="adapters adapt a model: name it in start_from"):
+    with pytest.raises(ConfigError, match="adapters: there is no model to adapt; name it in start_from"):
         load_recipe(recipe_file, ADAPTERS)

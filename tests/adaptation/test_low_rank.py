@@ -9,7 +9,9 @@ from toy_models import CONFIGS, SOURCE_VOCABULARY, TARGET_VOCABULARY
 from transduce.errors import ConfigError
 from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
 from transduce.models.families import build_model
+from transduce.models.heads import ClassHeadConfig, HeadConfig, WordHeadConfig
 from transduce.models.transformer import TransformerConfig
+from transduce.models.transformer_encoder import TransformerEncoderConfig
 from transduce.nn.low_rank import LowRankLinear, merge_weights
 
 INPUTS, OUTPUTS, RANK = 7, 5, 2
@@ -93,3 +95,15 @@ def test_adapters_stand_where_they_are_asked_for_and_errors_say_where_they_could
         build(layers=("memory",))
     with pytest.raises(ConfigError, match=r"rank = 13, but encoder\.layers\.0\..* has 12 inputs or outputs"):
         build(rank=13)
+
+
+@pytest.mark.parametrize("head", [ClassHeadConfig(labels=("up", "down")), WordHeadConfig(next_sentence=False)])
+def test_a_head_on_an_encoder_learns_too_but_for_what_it_shares(head: HeadConfig) -> None:
+    config = TransformerEncoderConfig(layers=1, dim=12, heads=3, feed_forward_dim=17)
+    model = build_model(config, SOURCE_VOCABULARY, SOURCE_VOCABULARY, head)
+    add_adapters(model, AdaptersConfig(rank=2))
+    learned = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    of_head = {name for name, _ in model.named_parameters() if name.startswith("head.")}
+    assert of_head
+    assert learned == of_head | {name for name, _ in model.named_parameters() if name.endswith((".up", ".down"))}
+    assert not model.encoder.table.weight.requires_grad

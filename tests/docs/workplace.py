@@ -109,6 +109,8 @@ class Workplace:
     def _recipe(self, text: str) -> None:
         """Train by a recipe, or by a part of one in place of what another says there; other TOML is only read."""
         tree = tomllib.loads(text)
+        started = tree.get("training", {}).get("start_from")
+        self._provide([started] if started and started.startswith("runs/") else [])
         if not tree.keys() <= set(find_task(tree.get("task", "translation")).config.__struct_fields__):
             return
         base: dict[str, Any] = {
@@ -118,6 +120,8 @@ class Workplace:
         }
         if "task" in tree or {"data", "model", "training"} <= tree.keys():
             base = {}
+        if started and started.startswith("runs/"):
+            base.pop("model", None)
         for table, values in tree.items():
             is_new = table == "model" or not isinstance(values, dict)
             base[table] = values if is_new else base.get(table, {}) | values
@@ -246,7 +250,7 @@ def shrink(recipe: Recipe) -> Recipe:
     updates = max(config.checkpoint.keep_last, 2)
     changes: dict[str, Any] = {"training.updates": updates, "checkpoint.every_updates": 1}
     changes["validation.every_updates"] = updates
-    if config.model is None:  # that of a model to start from
+    if config.model is None or config.training.start_from is not None:  # the model is that to start from
         return find_recipe(recipe, changes)
     for name in ("dim", "feed_forward_dim", "encoder_dim", "decoder_dim", "key_dim", "value_dim"):
         size = getattr(config.model, name, None)
@@ -308,7 +312,9 @@ def write_files(folder: Path) -> None:
     shutil.copy(folder / "test.tsv", folder / "pairs.tsv")
     shutil.copy(folder / "train.tsv", folder / "captions.tsv")
     for language in ("de", "en"):
-        shutil.copy(folder / f"train.{language}", folder / f"news.{language}")
+        for stem, copied in (("train", "news"), ("train", "general"), ("dev", "general-dev"), ("test", "general-test")):
+            shutil.copy(folder / f"{stem}.{language}", folder / f"{copied}.{language}")
+    (folder / "terms.txt").write_text("Tachykardie\ntachycardia\n", encoding="utf-8")
     for stem in ("first", "second", "third", "other", "lines", "prompts"):
         shutil.copy(folder / "train.en", folder / f"{stem}.txt")
     (folder / "begun.en").write_text("The\n" + "\n" * (SIZES["test"] - 1), encoding="utf-8")

@@ -12,7 +12,7 @@ import msgspec
 from transduce.bundle import find_bundle
 from transduce.errors import CheckpointError, DataError
 from transduce.experiment.recipe import Recipe
-from transduce.files import write_text
+from transduce.files import sha256, write_text
 from transduce.probe import read_probe
 from transduce.tasks.inputs import Input
 from transduce.tasks.task import Experiment
@@ -54,3 +54,6 @@ def _start(recipe: Recipe[Any]) -> Iterator[Input]:
             checksums = json.dumps(read_probe(find_bundle(path)).sha256, sort_keys=True)
             content = hashlib.sha256(checksums.encode()).hexdigest()
             yield Input(setting="training.start_from", name=str(path), content=content)
+    words = recipe.config.training.new_words
+    if words is not None and words.file is not None and (path := recipe.folder / words.file).is_file():
+        yield Input(setting="training.new_words.file", name=str(path), content=sha256(path))

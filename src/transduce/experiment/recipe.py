@@ -179,14 +179,13 @@ def record(recipe: Recipe[Config], run: Path) -> Config:
         if isinstance(value, str):
             return value if Path(value).is_absolute() else os.path.relpath(recipe.folder / value, run)
         if isinstance(value, dict):
-            return value | {key: moved(value[key]) for key in PATH_KEYS & value.keys()}
+            inner = {key: moved(item) for key, item in value.items() if key in PATH_KEYS or isinstance(item, dict)}
+            return value | inner
         return [moved(item) for item in value] if isinstance(value, list) else value
 
     tree = to_tree(recipe.config)
     for table in {"data", "training", "tokenizer"} & tree.keys():
         tree[table] = moved(tree[table])
-    for side in {"source", "target"} & tree.get("tokenizer", {}).keys():
-        tree["tokenizer"][side] = moved(tree["tokenizer"][side])
     return convert(tree, type(recipe.config), recipe.name)
 
 

@@ -59,6 +59,8 @@ def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None
             "training.start_from is missing: give the folder of a pre-trained encoder (see docs/bert.md), or set "
             'model.kind = "bert" and model.size to train one from random weights'
         )
+    if config.training.new_words is not None:
+        raise ConfigError("training.new_words is for translation and language models; leave it out")
     validation = config.validation
     check_weight(validation, has_general=False)
     if validation.metrics:

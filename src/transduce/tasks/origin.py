@@ -1,7 +1,7 @@
 """Where a run's tokenizers and weights come from: made for it, taken from a bundle, or from its own checkpoint."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import nn
@@ -10,12 +10,18 @@ from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokeni
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
 from transduce.models.families import ModelConfig, build_model
+from transduce.models.larger_vocabulary import with_new_tokens
 from transduce.task_table import check_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Tell
-from transduce.text.tokenizer import DEFAULT_SUBWORDS, TokenizerConfig, Tokenizers
+from transduce.text.new_words import Growth, frequent_words, grow, read_words
+from transduce.text.tokenizer import DEFAULT_SUBWORDS, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
+from transduce.training.trainer import TrainingConfig
+
+Texts = Callable[[], Iterable[str]]
+"""Reads the training text of one side."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,38 @@ class Origin:
         if any(side.is_smaller_than_default(len(tokenizer)) for side, tokenizer in sides):
             line += f", all that the training text yields of the {DEFAULT_SUBWORDS:,} that are the default"
         return line
+
+
+def with_new_words(
+    origin: Origin, config: TrainingConfig, model: ModelConfig, folder: Path, source: Texts, target: Texts, tell: Tell
+) -> Origin:
+    """What a run begins with that adds words to the vocabulary of the model it starts from; else the same.
+
+    Raises ConfigError where they cannot be added.
+    """
+    asked = config.new_words
+    if asked is None or origin.model is None:
+        return origin
+    named = read_words(folder / asked.file) if asked.file is not None else []
+
+    def grown(tokenizer: Tokenizer, texts: Iterable[str]) -> Growth:
+        frequent = frequent_words(tokenizer, texts, asked.frequent, asked.min_pieces) if asked.frequent else []
+        found = grow(tokenizer, [*named, *frequent])
+        given = [tokenizer.pieces(former) for former in found.former]
+        told = f", such as {found.tokenizer.pieces([len(tokenizer)])[0]} ({' '.join(given[0])})" if given else ""
+        tell(f"new words: {len(given):,} of {len(named):,} from the file and {len(frequent):,} frequent ones{told}")
+        return found
+
+    before = origin.tokenizers
+    if before.source is before.target:
+        both = grown(before.target, (text for texts in (source, target) for text in texts()))
+        growths = (both, both)
+    else:
+        growths = (grown(before.source, source()), grown(before.target, target()))
+    sizes = (len(before.source), len(before.target))
+    larger = with_new_tokens(model, origin.model, sizes, growths[0].former, growths[1].former)
+    tokenizers = Tokenizers(growths[0].tokenizer, growths[1].tokenizer)
+    return replace(origin, tokenizers=tokenizers, model=larger)
 
 
 def find_origin(
@@ -78,7 +116,8 @@ def find_origin(
             f"tokenizer: that of {config.training.start_from} is kept; these settings differ from it and have no "
             f"effect: {', '.join(ignored)}"
         )
-    weights = start.model.state_dict()
-    started = build_model(model, len(start.tokenizers.source), len(start.tokenizers.target)) if changed else start.model
-    started.load_state_dict(weights)
+    started = start.model
+    if changed:  # other rates of dropout
+        started = build_model(model, len(start.tokenizers.source), len(start.tokenizers.target))
+        started.load_state_dict(start.model.state_dict())
     return Origin(start.tokenizers, start.config.tokenizer, started, start.config)

@@ -30,8 +30,10 @@ class TwoTextsValidator:
         """See Validator."""
         new, general = self.new(model), self.general(model)
         both = {f"{GENERAL}{name}": score for name, score in general.scores.items()}
-        weighted = self._mean(new.scores[self.best_by], general.scores[self.best_by])
-        scores = {**new.scores, **both, f"weighted_{self.best_by}": weighted}
+        scores = {**new.scores, **both}
+        if self.best_by in new.scores and self.best_by in general.scores:  # unless a loss is not finite
+            weighted = self._mean(new.scores[self.best_by], general.scores[self.best_by])
+            scores[f"weighted_{self.best_by}"] = weighted
         return Validation(scores, self._mean(new.cost, general.cost), new.samples)
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:

@@ -289,6 +289,11 @@ class Tokenizer:
         check_backend(tokenizer.backend, path)
         return tokenizer
 
+    def with_backend(self, backend: Backend) -> "Tokenizer":
+        """One with the same special tokens, those of languages too, by another backend."""
+        languages = dict(zip(self.languages, self.pieces(self.languages.values()), strict=True))
+        return Tokenizer(backend, self._named, languages=languages)
+
     @property
     def content(self) -> str:
         """A hash that changes when the tokenizer does."""

@@ -25,6 +25,7 @@ PATHS = {
     "tokenizer.source.file",
     "tokenizer.target.file",
     "training.start_from",
+    "training.new_words.file",
 }
 """Settings that name files."""
 

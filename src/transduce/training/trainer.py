@@ -20,6 +20,7 @@ from transduce.config import Settings
 from transduce.models.adapters import AdaptersConfig
 from transduce.objectives.objective import Objective
 from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
+from transduce.text.new_words import NewWordsConfig
 from transduce.training.averaging import MovingAverage
 from transduce.training.batches import TrainingBatches
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
@@ -80,10 +81,13 @@ class TrainingConfig(Settings, frozen=True):
     """A bundle whose weights and tokenizers training starts from, to adapt it to other data."""
     adapters: AdaptersConfig | None = None
     """Low-rank adapters, which alone learn then; with `start_from`."""
+    new_words: NewWordsConfig | None = None
+    """Words to add to the vocabulary; with `start_from`."""
 
     def _check_together(self) -> None:
-        if self.adapters is not None and self.start_from is None:
-            raise ValueError("adapters adapt a model: name it in start_from, or leave them out")
+        for name in ("adapters", "new_words"):
+            if getattr(self, name) is not None and self.start_from is None:
+                raise ValueError(f"{name}: there is no model to adapt; name it in start_from, or leave {name} out")
         if (self.updates is None) == (self.epochs is None):
             raise ValueError("give either updates or epochs")
         if self.r_drop and self.teacher_forcing != TeacherForcing():

@@ -1,6 +1,6 @@
 """Settings of runs that start from a model, and models of adapters, that cannot be followed."""
 
-from bad_inputs.damages import remove, replace
+from bad_inputs.damages import remove, replace, write
 from bad_inputs.row import row
 
 TRAIN = "train tiny.toml --out new -q training.start_from=run"
@@ -25,11 +25,27 @@ SETTINGS = (
     ("training.adapters.save=both", "'both' is not one of"),
     ("training.adapters=3", "training.adapters"),
     ("training.adapters.size=3", "unknown key 'size'"),
+    ("training.new_words={}", "new_words needs a file of words"),
+    ("training.new_words.frequent=0", "frequent"),
+    ("training.new_words={frequent=3, min_pieces=1}", "min_pieces"),
+    ("training.new_words.file=nowhere", "training.new_words.file: nowhere cannot be read"),
+    ("training.new_words.file=empty.txt", "empty.txt has no words"),
+    ("training.new_words.file=test.en", "is more than one word; write one a line"),
+    ("validation.general_weight=0.5", "there is no data.general_validation"),
+    ("validation.general_weight=2", "general_weight"),
+    ("data.general_validation=['nowhere.en','nowhere.de']", "nowhere.en"),
+    ("data.general_test=['test.en']", "test.en"),
+    ("optimizer.frozen=['head']", "optimizer.frozen: the model has no part 'head'; it has embeddings, encoder"),
+    ("optimizer.frozen=['']", "optimizer.frozen: the model has no part ''"),
+    ("optimizer.frozen=encoder", "optimizer.frozen"),
     ("optimizer.frozen=['encoder','decoder']", "all parts of the model are frozen"),
 )
 
 ROWS = [
-    *(row(f"adaptation with {change}", [*TRAIN.split(), change], 2, words) for change, words in SETTINGS),
+    *(
+        row(f"adaptation with {change}", [*TRAIN.split(), change], 2, words, write("empty.txt", ""))
+        for change, words in SETTINGS
+    ),
     row(
         "adapters without a model to adapt",
         "train tiny.toml --out new -q training.adapters.rank=2",

@@ -32,7 +32,7 @@ from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
 from transduce.tasks.objectives import check_objective, next_token_objective
-from transduce.tasks.origin import find_origin
+from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.text.tokenizer import Tokenizers
@@ -78,6 +78,8 @@ class LanguageExperiment:
         origin = find_origin(
             config, config.model, config.tokenizer, self.folder, checkpoint, processes, self._make_tokenizers, tell
         )
+        source, target = (lambda: self.texts.train), (lambda: ())  # one text, one vocabulary
+        origin = with_new_words(origin, config.training, config.model, self.folder, source, target, tell)
         tokenizer = origin.tokenizers.target
         tell(f"vocabulary: {len(tokenizer):,} tokens")
         with processes.first_process_first():

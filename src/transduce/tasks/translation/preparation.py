@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from transduce.corpora.splitting import Side
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
-from transduce.tasks.origin import find_origin
+from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
@@ -69,6 +70,8 @@ def prepare(
         return made if asked is None else made.with_languages(asked.tokens)
 
     origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers, tell)
+    source, target = (partial(_side, splits, side) for side in SIDES)
+    origin = with_new_words(origin, config.training, config.model, folder, source, target, tell)
     tokenizers = origin.tokenizers
     languages = asked if origin.start is None else _known_languages(config.data, origin.start, asked)
     tell(origin.describe_vocabulary())
@@ -150,7 +153,7 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
     return msgspec.structs.replace(known, directions=tuple(dict.fromkeys([*known.directions, *map(str, directions)])))
 
 
-def _side(splits: Splits, side: Side, is_shared: bool) -> Iterator[str]:
+def _side(splits: Splits, side: Side, is_shared: bool = False) -> Iterator[str]:
     """The text of a side; where one tokenizer learns from both, text that stands in several corpora is read once."""
     for entry in splits.train:
         if not (is_shared and side in entry.repeated):

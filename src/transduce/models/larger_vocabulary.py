@@ -1,0 +1,41 @@
+"""A trained model with more tokens, each of which begins as the mean of others."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from transduce.errors import ConfigError
+from transduce.models.families import ModelConfig, build_model
+
+Former = Sequence[Sequence[int]]
+"""Of each new token, the tokens whose mean it begins as."""
+
+
+def with_new_tokens(
+    config: ModelConfig, model: nn.Module, vocabularies: tuple[int, int], source: Former, target: Former
+) -> nn.Module:
+    """A model of these settings with new tokens after its own, whose embeddings and rows of the output layer begin as
+    means of others'; `vocabularies` counts the source and target tokens before.
+
+    Raises ConfigError for a model whose embeddings are in clusters.
+    """
+    with torch.random.fork_rng([]):
+        larger = build_model(config, vocabularies[0] + len(source), vocabularies[1] + len(target))
+    expected, weights = larger.state_dict(), {}
+    for name, tensor in model.state_dict().items():
+        if tensor.shape != expected[name].shape:
+            is_source = name.startswith("encoder.")
+            if len(tensor) != vocabularies[0 if is_source else 1]:
+                raise ConfigError(
+                    "training.new_words: the model's embeddings are in clusters (model.cutoffs); leave it out"
+                )
+            tensor = _grown(tensor, source if is_source else target)
+        weights[name] = tensor
+    larger.load_state_dict(weights)
+    return larger
+
+
+def _grown(rows: Tensor, former: Former) -> Tensor:
+    """Rows of an embedding, or a bias, and after them the means of some."""
+    return torch.cat([rows, *(rows[list(of_one)].mean(0, keepdim=True) for of_one in former)])
