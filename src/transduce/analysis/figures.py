@@ -43,13 +43,14 @@ def draw_look(look: Look) -> Figure:
     map_rows = math.ceil(len(look.attention) / columns)
     size = max(PER_TOKEN * longest + 0.9, 2.6)
     heights = [size] * map_rows + ([2.4] if look.confidence else [])
-    heights += [2.4, size + 0.4] if look.occlusion is not None else []
+    heights += [2.4, PER_TOKEN * len(look.target.tokens) + 1.3] if look.occlusion is not None else []
     heights += [_height_of(look)] if look.search is not None else []
     figure = Figure(figsize=(columns * size + 0.6, sum(heights) + 0.4 * len(heights)), layout="constrained")
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     for number, one in enumerate(look.attention):
         axes = figure.add_subplot(grid[number // columns, number % columns])
-        heat_map(axes, one.weights.mean(0), *_tokens(look, one))
+        image = heat_map(axes, one.weights.mean(0), *_tokens(look, one))
+        figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02).ax.tick_params(labelsize=6)
         axes.set_title(f"{TITLES[one.part]}, layer {one.layer + 1}, mean of {len(one.weights)} heads", fontsize=8)
     row = map_rows
     if look.confidence:
