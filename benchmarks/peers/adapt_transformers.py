@@ -18,6 +18,8 @@ from typing import Any
 import torch
 import transformers
 
+MOST_POSITIONS = 512
+
 
 class Stopwatch(transformers.TrainerCallback):
     """How long updates take, validation and saving left out."""
@@ -39,7 +41,8 @@ def main() -> None:
     out = Path(job["out"])
     out.mkdir(parents=True, exist_ok=True)
     tokenizer = transformers.MarianTokenizer.from_pretrained(job["folder"])
-    model = transformers.MarianMTModel.from_pretrained(job["folder"]).float()
+    # Positions are sinusoids: as many as an output may have, and not only as the longest source of the first training.
+    model = transformers.MarianMTModel.from_pretrained(job["folder"], max_position_embeddings=MOST_POSITIONS).float()
     seconds = _train(job, model, tokenizer, out) if job["updates"] else []
     for file in job["tests"]:
         outputs = _translate(job, model.eval(), tokenizer, _lines(file))
