@@ -52,7 +52,12 @@ ROWS = [
         '{ files = "train.tsv" }',
     ),
     _files("files that are not there", "nowhere.en", '"train.en"', '"nowhere.en"'),
-    _files("no validation data of one", "no corpus of data.validation", '["dev.en", "dev.de"]', '["dev.en", "dev.fr"]'),
+    _files(
+        "no validation data of one",
+        "no corpus of data.validation",
+        '["dev.en", "dev.de"] }',
+        '["dev.en", "dev.de"], source = "en", target = "fr" }',
+    ),
     row("several directions: none chosen", "translate many test.en", 2, "choose one (to): de, en"),
     row("several directions: an unknown one", "translate many test.en --to fr", 2, "does not write 'fr'"),
     row("several directions: an unknown source", "translate many test.en --to de --from fr", 2, "does not read 'fr'"),

@@ -27,7 +27,7 @@ def test_tokenizers_stores_and_model_fit_each_other(recipe_file: Path) -> None:
     assert store.source.ids.max() < len(tokenizers.source) == found.bundle.model.encoder.embedding.table.num_embeddings
     assert store.target.ids.max() < len(tokenizers.target) == found.bundle.model.decoder.output.out_features
     assert found.bundle.config.longest_source == max(map(int, store.source.lengths))
-    assert len(found.validation[None]) == 23
+    assert {direction: len(store) for direction, store in found.validation.items()} == {None: 23}
     assert f"training data: {len(store)} pairs" in "\n".join(lines)
 
 
