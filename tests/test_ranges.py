@@ -19,7 +19,7 @@ from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.training.schedules import Noam
-from transduce.training.trainer import TrainingConfig
+from transduce.training.settings import TrainingConfig
 
 ROOTS = (TranslationConfig, Beam, DiverseBeam, Sampling, ShortlistSettings)
 RECIPE = load_recipe("quickstart").config

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import transduce
 from transduce.bundle import BundleConfig, ModelBundle
 from transduce.inference.requests import Request
-from transduce.inference.translator import Translator, split_text
+from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling
+from transduce.text.long_texts import split_text
 from transduce.text.tokenizer import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 

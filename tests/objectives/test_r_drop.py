@@ -22,7 +22,7 @@ from transduce.nn.losses import PROJECTED_AT_ONCE, paired_cross_entropy
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.r_drop import RDrop
 from transduce.tasks.objectives import next_token_objective
-from transduce.training.trainer import TrainingConfig
+from transduce.training.settings import TrainingConfig
 
 SPECIAL = SpecialIds(0, 2, 0, 1, 2)
 PAIRS = [([3, 4, 5], [6, 7]), ([8], [9, 10, 3, 4, 5]), ([5, 6], [7, 8, 9])]

@@ -13,7 +13,8 @@ from transduce.errors import InputError
 from transduce.inference.engines.exported import ExportedModel, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.execution.memory import keep_free_memory
-from transduce.inference.translator import Translator, find_shortlist
+from transduce.inference.shortlist.shortlist import find_shortlist
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 
@@ -52,7 +53,7 @@ def open_translator(
         if engine == "pytorch" and isinstance(one, ExportedModel):
             raise InputError(f"{path} is exported for CTranslate2; use the original model")
     models = [at_precision(one, precision) for one in models]
-    return Translator(*models, shortlist=find_shortlist(model, models[0], shortlist), compile=compile)
+    return Translator(*models, shortlist=find_shortlist(model, models[0].tokenizers, shortlist), compile=compile)
 
 
 def which_shortlist(use_shortlist: bool, file: str | None) -> bool | str:

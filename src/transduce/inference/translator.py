@@ -1,7 +1,6 @@
 """A trained model as a tool: sentences in, translations out, in the same order."""
 
 import copy
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +11,7 @@ import msgspec
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
-from transduce.bundle import Marks, ModelBundle, find_bundle
+from transduce.bundle import Marks, ModelBundle
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
 from transduce.errors import ConfigError, InputError
@@ -27,15 +26,14 @@ from transduce.inference.execution.workers import map_parallel
 from transduce.inference.looking import check_length, look_at_translation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
-from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
-from transduce.inference.shortlist.shortlist import Shortlist
+from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, Search, search_of
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.task_table import check_tool
-from transduce.text.tokenizer import Tokenizer
+from transduce.text.long_texts import split_text
 
 Result = TypeVar("Result")
 
@@ -125,7 +123,9 @@ class Translator:
         keep_free_memory()
         device = device_for(precision, device)
         models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
-        translator = Translator(*models, shortlist=find_shortlist(path, models[0], shortlist), compile=compile)
+        translator = Translator(
+            *models, shortlist=find_shortlist(path, models[0].tokenizers, shortlist), compile=compile
+        )
         if compile:
             translator.warm_up()
         return translator
@@ -380,44 +380,6 @@ class Translator:
             unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
             violated=self._constraints.found_in(text, request.banned),
         )
-
-
-def find_shortlist(path: str | Path, model: Model, asked: bool | str | Path) -> Shortlist | None:
-    """The shortlist that is asked for, if one is: a file, or (True) the one in the folder of the model from `path`."""
-    if asked is False:
-        return None
-    file = find_bundle(Path(path)) / SHORTLIST if asked is True else Path(asked)
-    return Shortlist.load(file, model.tokenizers)
-
-
-def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
-    """Pieces of at most `longest` tokens: the whole text if it fits, else sentences, words, or characters together."""
-    text = text.strip()
-    if not text or not (count := len(tokenizer.encode(text))):
-        return []
-    if count <= longest:
-        return [text]
-    for parts, joint in ((re.split(r"(?<=[.!?…。！？])\s+", text), " "), (text.split(), " "), (list(text), "")):
-        if len(parts) > 1:
-            return _pack(parts, joint, tokenizer, longest)
-    return [text]
-
-
-def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> list[str]:
-    """Join neighbours while their tokens, counted apart, stay within the longest; split parts that are too long."""
-    packed: list[list[str]] = []
-    room = 0
-    for part, ids in zip(parts, tokenizer.encode_batch(parts), strict=True):
-        if len(ids) > longest:
-            packed += [[piece] for piece in split_text(part, tokenizer, longest)]
-            room = 0
-        elif len(ids) <= room:
-            packed[-1].append(part)
-            room -= len(ids)
-        else:
-            packed.append([part])
-            room = longest - len(ids)
-    return [joint.join(group) for group in packed]
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:

@@ -7,8 +7,8 @@ from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.objectives.r_drop import RDrop
 from transduce.tasks.task import Rate
+from transduce.training.settings import TrainingConfig
 from transduce.training.teacher_forcing import TeacherForcing
-from transduce.training.trainer import TrainingConfig
 
 
 def next_token_objective(training: TrainingConfig, teacher_forcing: Rate) -> Objective:

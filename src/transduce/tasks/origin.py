@@ -18,7 +18,7 @@ from transduce.text.new_words import Growth, frequent_words, grow, read_words
 from transduce.text.tokenizer import DEFAULT_SUBWORDS, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
-from transduce.training.trainer import TrainingConfig
+from transduce.training.settings import TrainingConfig
 
 Texts = Callable[[], Iterable[str]]
 """Reads the training text of one side."""

@@ -4,7 +4,7 @@ from transduce.config import Settings
 from transduce.ranges import Seed
 from transduce.training.checkpoint import CheckpointConfig
 from transduce.training.optimizer import OptimizerConfig
-from transduce.training.trainer import TrainingConfig
+from transduce.training.settings import TrainingConfig
 from transduce.training.validation import ValidationConfig
 
 

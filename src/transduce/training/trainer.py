@@ -16,11 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from transduce.bundle import load_weights, unshared_weights
-from transduce.config import Settings
-from transduce.models.adapters import AdaptersConfig
 from transduce.objectives.objective import Objective
-from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
-from transduce.text.new_words import NewWordsConfig
 from transduce.training.averaging import MovingAverage
 from transduce.training.batches import TrainingBatches
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
@@ -36,10 +32,10 @@ from transduce.training.optimizer import (
     normalize_gradients,
     set_rate,
 )
-from transduce.training.precision import Precision, WorkingCopy, choose_precision
+from transduce.training.precision import WorkingCopy, choose_precision
 from transduce.training.schedules import Plateau
+from transduce.training.settings import TrainingConfig
 from transduce.training.signals import Interrupted, catch_signals
-from transduce.training.teacher_forcing import TeacherForcing
 from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[MemoryTrial]]
@@ -48,50 +44,6 @@ Trials = Callable[[nn.Module], Sequence[MemoryTrial]]
 ALL_WAS_TRIED = (
     "the memory check before the first update had passed, so another process may be using it; resume when more is free"
 )
-
-
-class TrainingConfig(Settings, frozen=True):
-    """How long and how to train."""
-
-    updates: PositiveInt | None = None
-    """Updates of the weights to make."""
-    epochs: PositiveInt | None = None
-    """Passes over the training data to make, instead of updates."""
-    label_smoothing: ShareBelowOne = 0.1
-    """Label smoothing: probability mass spread uniformly over the vocabulary."""
-    teacher_forcing: TeacherForcing = TeacherForcing()
-    """Teacher-forcing probability over time (scheduled sampling)."""
-    r_drop: NonNegativeFloat = 0.0
-    """R-Drop (Liang et al. 2021): weight alpha of the divergence between two passes over each batch with different
-    dropout, which doubles the time of an update; 5 is usual for translation, 0 for one pass."""
-    clip_norm: NonNegativeFloat = 1.0
-    """Maximum global norm of the gradient of the mean loss per token; 0 for no clipping."""
-    precision: Precision = "auto"
-    """Precision of forward and backward: float32, bfloat16 (with float32 master weights), or auto: bfloat16 where it
-    is native."""
-    accumulate: PositiveInt = 1
-    """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
-    same."""
-    moving_average: ShareWithin | None = None
-    """Decay of an exponential moving average of the weights, such as 0.999; the average is then what is validated and
-    saved."""
-    report_every: PositiveInt = 50
-    """Updates between lines of the log."""
-    start_from: str | None = None
-    """A bundle whose weights and tokenizers training starts from, to adapt it to other data."""
-    adapters: AdaptersConfig | None = None
-    """Low-rank adapters, which alone learn then; with `start_from`."""
-    new_words: NewWordsConfig | None = None
-    """Words to add to the vocabulary; with `start_from`."""
-
-    def _check_together(self) -> None:
-        for name in ("adapters", "new_words"):
-            if getattr(self, name) is not None and self.start_from is None:
-                raise ValueError(f"{name}: there is no model to adapt; name it in start_from, or leave {name} out")
-        if (self.updates is None) == (self.epochs is None):
-            raise ValueError("give either updates or epochs")
-        if self.r_drop and self.teacher_forcing != TeacherForcing():
-            raise ValueError("r_drop compares two passes over the same tokens; leave teacher_forcing out")
 
 
 @dataclass

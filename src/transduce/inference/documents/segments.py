@@ -17,10 +17,11 @@ from transduce.inference.documents.pieces import Piece, after_same, has_tags, he
 from transduce.inference.engines.engine import Engine, PyTorchEngine
 from transduce.inference.engines.exported import Model
 from transduce.inference.requests import Request
-from transduce.inference.translator import LINES_AT_ONCE, Result, Translation, split_text
+from transduce.inference.translator import LINES_AT_ONCE, Result, Translation
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Glossary
+from transduce.text.long_texts import split_text
 from transduce.text.tokenizer import Tokenizer
 
 UNSURE = 0.4

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from transduce.bundle import find_bundle
 from transduce.errors import CheckpointError, InputError
 from transduce.files import new_file, save_tensors
 from transduce.shapes import Mask, Tokens
@@ -86,3 +87,11 @@ def _checksum(tensors: dict[str, Tensor]) -> str:
 
 def _fingerprint(tokenizers: Tokenizers) -> str:
     return hashlib.sha256(f"{tokenizers.source.content} {tokenizers.target.content}".encode()).hexdigest()
+
+
+def find_shortlist(model: str | Path, tokenizers: Tokenizers, asked: bool | str | Path) -> Shortlist | None:
+    """The shortlist that is asked for, if one is: a file, or (True) the one in a model's folder."""
+    if asked is False:
+        return None
+    file = find_bundle(Path(model)) / FILE if asked is True else Path(asked)
+    return Shortlist.load(file, tokenizers)

@@ -1,0 +1,35 @@
+"""Texts that are too long for a model, in pieces that are not."""
+
+import re
+
+from transduce.text.tokenizer import Tokenizer
+
+
+def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
+    """Pieces of at most `longest` tokens: the whole text if it fits, else sentences, words, or characters together."""
+    text = text.strip()
+    if not text or not (count := len(tokenizer.encode(text))):
+        return []
+    if count <= longest:
+        return [text]
+    for parts, joint in ((re.split(r"(?<=[.!?…。！？])\s+", text), " "), (text.split(), " "), (list(text), "")):
+        if len(parts) > 1:
+            return _pack(parts, joint, tokenizer, longest)
+    return [text]
+
+
+def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> list[str]:
+    """Join neighbours while their tokens, counted apart, stay within the longest; split parts that are too long."""
+    packed: list[list[str]] = []
+    room = 0
+    for part, ids in zip(parts, tokenizer.encode_batch(parts), strict=True):
+        if len(ids) > longest:
+            packed += [[piece] for piece in split_text(part, tokenizer, longest)]
+            room = 0
+        elif len(ids) <= room:
+            packed[-1].append(part)
+            room -= len(ids)
+        else:
+            packed.append([part])
+            room = longest - len(ids)
+    return [joint.join(group) for group in packed]
