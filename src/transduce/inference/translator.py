@@ -400,7 +400,5 @@ def _check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
-    if (one := first.config.languages) != other.config.languages and (
-        one is None or other.config.languages is None or one.place != other.config.languages.place
-    ):
-        raise InputError(f"model {number} of the ensemble is told its languages in another way than the first")
+    if first.config.languages != other.config.languages:
+        raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")
