@@ -156,11 +156,7 @@ class Translator:
             ) from None
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
-        """The same translator into a language, from a language: of a model of several directions, which see.
-
-        Where the source language has no token and is not given, it may stay unknown. Raises InputError for a language
-        that the model does not know, or where it is not clear which one is meant.
-        """
+        """The same translator into a language, from a language; see `BundleConfig.find_direction`."""
         direction = self.bundle.config.find_direction(to, from_)
         if self.bundle.config.languages is None:
             return self
