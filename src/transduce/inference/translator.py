@@ -157,11 +157,7 @@ class Translator:
             ) from None
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
-        """The same translator into a language, from a language: of a model of several directions, which see.
-
-        Where the source language has no token and is not given, it may stay unknown. Raises InputError for a language
-        that the model does not know, or where it is not clear which one is meant.
-        """
+        """The same translator into a language, from a language; see `BundleConfig.find_direction`."""
         direction = self.bundle.config.find_direction(to, from_)
         if self.bundle.config.languages is None:
             return self
@@ -390,7 +386,5 @@ def _check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
-    if (one := first.config.languages) != other.config.languages and (
-        one is None or other.config.languages is None or one.place != other.config.languages.place
-    ):
-        raise InputError(f"model {number} of the ensemble is told its languages in another way than the first")
+    if first.config.languages != other.config.languages:
+        raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")
