@@ -65,6 +65,16 @@ def test_a_resample_s_correlation_is_its_own() -> None:
     assert found == pytest.approx(np.corrcoef(scores[some], truth[some])[0, 1])
 
 
+def test_rows_of_two_systems_make_up_one_s_when_outputs_are_exchanged() -> None:
+    truth = LOGITS[:, 0]
+    one, other = truth + RANDOM.normal(size=200), 5 + truth + RANDOM.normal(size=200)
+    swap = RANDOM.random(200) < 0.5
+    counts, others = (count_scores(scores, truth)["pearson"] for scores in (one, other))
+    mixed = np.where(swap[:, None], others.counts, counts.counts).sum(0)
+    expected = np.corrcoef(np.where(swap, other, one), truth)[0, 1]
+    assert counts.score_rows(mixed[None])[0] == pytest.approx(expected)
+
+
 def test_equal_values_share_the_mean_of_their_ranks() -> None:
     assert ranks(np.array([5.0, 1.0, 5.0, 2.0])).tolist() == [3.5, 1, 3.5, 2]
 

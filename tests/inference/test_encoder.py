@@ -132,6 +132,14 @@ def test_a_text_that_cannot_be_filled_is_told(model: Path, text: str, message: s
         Encoder.load(model).fill(text)
 
 
+def test_what_cannot_be_asked_is_told(model: Path) -> None:
+    encoder = Encoder.load(model)
+    with pytest.raises(InputError, match="pooling = 'max': expected one of mean, first, pooler"):
+        encoder.embed("the dog", pooling="max")  # type: ignore[arg-type, call-overload]
+    with pytest.raises(InputError, match="guesses = 0"):
+        encoder.fill("the [MASK]", guesses=0)
+
+
 def test_a_model_without_a_head_for_words_does_not_guess(tmp_path: Path) -> None:
     encoder = Encoder.load(make(tmp_path / "bare", None))
     assert encoder.embed(["the"]).shape == (1, 12)

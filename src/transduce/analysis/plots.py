@@ -57,13 +57,20 @@ def heat_map(
     return image
 
 
+def check_picture(path: Path) -> None:
+    """Raise InputError for a file that no picture can be drawn into."""
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{path}: a picture must end in .png, .svg or .pdf")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"{path}: {'it is a folder' if path.is_dir() else 'its folder does not exist'}")
+
+
 def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Path) -> None:
     """Draw how often each class was told for each true one, [true, told], numbers on shares.
 
     Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
     """
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{path}: a picture must end in .png, .svg or .pdf")
+    check_picture(path)
     size = 1.8 + 0.55 * len(labels)
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.subplots()

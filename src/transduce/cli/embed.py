@@ -24,6 +24,8 @@ def embed(
 ) -> None:
     """Turn each line into a vector, as a line of JSON: a list of numbers, null for a blank line.
 
+    Of a text that is longer than the model reads, the end is left out.
+
     Example: `transduce embed models/minilm sentences.txt -o vectors.jsonl`
     """
     from transduce.cli.model import open_bundle, set_threads

@@ -103,7 +103,7 @@ def evaluate(
     import msgspec
 
     from transduce.cli.directions import describe_directions, evaluate_directions, facts_of
-    from transduce.cli.labelled import check_readers, draw_confusion, open_data, reads_texts, to_json
+    from transduce.cli.labelled import check_confusion, check_readers, draw_confusion, open_data, reads_texts, to_json
     from transduce.cli.labelled import describe as describe_measured
     from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
     from transduce.cli.model import open_bundle, set_threads, which_shortlist
@@ -121,10 +121,12 @@ def evaluate(
 
     if reads_texts(model):
         task = check_readers([model], context)
+        if confusion is not None:
+            check_confusion(model, confusion)  # before anything is waited for
         set_threads(threads)
         labelled = open_data(task, model, reference, dataset, split)
         measured = task.measured(open_bundle(model, device, precision), labelled)
-        if confusion is not None:
+        if confusion is not None and measured.confusion is not None:
             draw_confusion(measured.confusion, confusion)
         print((to_json if json else describe_measured)(measured, labelled.name))
         return

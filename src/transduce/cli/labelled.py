@@ -17,6 +17,7 @@ from transduce.evaluation.measured import Measured, MeasuredComparison, compare_
 from transduce.evaluation.significance import RESAMPLES, SEED
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.precision import InferencePrecision
+from transduce.models.heads import ClassHeadConfig
 from transduce.task_table import TASKS, find_task
 from transduce.tasks.measuring import MeasuringTask
 
@@ -61,7 +62,7 @@ def open_data(
     recipe = recipe_of(Path(model))
     part = split or (str(find_dataset(dataset).test) if dataset is not None else "test")
     config, folder = (recipe.config, recipe.folder) if recipe else (None, Path())
-    return task.test_data(config, folder, reference, dataset, part)
+    return task.test_data(read_config(find_bundle(Path(model))), config, folder, reference, dataset, part)
 
 
 def describe(measured: Measured, data: str) -> str:
@@ -86,12 +87,19 @@ def to_json(measured: Measured, data: str) -> str:
     return msgspec.json.encode(facts).decode()
 
 
-def draw_confusion(confusion: "Confusion | None", path: str) -> None:
+def check_confusion(model: str, path: str) -> None:
+    """Raise InputError for a model that tells no classes, or a file that no picture can be drawn into."""
+    from transduce.analysis.plots import check_picture
+
+    if not isinstance(read_config(find_bundle(Path(model))).head, ClassHeadConfig):
+        raise InputError("--confusion: the model tells no classes; leave it out")
+    check_picture(Path(path))
+
+
+def draw_confusion(confusion: "Confusion", path: str) -> None:
     """Draw how often each class was told for each into a .png, .svg or .pdf file."""
     from transduce.analysis.plots import plot_confusion
 
-    if confusion is None:
-        raise InputError("--confusion: the model tells no classes; leave it out")
     plot_confusion(confusion.labels, confusion.counts, Path(path))
 
 

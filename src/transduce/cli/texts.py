@@ -9,7 +9,7 @@ import typer
 from transduce.cli.options import OUTPUT
 from transduce.errors import InputError
 
-T = TypeVar("T")
+T = TypeVar("T", bound=str | tuple[str, str])
 
 Input = Annotated[
     str,
@@ -31,7 +31,7 @@ def read_to_json(
     item_of_object: Callable[[dict[str, Any], str], T],
     tell_of: Callable[[list[T]], Sequence[Any]],
 ) -> int:
-    """Write a JSON line for each input line, `null` for a blank one; how many.
+    """Write a JSON line for each input line, `null` for a blank one or an object with a blank text; how many.
 
     Args:
         input: a file, or - for standard input.
@@ -45,16 +45,20 @@ def read_to_json(
     """
     from transduce.cli.output import text_output
     from transduce.cli.streams import lines_of
+    from transduce.corpora.examples import file_kind
 
-    as_objects = is_jsonl or ".jsonl" in input
+    as_objects = is_jsonl or file_kind(input) == ".jsonl"
     count = 0
     with text_output(output) as stream:
         for lines in lines_of(input):
             items = {}
             for place, line in enumerate(lines):
                 where = f"{input}: line {count + place + 1}"
-                if line.strip():
-                    items[place] = item_of_object(_object(line, where), where) if as_objects else item_of(line, where)
+                if not line.strip():
+                    continue
+                item = item_of_object(_object(line, where), where) if as_objects else item_of(line, where)
+                if all(text.strip() for text in ([item] if isinstance(item, str) else item)):
+                    items[place] = item
             found = dict(zip(items, tell_of(list(items.values())), strict=True))
             for place in range(len(lines)):
                 stream.write(msgspec.json.encode(found.get(place)).decode() + "\n")
@@ -65,7 +69,10 @@ def read_to_json(
 
 def text_under(row: dict[str, Any], key: str, where: str) -> str:
     """The text that an object has under a key; InputError where it has none."""
-    if not isinstance(row.get(key), str):
+    if key in row and not isinstance(row[key], str):
+        found = msgspec.json.encode(row[key]).decode()
+        raise InputError(f"{where} has {found[:60]} under '{key}'; expected a text in quotation marks")
+    if key not in row:
         raise InputError(f"{where} has no text under '{key}'; it has {', '.join(row) or 'nothing'}")
     return str(row[key])
 

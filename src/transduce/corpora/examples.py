@@ -93,12 +93,22 @@ def labelled_file(path: str | Path, columns: LabelColumns, any_name: bool = Fals
     Raises DataError, with the line, for ragged columns, a blank text or label, or a file of another kind (unless it is
     known to be a table, whatever its name).
     """
-    kind = _kind(path)
+    kind = file_kind(path)
     if kind == ".jsonl":
         return _of_objects(path, columns)
     if kind == ".tsv" or any_name:
         return _of_table(path, columns)
     raise DataError(f"{path}: labelled texts must be in a .tsv or .jsonl file (or .gz, .xz, .zst of these)")
+
+
+def usual_columns(path: str | Path, pair: bool) -> LabelColumns:
+    """Where a file has texts and labels if nothing else is said: its first columns, or "text", "second" and "label"."""
+    return LabelColumns(second=("second" if file_kind(path) == ".jsonl" else 2) if pair else None)
+
+
+def file_kind(path: str | Path) -> str:
+    """The last ending of a file's name that does not tell how it is packed."""
+    return next((suffix for suffix in reversed(Path(path).suffixes) if suffix not in COMPRESSED), "")
 
 
 def labelled_corpus(path: str | Path, columns: LabelColumns, any_name: bool = False) -> ExampleCorpus[LabelledText]:
@@ -167,7 +177,10 @@ def _of_objects(path: str | Path, columns: LabelColumns) -> Iterator[LabelledTex
     for number, row in read_objects(path):
         where = f"{path}: line {number}"
         for key in texts:
-            if not isinstance(row.get(key), str):
+            if key in row and not isinstance(row[key], str):
+                value = msgspec.json.encode(row[key]).decode()
+                raise DataError(f"{where} has {value[:60]} under '{key}'; expected a text in quotation marks")
+            if key not in row:
                 raise DataError(f"{where} has no text under '{key}'; it has {', '.join(row)} (set data.text)")
         found = row.get(label)
         if not isinstance(found, str | int | float):
@@ -204,11 +217,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _kind(path: str | Path) -> str:
-    """The last ending of a file's name that does not tell how it is packed."""
-    return next((suffix for suffix in reversed(Path(path).suffixes) if suffix not in COMPRESSED), "")
 
 
 def _hash(parts: Sequence[str]) -> str:

@@ -70,7 +70,9 @@ def _question(asked: Any, passage: str, path: str | Path, within: str) -> Questi
     name = str(asked.get("id", "")) if isinstance(asked, dict) else ""
     where = f"{path}: question {name}" if name else within
     question = _field(asked, "question", str, where)
-    is_impossible = bool(asked.get("is_impossible", False))
+    is_impossible = asked.get("is_impossible", False)
+    if not isinstance(is_impossible, bool):
+        raise DataError(f"{where} has no true or false under 'is_impossible'")
     answers = []
     for found in [] if is_impossible else _field(asked, "answers", list, where):
         text, start = _field(found, "text", str, where), _field(found, "answer_start", int, where)

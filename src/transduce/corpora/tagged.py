@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transduce.corpora.examples import ExampleCorpus, file_corpus, read_objects
-from transduce.corpora.formats import COMPRESSED, read_lines
+from transduce.corpora.examples import ExampleCorpus, file_corpus, file_kind, read_objects
+from transduce.corpora.formats import read_lines
 from transduce.errors import DataError
 
 DOCUMENT = "-DOCSTART-"
@@ -36,7 +36,7 @@ def tagged_corpus(path: str | Path, columns: TagColumns) -> ExampleCorpus[Tagged
     Columns are parted by tabs, or by spaces where a file has no tabs. Raises DataError, with the line, for ragged
     columns and for tags that are not O, B-kind or I-kind.
     """
-    is_jsonl = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED][-1:] == [".jsonl"]
+    is_jsonl = file_kind(path) == ".jsonl"
     return file_corpus(path, lambda: _of_objects(path) if is_jsonl else _of_lines(path, columns), repr(columns))
 
 

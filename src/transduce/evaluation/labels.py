@@ -84,9 +84,12 @@ def _one_hot(numbers: ClassNumbers, classes: int) -> Numbers:
     return (numbers[:, None] == np.arange(classes)).astype(np.float64)
 
 
-def _moments(one: Numbers, other: Numbers) -> Numbers:
-    """[texts, 6], of values less their means, so that differences of sums lose no digits."""
-    one, other = one - one.mean(), other - other.mean()
+def _moments(scores: Numbers, truth: Numbers) -> Numbers:
+    """[texts, 6], of values less the mean of the true ones, so that differences of sums lose few digits.
+
+    That mean is the same for all systems, so that rows of several make up one system's when outputs are exchanged.
+    """
+    one, other = scores - truth.mean(), truth - truth.mean()
     return np.stack([np.ones_like(one), one, other, one * one, other * other, one * other], 1)
 
 

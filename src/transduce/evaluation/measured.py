@@ -57,6 +57,11 @@ class Measured:
         """How many examples there are."""
         return len(next(iter(self.counts.values())).counts)
 
+    @property
+    def labels(self) -> list[str]:
+        """The classes that are told; none where other things are."""
+        return [] if self.confusion is None else list(self.confusion.labels)
+
     def summary(self) -> dict[str, Score]:
         """The score of each metric, with its interval."""
         return {name: counts.summary() for name, counts in self.counts.items()}
@@ -98,12 +103,15 @@ class MeasuredComparison:
 def compare_measured(systems: Mapping[str, Measured], data: str) -> MeasuredComparison:
     """Compare models, by name, with the first, the baseline, from what was counted of each on the same data.
 
-    Raises InputError for models that do not have the same metrics.
+    Raises InputError for models that do not have the same metrics or classes.
     """
     (first, baseline), *others = systems.items()
     for name, measured in others:
         if list(measured.counts) != list(baseline.counts):
             raise InputError(f"{name} and {first} tell different things of a text, which cannot be compared")
+        if measured.labels != baseline.labels:
+            classes = [", ".join(one.labels[:10]) + ", ..." * (len(one.labels) > 10) for one in (measured, baseline)]
+            raise InputError(f"{name} tells the classes {classes[0]}, but {first} {classes[1]}; they must be the same")
     found = []
     for name, measured in systems.items():
         against = {

@@ -17,6 +17,7 @@ from transduce.data.passages import PassageWindow, encode_passages
 from transduce.data.text_batch import row_length
 from transduce.devices import find_device
 from transduce.errors import InputError
+from transduce.inference.classifier import is_pair
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts
@@ -90,11 +91,19 @@ class Answerer:
     ) -> Answered | list[Answered]:
         """One question from a passage, or several from theirs, given as pairs: as many results, in the same order.
 
-        Long passages are read in windows that overlap; the best answer of all windows is told.
+        Long passages are read in windows that overlap; the best answer of all windows is told. There are fewer than
+        n_best answers where fewer were weighed.
+
+        Raises InputError for a question without a passage, or several beside one.
         """
         if isinstance(question, str):
-            return self._answer([(question, passage or "")], n_best)[0]
-        return self._answer(list(question), n_best)
+            if passage is None:
+                raise InputError(f"the question {question[:60]!r} has no passage; give it as the second argument")
+            return self._answer([(question, passage)], n_best)[0]
+        asked = [tuple(one) if isinstance(one, list) else one for one in question]
+        if passage is not None or not all(map(is_pair, asked)):
+            raise InputError("expected one question and a passage, or several pairs of a question and its passage")
+        return self._answer(asked, n_best)
 
     def look(self, question: str, passage: str) -> Look:
         """What the model does with a question and a passage: attention, and which tokens its answer rests on.
@@ -154,8 +163,9 @@ def find_answers(
         number = window.number
         without[number] = min(without[number], float(scores[0].sum()))
         for start, end, score in _spans(scores[window.first : -1].astype(np.float64), head.longest_answer):
-            place = (window.places[start][0], window.places[end][1])
-            found[number][place] = max(score, found[number].get(place, -np.inf))
+            place = _without_spaces(asked[number][1], window.places[start][0], window.places[end][1])
+            if place[0] < place[1]:
+                found[number][place] = max(score, found[number].get(place, -np.inf))
     return [
         Answered(question, _best(passage, spans, none if head.no_answer or not spans else None, n_best))
         for (question, passage), spans, none in zip(asked, found, without, strict=True)
@@ -167,9 +177,15 @@ def _tokens_of(answer: FoundAnswer, window: PassageWindow, logits: NDArray[np.fl
     if not answer.text:
         return 0, 0
     places = list(enumerate(window.places, window.first))
-    starts = [token for token, (start, _) in places if start == answer.start]
-    ends = [token for token, (_, end) in places if end == answer.end]
+    starts = [token for token, (start, end) in places if start <= answer.start < end]
+    ends = [token for token, (start, end) in places if start < answer.end <= end]
     return max(starts, key=lambda token: logits[token, 0]), max(ends, key=lambda token: logits[token, 1])
+
+
+def _without_spaces(passage: str, start: int, end: int) -> tuple[int, int]:
+    """The place of a part of a passage without spaces around it, which some tokenizers count to a word."""
+    start += len(passage[start:end]) - len(passage[start:end].lstrip())
+    return start, start + len(passage[start:end].rstrip())
 
 
 def _spans(scores: NDArray[np.float64], longest: int) -> list[tuple[int, int, float]]:

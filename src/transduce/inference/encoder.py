@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, overload
+from typing import Literal, cast, get_args, overload
 
 import numpy as np
 import torch
@@ -89,9 +89,14 @@ class Encoder:
 
         Args:
             texts: one or several.
-            pooling: the mean of all tokens' vectors, special tokens included; the first token's; or the pooler's.
+            pooling: the mean of all tokens' vectors, special tokens included; the first token's; or the pooler's,
+                which is the first token's where the model has none.
             normalize: whether vectors are of length 1, so that their dot products are cosines.
+
+        Raises InputError for another pooling.
         """
+        if pooling not in get_args(Pooling):
+            raise InputError(f"pooling = {pooling!r}: expected one of {', '.join(get_args(Pooling))}")
         several = [texts] if isinstance(texts, str) else list(texts)
         rows = [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(several)]
 
@@ -123,6 +128,8 @@ class Encoder:
         """
         if not isinstance(self.model.head, WordHead):
             raise InputError("the model does not guess hidden words: it has no head for masked words")
+        if guesses < 1:
+            raise InputError(f"guesses = {guesses}: at least one guess must be asked for")
         if isinstance(texts, str):
             return self._fill([texts], guesses)[0]
         return self._fill(list(texts), guesses)

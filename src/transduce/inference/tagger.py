@@ -1,6 +1,7 @@
 """A trained tagger as a tool: texts in; the tag of each word, and the entities that they tell, out."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,16 @@ from transduce.inference.texts import read_texts
 from transduce.models.heads import TagHeadConfig
 from transduce.task_table import check_tool
 
-WORD = re.compile(r"[@#]?\w+(?:[-.'’]\w+)*|\S")
-"""A word of a text: letters and digits, joined or not, or a single other character."""
+ZERO_WIDTH_JOINER = "\u200d"
+MARKS = "".join(
+    character
+    for character in map(chr, (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)))
+    if unicodedata.category(character).startswith("M")
+)
+"""Accents, vowel signs and the like, which are written on the character before them."""
+WITH_IT = f"[{MARKS}{ZERO_WIDTH_JOINER}\u200c\U0001f3fb-\U0001f3ff]"  # joiners, and skin tones of emoji
+WORD = re.compile(rf"[@#]?(?:\w{WITH_IT}*)+(?:[-.'’](?:\w{WITH_IT}*)+)*|\S(?:{WITH_IT}|(?<={ZERO_WIDTH_JOINER})\S)*")
+"""A word of a text: letters and digits, joined or not, or a single other character; each with its marks."""
 
 
 @dataclass(frozen=True)

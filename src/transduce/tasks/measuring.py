@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import torch
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import BundleConfig, ModelBundle
 from transduce.corpora.examples import ExampleCorpus
 from transduce.evaluation.measured import LabelMetric, Measured, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts
@@ -17,9 +17,11 @@ class MeasuringTask(Protocol):
     """A task whose models tell something of texts that can be right or wrong."""
 
     def test_data(
-        self, config: Any, folder: Path, file: str | None, dataset: str | None, split: str
+        self, model: BundleConfig, config: Any, folder: Path, file: str | None, dataset: str | None, split: str
     ) -> ExampleCorpus[Any]:
-        """A file, or a split of a built-in data set, else the test data of the run with these settings (None for none).
+        """A file for a model, or a split of a built-in data set, else the test data of a run with these settings.
+
+        There are none (None) for a model that stands in no run.
 
         Raises InputError where none of these is given, ConfigError or DataError for what cannot be read.
         """

@@ -1,6 +1,7 @@
 """Text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
 
 import hashlib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -199,7 +200,8 @@ class Tokenizer:
     def encode_with_places(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
         """Ids of each text's tokens, and where in its characters each begins and ends.
 
-        Of a character that is spelled in several bytes, each byte's token has the place of the whole.
+        Of a character that is spelled in several bytes, each byte's token has the place of the whole. Accents and other
+        marks that are left out of tokens belong to what they are written on.
         """
         found = []
         encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
@@ -212,7 +214,7 @@ class Tokenizer:
                     is_spelled = token == self.unknown or token in self._not_in_texts
                     places += [(start, end)] * (len(text[start:end].encode()) if is_spelled else 1)
                 places = places[: len(ids)] + [places[-1]] * (len(ids) - len(places))
-            found.append((ids, places))
+            found.append((ids, _with_marks(text, places)))
         return found
 
     def words_of(self, text: str) -> list[int]:
@@ -360,6 +362,17 @@ def check_special(id_of: Callable[[str], int | None], special: SpecialTokens | N
     for role, name in ({} if special is None else to_tree(special)).items():
         if id_of(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
+
+
+def _with_marks(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places of tokens, each as far as the combining marks after it, which normalisation may have left out."""
+    starts = [*(start for start, _ in places[1:]), len(text)]
+    found = []
+    for (start, end), after in zip(places, starts, strict=True):
+        while end < after and unicodedata.combining(text[end]):
+            end += 1
+        found.append((start, end))
+    return found
 
 
 def _id_of(backend: Backend, piece: str) -> int | None:

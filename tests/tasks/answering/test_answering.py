@@ -5,19 +5,23 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tomli_w
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, normalizers, pre_tokenizers
 
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.cli.main import app
-from transduce.corpora.questions import question_corpus
-from transduce.data.passages import encode_passages
+from transduce.corpora.questions import Answer, Question, question_corpus
+from transduce.data.passages import PassageWindow, encode_passages
 from transduce.errors import DataError, InputError
 from transduce.evaluation.answers import count_answers, normalized, word_f1
-from transduce.inference.answerer import Answerer
+from transduce.inference.answerer import Answerer, find_answers
 from transduce.models.heads import SpanHeadConfig
 from transduce.tasks.answering.task import as_windows
+from transduce.text.tokenizer import Tokenizer
 
 QUESTION = "where lives it"
 PLACES = ("rome", "oslo", "paris", "lima")
@@ -80,6 +84,20 @@ def test_an_answer_is_a_part_of_its_passage(run: Path) -> None:
     assert probabilities == sorted(probabilities, reverse=True) and sum(probabilities) <= 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("where lives it",), "'where lives it' has no passage"),
+        ((("where lives it", "ada lives in rome"),), "expected one question and a passage, or several pairs"),
+        ((["where lives it"], "ada lives in rome"), "expected one question and a passage, or several pairs"),
+        (([("where lives it", None)],), "expected one question and a passage, or several pairs"),
+    ],
+)
+def test_what_is_no_question_with_its_passage_is_told(run: Path, asked: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Answerer.load(run).answer(*asked)
+
+
 def test_an_answer_is_found_far_into_a_long_passage(run: Path) -> None:
     passage = "and likes it " * 12 + "we know that ada lives in oslo and likes it " + "and likes it " * 12
     found = Answerer.load(run).answer(
@@ -131,6 +149,32 @@ def test_the_command_reads_lines_objects_and_a_passage(
     assert blank is None
     assert first == second == third
     assert first["answers"][0]["text"] == "oslo"
+
+
+def test_an_answer_has_the_marks_of_its_last_letter() -> None:
+    backend = Backend(models.WordPiece({"[UNK]": 0, "the": 1, "cafe": 2}, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer()
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = Tokenizer(backend)
+    passage = "the cafe\u0301"
+    question = Question("q", "what", passage, (Answer("cafe\u0301", 4),), "")
+    asked = as_windows([question], SpanHeadConfig(), tokenizer, 12)
+    window = asked.windows[0]
+    assert [passage[start:end] for start, end in window.places] == ["the", "cafe\u0301"]
+    assert (asked.starts.tolist(), asked.ends.tolist()) == ([window.first + 1], [window.first + 1])
+
+
+def test_spaces_that_tokens_hold_are_no_part_of_an_answer() -> None:
+    passage = "in\tNew  York "
+    places = [(0, 2), (2, 6), (6, 7), (7, 12), (12, 13)]  # of "in", "\tNew", " ", " York" and " "
+    window = PassageWindow(0, [5], [6] * len(places), places)
+    logits = np.zeros((2 + 1 + len(places) + 1, 2), dtype=np.float32)
+    logits[window.first + 1, 0] = logits[window.first + 4, 1] = 9
+    (found,) = find_answers([("where", passage)], [window], [logits], SpanHeadConfig(), 99)
+    assert (found.text, found.answers[0].start) == ("New  York", 3)
+    assert all(one.text == one.text.strip() == passage[one.start : one.end] != "" for one in found.answers)
+    assert len({(one.start, one.end) for one in found.answers}) == len(found.answers) == 6
+    assert sum(one.probability for one in found.answers) == pytest.approx(1)
 
 
 def test_windows_overlap_and_hold_all_of_a_passage(run: Path) -> None:
@@ -186,6 +230,7 @@ def test_f1_is_of_words_and_the_best_of_several_true_answers_counts() -> None:
         ({"answers": "oslo"}, "no list under 'answers'"),
         ({"question": " "}, "its question is blank"),
         ({"question": 3}, "no text under 'question'"),
+        ({"is_impossible": "no"}, "no true or false under 'is_impossible'"),
     ],
     ids=str,
 )

@@ -1,10 +1,13 @@
 """From labelled texts to a classifier: trained, fine-tuned, resumed, measured, and asked."""
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import tomli_w
@@ -16,6 +19,8 @@ from transduce.cli.main import app
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.experiment.recipe import load_recipe
 from transduce.inference.classifier import Classification, Classifier, Rating
+from transduce.tasks.classification.data import openers_of
+from transduce.tasks.classification.validation import measure
 
 ANIMALS = ("dog", "cat", "cow", "hen", "fox")
 GOOD, BAD = ("fine", "lovely", "good"), ("awful", "dull", "bad")
@@ -134,6 +139,31 @@ def test_a_score_is_learned_of_pairs(folder: Path) -> None:
         classifier.classify("dog sleeps")
 
 
+@pytest.mark.parametrize("name", ["own.tsv", "own.jsonl"])
+def test_a_model_of_pairs_outside_a_run_is_measured_on_a_file(
+    name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = changed(
+        data={"train": "pairs.tsv", "validation": "pairs.tsv", "test": "pairs.tsv", "text": "a", "second": "b"},
+        validation={"best_by": "loss"},
+    )
+    settings["data"]["label"] = "how"
+    overrides = {"training.updates": 1}
+    (folder / "outside.toml").write_text(tomli_w.dumps({"predict": "score"} | settings), encoding="utf-8")
+    transduce.train(folder / "outside.toml", tmp_path / "run", overrides=overrides)
+    shutil.copytree(tmp_path / "run" / "model", tmp_path / "model")
+    rows = [(f"{one} sleeps", "dog sleeps", str(i)) for i, one in enumerate(ANIMALS)]
+    (tmp_path / "own.tsv").write_text(table(rows), encoding="utf-8")
+    objects = [json.dumps({"text": one, "second": other, "label": float(label)}) for one, other, label in rows]
+    (tmp_path / "own.jsonl").write_text("\n".join(objects), encoding="utf-8")
+    app(["evaluate", str(tmp_path / "model"), "--reference", str(tmp_path / name), "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    scores = [one.score for one in Classifier.load(tmp_path / "model").classify([row[:2] for row in rows])]  # type: ignore[misc, union-attr]
+    expected = np.square(np.array(scores) - np.arange(len(rows))).mean()
+    assert facts["texts"] == len(rows)
+    assert facts["scores"]["squared_error"]["score"] == pytest.approx(expected, rel=1e-4)
+
+
 def test_a_model_goes_on_from_another_whose_settings_it_takes(run: Path, folder: Path) -> None:
     settings = {key: value for key, value in SETTINGS.items() if key not in ("model", "tokenizer")}
     settings["training"] = settings["training"] | {"start_from": str(run), "updates": 1}
@@ -192,6 +222,7 @@ def test_frozen_layers_stay_and_lower_layers_learn_less(run: Path, folder: Path)
         ({"data": {"train": "one.tsv"}}, DataError, "all labels are 'up'"),
         ({"data": {"train": "train.txt"}}, DataError, "must be in a .tsv or .jsonl file"),
         ({"data": {"train": "bad.jsonl"}}, DataError, "line 2 has no label under 'label'"),
+        ({"data": {"train": "number.jsonl"}}, DataError, "line 1 has 3 under 'text'; expected a text"),
         ({"training": {"start_from": "nowhere"}}, CheckpointError, "training.start_from"),
         (
             {"training": {"start_from": "run"}, "model": {"kind": "bert", "size": "tiny"}},
@@ -211,6 +242,7 @@ def test_what_does_not_fit_is_told(
         "other.tsv": "a b\tup\nc d\tsideways\n",
         "one.tsv": "a b\tup\nc d\tup\n",
         "train.txt": "a b\tup\nc d\tup\n",
+        "number.jsonl": '{"text": 3, "label": "up"}\n',
         "bad.jsonl": '{"text": "a", "label": "up"}\n{"text": "b"}\n',
     }.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -230,7 +262,12 @@ def test_the_command_gives_a_line_for_each_line(run: Path, tmp_path: Path, capsy
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("not json", "line 1 is not JSON"), ("[1]", "is not a JSON object"), ('{"txt": "a"}', "no text under 'text'")],
+    [
+        ("not json", "line 1 is not JSON"),
+        ("[1]", "is not a JSON object"),
+        ('{"txt": "a"}', "no text under 'text'"),
+        ('{"text": null}', "line 1 has null under 'text'; expected a text in quotation marks"),
+    ],
 )
 def test_an_object_that_is_none_is_told(run: Path, tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "texts.jsonl").write_text(line, encoding="utf-8")
@@ -247,6 +284,51 @@ def test_models_are_compared_on_the_same_texts(
     baseline, other = json.loads(capsys.readouterr().out)["systems"]
     assert other["accuracy"]["score"] < baseline["accuracy"]["score"]
     assert other["against_baseline"]["accuracy"]["difference"] < 0
+
+
+def test_classes_are_counted_in_one_order_whatever_the_models(run: Path, folder: Path) -> None:
+    bundle = ModelBundle.load(run)
+    head = msgspec.structs.replace(bundle.config.head, labels=("up", "down"))
+    swapped = replace(bundle, config=msgspec.structs.replace(bundle.config, head=head))
+    corpus = openers_of(None).file(folder / "test.tsv")
+    found = measure(swapped, corpus)  # which is always wrong now
+    labels = [label for _, label in TEXTS[::4]]
+    assert found.labels == ["down", "up"]
+    assert found.confusion is not None
+    assert found.confusion.counts.tolist() == [[0, labels.count("down")], [labels.count("up"), 0]]
+    assert found.counts["accuracy"].score == 0
+
+
+def test_models_of_different_classes_are_not_compared(run: Path, folder: Path, tmp_path: Path) -> None:
+    (folder / "three.tsv").write_text(table([*TEXTS, ("a dog", "neither")]), encoding="utf-8")
+    overrides = {"training.updates": 1, "data.train": "three.tsv"}
+    transduce.train(folder / "tiny.toml", tmp_path / "three", overrides=overrides)
+    with pytest.raises(InputError, match=r"three tells the classes down, neither, up, but .* down, up; they must"):
+        app(["compare", str(run), str(tmp_path / "three"), "-q"])
+
+
+def test_a_picture_that_cannot_be_drawn_is_told_before_anything_is_read(run: Path, tmp_path: Path) -> None:
+    asked = ["evaluate", str(run), "--reference", "nowhere.tsv", "--confusion"]
+    for name, message in (("out.txt", "must end in"), ("nowhere/out.png", "its folder does not exist")):
+        with pytest.raises(InputError, match=message):
+            app([*asked, str(tmp_path / name)])
+
+
+def test_a_blank_text_gives_null(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "texts.jsonl").write_text('{"text": " "}\n{"text": "a lovely fox", "note": ""}\n', encoding="utf-8")
+    app(["classify", str(run), str(tmp_path / "texts.jsonl")])
+    blank, told = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (blank, told["label"]) == (None, "up")
+
+
+def test_lines_are_objects_where_the_file_ends_so(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "made.jsonl.d"
+    folder.mkdir()
+    (folder / "texts").write_text("a lovely fox\n", encoding="utf-8")
+    app(["classify", str(run), str(folder / "texts")])
+    assert json.loads(capsys.readouterr().out)["label"] == "up"
 
 
 def test_files_named_beside_a_built_in_recipe_start_from_the_working_folder(

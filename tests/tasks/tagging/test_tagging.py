@@ -14,7 +14,7 @@ from transduce.corpora.tagged import TagColumns, entities_of, tagged_corpus
 from transduce.data.tagged import encode_words
 from transduce.errors import DataError
 from transduce.evaluation.tags import count_tags
-from transduce.inference.tagger import Tagger
+from transduce.inference.tagger import WORD, Tagger
 
 NAMES, PLACES = ("ada", "noam", "grace"), ("new york", "rome", "oslo")
 SENTENCES = [
@@ -64,6 +64,19 @@ def test_a_tagger_finds_entities_and_their_places(run: Path) -> None:
         assert text[one.start : one.end] == one.text
         assert 0 < one.probability <= 1
     assert [one.tag for one in found.words] == ["O", "O", "B-person", "O", "O", "B-place", "I-place"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["Jose\u0301-Mari\u0301a", "de", "Sa\u0303o", "Paulo", "."],
+        ["हिन्दी", "दिल्ली", "में", ",", "है"],
+        ["می\u200cخواهم", "👨\u200d👩\u200d👧", "👍🏽", "❤\ufe0f", "!"],
+        ["@ada_l", "#oslo", "O'Brien", "3.5", "(", "x", ")"],
+    ],
+)
+def test_a_word_keeps_its_marks(words: list[str]) -> None:
+    assert WORD.findall(" ".join(words)) == words
 
 
 def test_batched_is_one_by_one_and_long_texts_are_read_in_parts(run: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import BundleConfig, ModelBundle
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_questions
 from transduce.corpora.examples import ExampleCorpus
@@ -219,7 +219,13 @@ class AnsweringTask:
         return describe_test(ANSWER_METRICS, "questions", test)
 
     def test_data(
-        self, config: AnsweringConfig | None, folder: Path, file: str | None, dataset: str | None, split: str
+        self,
+        model: BundleConfig,
+        config: AnsweringConfig | None,
+        folder: Path,
+        file: str | None,
+        dataset: str | None,
+        split: str,
     ) -> Corpus:
         """See MeasuringTask."""
         return open_test(config.data if config else None, folder, _openers(), file, dataset, split)

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import BundleConfig, ModelBundle
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.examples import LabelledText
+from transduce.corpora.examples import LabelledText, labelled_corpus, usual_columns
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.data.text_batch import make_text_batch
 from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS
 from transduce.evaluation.measured import Measured, describe_test
-from transduce.models.heads import ScoreHeadConfig
+from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.objectives.labels import ClassLoss, LabelledBatch, ScoreLoss
 from transduce.objectives.objective import Objective
 from transduce.probe import PROBE_CHARACTERS, PROBES
@@ -153,11 +153,20 @@ class ClassificationTask:
         return describe_test({**CLASS_METRICS, **SCORE_METRICS}, "texts", test)
 
     def test_data(
-        self, config: ClassificationConfig | None, folder: Path, file: str | None, dataset: str | None, split: str
+        self,
+        model: BundleConfig,
+        config: ClassificationConfig | None,
+        folder: Path,
+        file: str | None,
+        dataset: str | None,
+        split: str,
     ) -> Corpus:
         """See MeasuringTask."""
-        data = config.data if config else None
-        return open_test(data, folder, openers_of(data), file, dataset, split)
+        data, openers = config.data if config else None, openers_of(config.data if config else None)
+        if file is not None and (data is None or data.dataset is not None):  # no settings tell a file's columns
+            assert isinstance(model.head, ClassHeadConfig | ScoreHeadConfig)
+            return labelled_corpus(file, usual_columns(file, model.head.pair))
+        return open_test(data, folder, openers, file, dataset, split)
 
     def measured(self, bundle: ModelBundle, data: Corpus) -> Measured:
         """See MeasuringTask."""

@@ -58,14 +58,19 @@ def predict(
 
 
 def measure(bundle: ModelBundle, corpus: Corpus) -> Measured:
-    """What a bundle's model makes of labelled texts; raises DataError for a label that it does not know."""
+    """What a bundle's model makes of labelled texts; raises DataError for a label that it does not know.
+
+    Classes are counted in the order of the alphabet, whatever that of the model, so that models can be compared.
+    """
     head, examples = head_of(bundle), all_of(corpus)
     labelled = as_numbers(examples, head, bundle.tokenizers.target, bundle.config.longest_source)
     found = predict(bundle.model, head, bundle.special, labelled)
     if isinstance(head, ScoreHeadConfig):
         return Measured(SCORE_METRICS, found.counts, "texts")
-    matrix = confusion(found.predicted.argmax(1).tolist(), found.truth.astype(int).tolist(), len(head.labels))
-    return Measured(CLASS_METRICS, found.counts, "texts", Confusion(head.labels, matrix))
+    order = sorted(range(len(head.labels)), key=head.labels.__getitem__)
+    found = Predictions(found.predicted[:, order], np.argsort(order)[found.truth.astype(np.int64)])
+    matrix = confusion(found.predicted.argmax(1).tolist(), found.truth.tolist(), len(order))
+    return Measured(CLASS_METRICS, found.counts, "texts", Confusion(sorted(head.labels), matrix))
 
 
 def head_of(bundle: ModelBundle) -> ClassHeadConfig | ScoreHeadConfig:

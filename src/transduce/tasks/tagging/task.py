@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import BundleConfig, ModelBundle
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_tagged
 from transduce.corpora.examples import ExampleCorpus
@@ -225,7 +225,13 @@ class TaggingTask:
         return describe_test(TAG_METRICS, "sentences", test)
 
     def test_data(
-        self, config: TaggingConfig | None, folder: Path, file: str | None, dataset: str | None, split: str
+        self,
+        model: BundleConfig,
+        config: TaggingConfig | None,
+        folder: Path,
+        file: str | None,
+        dataset: str | None,
+        split: str,
     ) -> Corpus:
         """See MeasuringTask."""
         data = config.data if config else None
