@@ -8,7 +8,7 @@ import pytest
 
 from transduce.config import Settings, convert, to_tree
 from transduce.corpora.cleaning import Prefix, Script
-from transduce.corpora.settings import CorpusConfig, DataConfig
+from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.errors import ConfigError
 from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings
@@ -18,6 +18,7 @@ from transduce.ranges import NonNegativeFloat, Number, PositiveInt, number_of
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
+from transduce.text.new_words import NewWordsConfig
 from transduce.training.schedules import Noam
 from transduce.training.settings import TrainingConfig
 
@@ -26,6 +27,8 @@ RECIPE = load_recipe("quickstart").config
 REQUIRED: dict[type[Settings], dict[str, Any]] = {
     CorpusConfig: {"files": "pairs.tsv"},
     DataConfig: {"dataset": "copy"},
+    FilesConfig: {"files": "pairs.tsv"},
+    NewWordsConfig: {"file": "words.txt"},
     TranslationConfig: {"data": RECIPE.data, "model": RECIPE.model, "training": RECIPE.training},
     Noam: {"dim": 5},
     Prefix: {"side": "source", "prefixes": ["i"]},

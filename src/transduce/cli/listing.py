@@ -1,6 +1,7 @@
 """Lists for a terminal of any width: what does not fit beside the rest stands beneath it, and nothing is cut."""
 
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ def print_list(columns: Sequence[Column], more: Sequence[Column] = (), notes: Se
         notes: what stands beneath each row in any case.
     """
     for line in list_lines(columns, more, notes, shutil.get_terminal_size().columns):
-        print(line)
+        print(_printable(line))
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
@@ -51,7 +52,13 @@ def print_facts(facts: Mapping[str, str]) -> None:
     for name, fact in facts.items():
         padded = name + " " * (indent - cell_len(name))
         lines = textwrap.wrap(fact, width - indent, break_long_words=False, break_on_hyphens=False) or [""]
-        print(f"\n{' ' * indent}".join([padded + lines[0], *lines[1:]]).rstrip())
+        print(_printable(f"\n{' ' * indent}".join([padded + lines[0], *lines[1:]]).rstrip()))
+
+
+def _printable(text: str) -> str:
+    """The text with escapes for what standard output's encoding lacks."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def list_lines(

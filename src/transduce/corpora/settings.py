@@ -209,7 +209,7 @@ def corpora_of(entries: str | Sequence[str | FilesConfig]) -> list[CorpusConfig]
     tables = [entry for entry in found if isinstance(entry, FilesConfig)]
     if plain and tables:
         raise ConfigError("data.train: file names and tables cannot be mixed; write each corpus as [[data.train]]")
-    if plain:
+    if not tables:
         return [CorpusConfig(files=plain)]
     return [
         one if isinstance(one, CorpusConfig) else CorpusConfig(files=one.files, source=one.source, target=one.target)

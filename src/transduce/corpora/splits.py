@@ -189,7 +189,7 @@ class _Named:
 
 def _open_directed_files(config: DataConfig, folder: Path) -> dict[Direction, Splits]:
     train, validation, test = (
-        [_open_directed(entry, config, folder, name) for entry in corpora_of(entries or [])]
+        [_open_directed(entry, config, folder, name) for entry in (corpora_of(entries) if entries else [])]
         for name, entries in (("train", config.train), ("validation", config.validation), ("test", config.test))
     )
     if config.validation is None:

@@ -48,7 +48,7 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
         found["model"] = known | dict(model)
     if "tokenizer" not in tree and not bundle.tokenizer.names_files:  # whose places the bundle does not know
         found["tokenizer"] = to_tree(bundle.tokenizer)
-    if isinstance(data := tree.get("data", {}), Mapping):
+    if isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
         languages = {"language": bundle.source}
         if bundle.task == "translation":
             languages = {"source": bundle.source, "target": bundle.target}

@@ -9,7 +9,7 @@ import tomli_w
 import torch
 from safetensors.torch import load_file
 
-from many_languages import DIRECTIONS, UNSEEN, sentences, settings, spell, write_corpora
+from toy_languages import DIRECTIONS, UNSEEN, sentences, settings, spell, write_corpora
 from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import Direction, LanguageTokens

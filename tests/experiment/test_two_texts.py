@@ -55,6 +55,7 @@ def adapted(recipe_file: Path, tiny_run: Path, tmp_path: Path) -> Any:
         folder = recipe_file.parent
         files = f"['{folder}/test.en', '{folder}/test.de']"
         both = [f"data.general_validation={files}", f"data.general_test={files}", f"training.start_from={tiny_run}"]
+        both += ["search.size=1", "search.max_extra=5"]
         return transduce.train(load_recipe(recipe_file, [*both, *changes]), tmp_path / name)
 
     return train
