@@ -1,6 +1,6 @@
 """Models with a text encoder: their settings, their examples, what is asked of them, and verbs of other tasks."""
 
-from bad_inputs.damages import remove, write
+from bad_inputs.damages import copy, remove, write
 from bad_inputs.row import row
 
 SETTINGS = (
@@ -113,7 +113,6 @@ ASKED = (
     ("evaluate classes --confusion out.txt", "must end in .png, .svg or .pdf"),
     ("evaluate classes --confusion nowhere/out.png", "nowhere/out.png: its folder does not exist"),
     ("evaluate classes --confusion classes.tsv --reference nowhere.tsv", "must end in .png, .svg or .pdf"),
-    ("evaluate pairs/model --reference classes.tsv", "column 3 is asked for"),
     ("evaluate tags --confusion out.png", "tells no classes"),
     ("evaluate lm --confusion out.png", "--confusion"),
     ("evaluate run --confusion out.png", "--confusion is for classifiers"),
@@ -173,6 +172,13 @@ ROWS = [
     *(
         row(f"examples of {name}: {what}", f"train {name}.toml --out new -q", 2, words, write(file, text))
         for name, file, what, text, words in FILES
+    ),
+    row(
+        "texts for a model of pairs that stands in no run",
+        "evaluate alone --reference classes.tsv",
+        2,
+        "column 3 is asked for",
+        copy("pairs/model", "alone"),
     ),
     row(
         "an import of BERT without its tokenizer",
