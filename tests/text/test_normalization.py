@@ -14,18 +14,17 @@ LINES = ["The small dog runs across the field, doesn't it?"] * 5
 @pytest.mark.parametrize(
     ("options", "changed", "unchanged"),
     [
-        ({}, {"Cafe\u0301": "Café", "two  spaces": "two spaces", "5\u00a0km": "5 km"}, {"ÉCOLE", "½", "ﬁn"}),
-        ({"normalize": "none"}, {"two  spaces": "two spaces"}, {"Cafe\u0301", "½"}),
-        ({"lowercase": True}, {"ÉCOLE": "école"}, {"½"}),
-        ({"normalize": "NFKC"}, {"½": "1⁄2", "Ｆｕｌｌ": "Full", "ﬁn": "fin", "ｶﾞ": "ガ"}, {"ÉCOLE"}),
-        ({"normalize": "letters"}, {"ÉCOLE": "ecole", "to-day;": "to day", "O’Neill": "o neill"}, set()),
+        ({}, {"Cafe\u0301": "Café", "two  spaces": "two spaces", "5\u00a0km": "5 km"}, ["ÉCOLE", "½", "ﬁn"]),
+        ({"normalize": "none"}, {"two  spaces": "two spaces"}, ["Cafe\u0301", "½"]),
+        ({"lowercase": True}, {"ÉCOLE": "école"}, ["½"]),
+        ({"normalize": "NFKC"}, {"½": "1⁄2", "Ｆｕｌｌ": "Full", "ﬁn": "fin", "ｶﾞ": "ガ"}, ["ÉCOLE"]),
+        ({"normalize": "letters"}, {"ÉCOLE": "ecole", "to-day;": "to day", "O’Neill": "o neill"}, []),
     ],
-    ids=str,
 )
-def test_examples_are_those_that_change(options: dict[str, Any], changed: dict[str, str], unchanged: set[str]) -> None:
+def test_examples_are_those_that_change(options: dict[str, Any], changed: dict[str, str], unchanged: list[str]) -> None:
     found = normalization_examples(train_tokenizer(SideConfig(kind="words", min_frequency=1, **options), LINES))
     assert changed.items() <= found.items()
-    assert not unchanged & found.keys()
+    assert not found.keys() & unchanged
     assert all(text != normal for text, normal in found.items())
 
 
