@@ -487,7 +487,12 @@ def test_positions_are_drawn_on_the_page(show: Callable[..., Any]) -> None:
     page.keyboard.press("Tab")
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('.drawing').scrollLeft > 0")
+    scrolled = "document.querySelector('.drawing').scrollLeft"
+    for _ in range(100):  # scrolling is animated, and the page's policy lets nothing wait within it
+        if page.evaluate(scrolled) > 0:
+            break
+        page.wait_for_timeout(20)
+    assert page.evaluate(scrolled) > 0
     assert page.evaluate("getComputedStyle(document.querySelector('.drawing')).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".drawing image").count() >= 2
 
