@@ -10,6 +10,7 @@ import shutil
 import sys
 import tomllib
 import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -211,16 +212,20 @@ def _read_script(words: list[str]) -> None:
     assert (ROOT / words[0]).is_file(), words[0]
     if "argparse" not in (ROOT / words[0]).read_text(encoding="utf-8"):
         return
-    whole = argparse.ArgumentParser.parse_args
+    parsing = {name: getattr(argparse.ArgumentParser, name) for name in ("parse_args", "parse_intermixed_args")}
 
-    def read(parser: argparse.ArgumentParser) -> None:
-        whole(parser)
-        raise _Read
+    def reader(whole: Callable[[argparse.ArgumentParser], object]) -> Callable[[argparse.ArgumentParser], None]:
+        def read(parser: argparse.ArgumentParser) -> None:
+            whole(parser)
+            raise _Read
+
+        return read
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words)
         patch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
-        patch.setattr(argparse.ArgumentParser, "parse_args", read)
+        for name, whole in parsing.items():
+            patch.setattr(argparse.ArgumentParser, name, reader(whole))
         with pytest.raises(_Read):
             runpy.run_path(str(ROOT / words[0]), run_name="__main__")
 
