@@ -1,7 +1,6 @@
 """Runs that learn in two passes, skip layers and segment text anew resume exactly, on one process or several."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import msgspec
 import pytest
 import torch
 from safetensors.torch import load_file
+from stop_at_update import Stop
 
 import transduce
 from transduce.errors import ConfigError
@@ -26,21 +26,6 @@ CHANGES = [
     "checkpoint.every_updates=8",
     "training.report_every=4",
 ]
-
-
-class Stop:
-    """An observer that asks for a stop as Ctrl-C does."""
-
-    def __init__(self, update: int) -> None:
-        self.update = update
-
-    def report(self, report: object) -> None:
-        if report.update == self.update:  # type: ignore[attr-defined]
-            os.kill(os.getpid(), signal.SIGINT)
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def result_of(run: Path) -> tuple[dict[str, torch.Tensor], list[float]]:

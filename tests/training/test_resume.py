@@ -2,7 +2,6 @@
 
 import hashlib
 import multiprocessing
-import os
 import random
 import shutil
 import signal
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from stop_at_update import Stop
 
 import transduce
 from transduce.bundle import ModelBundle
@@ -52,21 +52,6 @@ def left_alone(recipe_file: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     run = tmp_path_factory.mktemp("runs") / "left-alone"
     transduce.train(load_recipe(str(recipe_file), RUN), run)
     return run
-
-
-class Stop:
-    """An observer that asks for a stop as Ctrl-C does."""
-
-    def __init__(self, update: int) -> None:
-        self.update = update
-
-    def report(self, report: object) -> None:
-        if report.update == self.update:  # type: ignore[attr-defined]
-            os.kill(os.getpid(), signal.SIGINT)
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def test_killed_at_ten_random_moments_a_run_ends_as_the_one_left_alone(
