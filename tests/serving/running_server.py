@@ -1,6 +1,8 @@
 """A server of a model in a thread of the tests' own process."""
 
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,19 @@ class Running:
     def post(self, path: str, body: Any = None, **others: Any) -> requests.Response:
         return requests.post(self.url + path, json=body, timeout=60, **others)
 
+    def wait_until_idle(self) -> None:
+        """Wait until no request is in progress, which an answer may precede by a moment."""
+        wait_until(lambda: self.server.running == 0)
+
     def end(self) -> None:
         self._uvicorn.should_exit = True
         self._thread.join()
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Wait for what comes soon; AssertionError where it does not within some seconds."""
+    for _ in range(3000):
+        if happened():
+            return
+        time.sleep(0.01)
+    raise AssertionError("This did not happen in time")

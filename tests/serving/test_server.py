@@ -1,12 +1,13 @@
 """A server gives what the translator gives, to each its own, and refuses what it must in LibreTranslate's words."""
 
+import io
 import json
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import requests
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-from running_server import Running
+from running_server import Running, wait_until
 
 from transduce.errors import InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
@@ -25,6 +26,7 @@ from transduce.inference.requests import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.search.beam import Beam
 from transduce.serving import batching
+from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 from transduce.serving.limits import RateLimit
@@ -163,6 +165,115 @@ def test_documents_with_too_much_text_are_refused(tiny_run: Path, sentences: lis
             assert "at most 40 are taken" in answer.text
     finally:
         running.end()
+
+
+def test_a_paragraph_that_would_hold_up_the_server_is_refused(tiny_run: Path) -> None:
+    running = Running(tiny_run, max_characters=300)
+    try:
+        for page in (b"<p>" + b"A dog. " * 50, b"<p>" + b"a<wbr>" * 1001):
+            answer = requests.post(
+                f"{running.url}/translate_file", files={"file": ("a.html", page)}, data={"target": "de"}, timeout=60
+            )
+            assert answer.status_code == 413
+            assert "line 1" in answer.json()["error"]
+    finally:
+        running.end()
+
+
+def test_the_characters_of_a_document_count_as_its_clients(tiny_run: Path, sentences: list[str]) -> None:
+    running = Running(tiny_run, characters_per_minute=50)
+    try:
+        upload = {"file": ("a.txt", "\n\n".join(sentences).encode())}
+        form = {"source": "en", "target": "de"}
+        assert requests.post(f"{running.url}/translate_file", files=upload, data=form, timeout=60).status_code == 200
+        for path in ("/translate_file", "/v1/translate_file"):
+            answer = requests.post(running.url + path, files=upload, data=form, timeout=60)
+            assert answer.status_code == 429, answer.text
+            assert int(answer.headers["retry-after"]) >= 1
+    finally:
+        running.end()
+
+
+def test_a_list_has_as_many_texts_as_a_text_sentences(served: Running) -> None:
+    for form in ("text", "html"):
+        body = {"q": ["a"] * 501, "source": "auto", "target": "de", "format": form}
+        assert served.post("/translate", body).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [({"target": "xx"}, 400), ({"text": "A dog. " * 600}, 413), ({"text": ["A dog. A cat."] * 300}, 413)],
+)
+def test_what_is_refused_is_so_of_a_stream_too(served: Running, body: Any, status: int) -> None:
+    answer = served.post("/v1/translate", {"text": "A dog.", "source": "en", "target": "de", "stream": True, **body})
+    assert answer.status_code == status
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(("path", "name"), [("/translate", "q"), ("/v1/translate", "text")])
+def test_bodies_that_are_too_large_or_no_unicode_are_refused(served: Running, path: str, name: str) -> None:
+    for text, status in (("a" * 100_000, 413), ("\ud800 a", 400)):
+        answer = served.post(path, {name: text, "source": "en", "target": "de"})
+        assert answer.status_code == status
+        assert answer.json()["error"]
+
+
+def test_a_client_that_leaves_while_it_sends_is_no_mistake_of_the_server(tiny_run: Path) -> None:
+    running = Running(tiny_run)
+    try:
+        host, port = running.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+        wait_until(lambda: 'path="/detect",status="' in requests.get(f"{running.url}/metrics", timeout=60).text)
+        assert 'path="/detect",status="400"' in requests.get(f"{running.url}/metrics", timeout=60).text
+    finally:
+        running.end()
+
+
+def test_a_stream_takes_no_longer_than_any_request(tiny_run: Path, sentences: list[str]) -> None:
+    running = Running(tiny_run, timeout=0.5)
+    gate = threading.Event()
+    batcher = running.server.models.all[0].batcher
+    try:
+        batcher.run(lambda: gate.wait(20))
+        body = {"text": sentences[0], "source": "en", "target": "de", "stream": True}
+        assert running.post("/v1/translate", body).status_code == 503
+        running.wait_until_idle()
+    finally:
+        gate.set()
+        running.end()
+
+
+def test_who_reads_a_stream_slowly_holds_nobody_up(tiny_run: Path, sentences: list[str]) -> None:
+    running = Running(tiny_run, max_characters=20_000)
+    try:
+        body = {"text": sentences * 20, "source": "en", "target": "de", "stream": True, "alignment": True, "n_best": 4}
+        with requests.post(f"{running.url}/v1/translate", json=body, stream=True, timeout=60) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            running.wait_until_idle()  # though most of the answer waits to be read
+            assert len(list(lines)) == 20 * len(sentences) - 1
+    finally:
+        running.end()
+
+
+def test_the_language_of_a_document_is_told_by_its_text(
+    served: Running, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docx = pytest.importorskip("docx")
+    document, data = docx.Document(), io.BytesIO()
+    document.add_paragraph(sentences[0])
+    document.save(data)
+    told: list[str] = []
+
+    def detect(self: Detector, text: str, languages: Sequence[str]) -> list[dict[str, Any]]:
+        told.append(text)
+        return [{"language": languages[0]}]
+
+    monkeypatch.setattr(Detector, "detect", detect)
+    files = {"file": ("a.docx", data.getvalue())}
+    assert requests.post(f"{served.url}/translate_file", files=files, data={"target": "de"}, timeout=60).ok
+    assert told == [sentences[0]]
 
 
 def test_a_file_is_translated_and_fetched_once(served: Running, sentences: list[str], expected: list[str]) -> None:
@@ -320,7 +431,8 @@ def test_a_rate_fills_again_evenly() -> None:
     limit.take("a", 1, 6)
 
 
-def test_metrics_count_answers_and_batches(served: Running) -> None:
+def test_metrics_count_answers_and_batches(served: Running, sentences: list[str]) -> None:
+    assert served.post("/translate", {"q": sentences[0], "source": "en", "target": "de"}).status_code == 200
     text = requests.get(f"{served.url}/metrics", timeout=60).text
     assert 'transduce_requests_total{path="/translate",status="200"}' in text
     assert "transduce_batch_sentences_count" in text
@@ -333,11 +445,7 @@ def test_a_client_that_goes_away_stops_costing(served: Running, sentences: list[
     body = {"q": sentences, "source": "en", "target": "de"}
     with pytest.raises(requests.Timeout):
         requests.post(f"{served.url}/translate", json=body, timeout=0.5)
-    for _ in range(500):
-        if not served.server.running:
-            break
-        gate.wait(0.01)
-    assert not served.server.running
+    served.wait_until_idle()
     gate.set()
     batcher.run(lambda: None).result(60)
     assert batcher.waiting == 0

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -69,6 +70,10 @@ def build_app(server: Server) -> FastAPI:
     async def invalid_body(_: HTTPRequest, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         return JSONResponse({"error": f"Invalid request: {first['loc'][-1]}: {first['msg']}"[:300]}, 400)
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: HTTPRequest, error: ClientDisconnect) -> JSONResponse:
+        return JSONResponse({"error": "The client has gone away"}, 400)
 
     @app.exception_handler(HTTPException)
     async def other(_: HTTPRequest, error: HTTPException) -> JSONResponse:

@@ -3,17 +3,20 @@
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.requests import Request as HTTPRequest
 
 from transduce.corpora.language_names import name_of
-from transduce.documents.formats import FORMATS, format_of
+from transduce.documents.document import Languages
+from transduce.documents.formats import FORMATS, format_of, read_document
 from transduce.search.beam import Beam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
@@ -99,13 +102,22 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     if not isinstance(upload, UploadFile):
         raise RefusedError(400, "Invalid request: missing file")
     name, kind = safe_name(upload.filename or "")
-    server.admit(http, given.get("api_key"), 0)
+    server.admit(http, given.get("api_key"))
     data = await upload.read()
     source, target = given.get("source", "auto"), given.get("target", "")
     if source == "auto":
         sources = [one.source for one in server.models.all if one.target == target]
-        source = detector.detect(data[:2000].decode(errors="ignore"), sources)[0]["language"] if sources else ""
+        source = await run_in_threadpool(_source_of, data, name, kind, target, detector, sources) if sources else ""
     return Upload(data, name, kind, source, target)
+
+
+def _source_of(
+    data: bytes, name: str, kind: str | None, target: str, detector: Detector, sources: Sequence[str]
+) -> str:
+    """The language of a document, as its first segments tell."""
+    units = read_document(data, name, Languages("", target), kind).units
+    language: str = detector.detect(" ".join(unit.source.text for unit in units[:50])[:2000], sources)[0]["language"]
+    return language
 
 
 def libretranslate(server: Server, detector: Detector, files: Files) -> APIRouter:
@@ -144,19 +156,20 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
     async def detect(http: HTTPRequest) -> list[dict[str, Any]]:
         """The language of a text, of those that are served; confidences are percentages."""
         asked = DetectBody.model_validate(await _values(http))
-        server.admit(http, asked.api_key, len(asked.q))
-        return detector.detect(asked.q, [one.source for one in server.models.all])
+        server.admit(http, asked.api_key, [asked.q])
+        return await run_in_threadpool(detector.detect, asked.q, [one.source for one in server.models.all])
 
     @router.post("/translate", openapi_extra=_body(TranslateBody), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
         """Translate one text, or a list."""
         asked = TranslateBody.model_validate(await _values(http))
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        server.admit(http, asked.api_key, sum(map(len, texts)))
+        server.admit(http, asked.api_key, texts)
         detected = None
         if asked.source == "auto":
             sources = [one.source for one in server.models.all if one.target == asked.target]
-            detected = [detector.detect(text, sources)[0] for text in texts] if sources and texts else None
+            if sources and texts:
+                detected = await run_in_threadpool(lambda: [detector.detect(text, sources)[0] for text in texts])
         source = detected[0]["language"] if detected else asked.source
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
@@ -184,8 +197,12 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
         """Translate a document; the answer tells where to fetch it, once."""
         upload = await read_upload(http, server, detector)
         async with server.begin(upload.source, upload.target) as model:
-            work = server.translate_document(model, upload.data, upload.name, upload.kind)
-            translated = await server.finish(http, work, 10 * server.settings.timeout)
+
+            async def work() -> bytes:
+                document = await server.read_document(http, model, upload.data, upload.name, upload.kind)
+                return await server.translate_document(model, document)
+
+            translated = await server.finish(http, work(), 10 * server.settings.timeout)
         return {"translatedFileUrl": str(http.url_for("download_file", key=files.keep(translated, upload.new_name)))}
 
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)

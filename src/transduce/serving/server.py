@@ -1,6 +1,7 @@
 """What all parts of a server share: who may ask for how much, and how a text is translated."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -10,6 +11,7 @@ from typing import TypeVar
 
 from starlette.requests import Request as HTTPRequest
 
+from transduce.documents.document import Document
 from transduce.documents.formats import read_document
 from transduce.documents.sentences import split_sentences
 from transduce.inference.documents.translate import DocumentTranslator
@@ -28,6 +30,9 @@ from transduce.text.glossary import Glossary
 
 T = TypeVar("T")
 DOCUMENT_THREADS = 8
+_HALF = re.compile("[\ud800-\udfff]")
+MOST_MARKS = 1000
+"""Tags and placeholders of a paragraph: the time to put them into its translation grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +83,30 @@ class Server:
         if key is None or not key.is_admin:
             raise RefusedError(403, "This takes an administrator's key")
 
-    def admit(self, http: HTTPRequest, given: str | None, characters: int, most: int | None = None) -> None:
-        """Count a request; RefusedError for one without a key (403), too large (413), too soon (429)."""
-        key = self.find_key(http, given)
-        most = most or self.settings.max_characters
+    def admit(self, http: HTTPRequest, given: str | None, texts: Sequence[str] = ()) -> None:
+        """Count a request; RefusedError for one without a key (403), too large (413), too soon (429), or that is no
+        Unicode (400)."""
+        key = http.state.key = self.find_key(http, given)
+        http.state.client = f"key {key.name}" if key else (http.client.host if http.client else "")
+        characters, most = sum(map(len, texts)), self.settings.max_characters
         if characters > most:
             raise RefusedError(413, f"The text has {characters:,} characters, but at most {most:,} are taken at once")
-        client = f"key {key.name}" if key else (http.client.host if http.client else "")
-        http.state.client = client
+        if len(texts) > self.settings.max_sentences:
+            raise RefusedError(
+                413, f"There are {len(texts):,} texts, but at most {self.settings.max_sentences:,} are taken at once"
+            )
+        if any(map(_HALF.search, texts)):
+            raise RefusedError(400, "Invalid request: half of a surrogate pair is no character")
+        own = None if key is None else key.requests_per_minute
+        self._requests.take(http.state.client, 1, self.settings.requests_per_minute if own is None else own)
+        self.charge(http, characters)
+
+    def charge(self, http: HTTPRequest, characters: int) -> None:
+        """Count characters of a request that has been admitted; RefusedError (429) where they come too soon."""
         http.state.characters = characters
-        own = (None, None) if key is None else (key.requests_per_minute, key.characters_per_minute)
-        limits = (self.settings.requests_per_minute, self.settings.characters_per_minute)
-        requests, amount = (limit if one is None else one for one, limit in zip(own, limits, strict=True))
-        self._requests.take(client, 1, requests)
-        self._characters.take(client, characters, amount)
+        own = None if http.state.key is None else http.state.key.characters_per_minute
+        limit = self.settings.characters_per_minute if own is None else own
+        self._characters.take(http.state.client, characters, limit)
         self.metrics.characters(characters)
 
     @asynccontextmanager
@@ -175,28 +190,29 @@ class Server:
             found[number].append(sentence)
         return found
 
+    async def read_document(
+        self, http: HTTPRequest, model: ServedModel, data: bytes, name: str, kind: str | None
+    ) -> Document:
+        """Read a document, whose characters are counted; RefusedError for too much text (413), or too soon (429)."""
+        document = await self._with_documents(model, lambda own: read_document(data, name, own.languages, kind))
+        count, most = sum(len(unit.source.text) for unit in document.units), self.settings.max_document_characters
+        if count > most:
+            raise RefusedError(413, f"The document has {count:,} characters, but at most {most:,} are taken")
+        for unit in document.units:
+            if len(unit.source.text) > self.settings.max_characters or len(unit.source.marks) > MOST_MARKS:
+                raise RefusedError(
+                    413,
+                    f"The paragraph at {unit.where} has more than {self.settings.max_characters:,} characters or "
+                    f"{MOST_MARKS:,} tags and placeholders; divide it",
+                )
+        self.charge(http, count)
+        return document
+
     async def translate_document(
-        self,
-        model: ServedModel,
-        data: bytes,
-        name: str,
-        kind: str | None,
-        tell: Callable[[float], None] | None = None,
+        self, model: ServedModel, document: Document, tell: Callable[[float], None] | None = None
     ) -> bytes:
-        """Translate a document; RefusedError (413) for one with too much text.
-
-        `tell` hears in another thread, now and then, the share that is done.
-        """
-        most = self.settings.max_document_characters
-
-        def work(documents: DocumentTranslator) -> bytes:
-            document = read_document(data, name, documents.languages, kind)
-            count = sum(len(unit.source.text) for unit in document.units)
-            if count > most:
-                raise RefusedError(413, f"The document has {count:,} characters, but at most {most:,} are taken")
-            return documents.translate_document(document, tell=tell).data
-
-        return await self._with_documents(model, work)
+        """Translate a document; `tell` hears in another thread, now and then, the share that is done."""
+        return await self._with_documents(model, lambda own: own.translate_document(document, tell=tell).data)
 
     async def translate_pages(self, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translate pages in HTML, or parts of some."""

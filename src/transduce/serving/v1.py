@@ -1,7 +1,6 @@
 """Our own API: what LibreTranslate's cannot say."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -69,7 +68,7 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
     async def translate(http: HTTPRequest, asked: Asked) -> Response:
         """Translate texts, sentence by sentence, and tell what the model says of each."""
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
-        server.admit(http, None, sum(map(len, texts)))
+        server.admit(http, None, texts)
         search = _search(asked, server.settings.beam_size)
         entries = [
             Entry(" ".join(term.source.split()), " ".join(term.target.split()), term.ban) for term in asked.glossary
@@ -87,17 +86,19 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
                     yield {"text": number, **_facts(model, texts[number], one)}
 
         if asked.stream:
-            return StreamingResponse(_lines(facts()), media_type="application/x-ndjson")
+            return await _stream(http, server, facts(), server.settings.timeout)
         sentences = await server.finish(http, _all(facts()))
         return Response(msgspec.json.encode({"sentences": sentences}), media_type="application/json")
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
-    async def translate_file(http: HTTPRequest) -> StreamingResponse:
+    async def translate_file(http: HTTPRequest) -> Response:
         """Translate a document; each line tells the share that is done, the last one where to fetch it, once."""
         upload = await read_upload(http, server, detector)
 
         async def facts() -> AsyncIterator[dict[str, Any]]:
             async with server.begin(upload.source, upload.target) as model:
+                document = await server.read_document(http, model, upload.data, upload.name, upload.kind)
+                yield {"done": 0.0}
                 shares: asyncio.Queue[float] = asyncio.Queue()
                 loop = asyncio.get_running_loop()
 
@@ -105,14 +106,13 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
                     with suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(shares.put_nowait, share)
 
-                work = server.translate_document(model, upload.data, upload.name, upload.kind, tell)
-                task = asyncio.ensure_future(work)
-                async for share in _while_at_work(shares, task, 10 * server.settings.timeout):
+                task = asyncio.ensure_future(server.translate_document(model, document, tell))
+                async for share in _while_at_work(shares, task):
                     yield {"done": share}
             address = http.url_for("download_file", key=files.keep(task.result(), upload.new_name))
             yield {"done": 1.0, "translatedFileUrl": str(address)}
 
-        return StreamingResponse(_lines(facts()), media_type="application/x-ndjson")
+        return await _stream(http, server, facts(), 10 * server.settings.timeout)
 
     @router.post("/admin/reload", responses=ERRORS)
     async def reload(http: HTTPRequest) -> dict[str, str]:
@@ -124,19 +124,11 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
     return router
 
 
-async def _while_at_work(
-    shares: "asyncio.Queue[float]", task: "asyncio.Future[bytes]", timeout: float
-) -> AsyncIterator[float]:
-    """The newest share, at most ten times a second, until work has ended; RefusedError (503) where that takes too long.
-
-    Work is dropped when nobody reads on.
-    """
-    until = time.monotonic() + timeout
+async def _while_at_work(shares: "asyncio.Queue[float]", task: "asyncio.Future[bytes]") -> AsyncIterator[float]:
+    """The newest share, at most ten times a second, until work has ended, which is dropped when nobody reads on."""
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=PAUSE)
-            if time.monotonic() > until:
-                raise RefusedError(503, "This took too long; send less at once", timeout / 2)
             share = None
             while not shares.empty():
                 share = shares.get_nowait()
@@ -150,12 +142,49 @@ async def _all(facts: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one async for one in facts]
 
 
-async def _lines(facts: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:
-    try:
+async def _stream(
+    http: HTTPRequest, server: Server, facts: AsyncIterator[dict[str, Any]], timeout: float
+) -> StreamingResponse:
+    """A line for each fact, beginning once the first is there: what is refused before that has a status of its own."""
+    made = _at_own_pace(facts, timeout)
+
+    first = await server.finish(http, anext(made, None), timeout)
+
+    async def lines() -> AsyncIterator[bytes]:
+        try:
+            if first is not None:
+                yield msgspec.json.encode(first) + b"\n"
+            async for one in made:
+                yield msgspec.json.encode(one) + b"\n"
+        except (RefusedError, TransduceError) as error:  # the status has been sent already
+            yield (
+                msgspec.json.encode({"error": error.message if isinstance(error, RefusedError) else str(error)}) + b"\n"
+            )
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+async def _at_own_pace(facts: AsyncIterator[dict[str, Any]], timeout: float) -> AsyncIterator[dict[str, Any]]:
+    """The same, made in a task of its own, so that a client that reads slowly holds up no model and no other client.
+
+    The task is dropped when nobody reads on; RefusedError (503) where it takes too long.
+    """
+    made: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+
+    async def make() -> None:
         async for one in facts:
-            yield msgspec.json.encode(one) + b"\n"
-    except (RefusedError, TransduceError) as error:  # the status has been sent already
-        yield msgspec.json.encode({"error": str(error)}) + b"\n"
+            made.put_nowait(one)
+
+    task = asyncio.ensure_future(asyncio.wait_for(make(), timeout))
+    task.add_done_callback(lambda _: made.put_nowait(None))
+    try:
+        while (one := await made.get()) is not None:
+            yield one
+        task.result()
+    except TimeoutError:
+        raise RefusedError(503, "This took too long; send less at once", timeout / 2) from None
+    finally:
+        task.cancel()
 
 
 def _search(asked: Asked, beam_size: int) -> Search:
