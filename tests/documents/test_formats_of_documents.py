@@ -25,6 +25,7 @@ LIST = (
 )
 NAMES = LIST.split()
 EN_DE = Languages("en", "de")
+IN_XLIFF = '<xliff version="1.2"><file source-language="en"><trans-unit><source>{}</source></trans-unit></file></xliff>'
 
 
 def read(folder: Path, name: str, languages: Languages = EN_DE) -> Document:
@@ -129,6 +130,13 @@ def test_po_each_plural_form_is_made_of_the_right_number() -> None:
     assert sources(3, "(n==1 ? 2 : n>9 ? 0 : 1)") == ["dogs", "dogs", "a dog"]
 
 
+def test_po_escapes_mean_in_the_translation_what_they_mean_in_the_source() -> None:
+    data = 'msgid "a\\033[1mb\\x41\\a\\\\033"\nmsgstr ""\n'
+    document = read_document(data.encode(), "a.po", EN_DE)
+    assert document.units[0].source.text == "a\x1b[1mbA\a\\033"
+    assert in_capitals(document).decode() == data.replace('msgstr ""', 'msgstr "A\\033[1mBA\\a\\\\033"')
+
+
 def test_po_long_texts_are_folded_as_gettext_does() -> None:
     import polib
 
@@ -171,6 +179,14 @@ def test_xliff_targets_are_put_beside_their_sources(folder: Path) -> None:
     )
     assert found.pop(8) == added
     assert [line for line in found if "<target" not in line] == [line for line in lines if "<target" not in line]
+
+
+def test_xliff_what_is_protected_or_a_carriage_return_stays() -> None:
+    source = 'Use <mrk mtype="protected">Some&amp;one</mrk>&#13; or <mrk translate="no"><g id="1">it</g></mrk>'
+    document = read_document(IN_XLIFF.format(source).encode(), "a.xlf", EN_DE)
+    wanted = source.replace("Use", "USE").replace("or", "OR")
+    assert f"<target>{wanted}</target>" in in_capitals(document).decode()
+    assert [mark.shown for mark in document.units[0].source.marks if mark.is_held] == ["Some&one", "it"]
 
 
 def test_xliff_2_names_the_language_that_it_lacked(folder: Path) -> None:
@@ -241,6 +257,12 @@ def test_html_texts_are_found_and_code_scripts_and_attributes_are_not(folder: Pa
     assert [mark.shown for mark in segment.marks if mark.is_held] == ["The dog()", "Dog"]
 
 
+@pytest.mark.parametrize("unended", ["<a" + ' ="a"' * 60, "<a" * 3000, '<a ="' * 3000, "<!" * 3000, "<!--" * 3000])
+def test_html_a_tag_without_an_end_is_read_at_once_and_stays(unended: str) -> None:
+    document = read_document(f"<p>The dog</p>{unended}".encode(), "a.html")
+    assert in_capitals(document) == f"<p>THE DOG</p>{unended}".encode()
+
+
 def test_html_is_escaped_again_and_what_an_encoding_lacks_is_an_entity(folder: Path) -> None:
     document = read(folder, "latin.html")
     translations: list[Segment | None] = [Segment(("犬 <&> ä",)), *[None] * (len(document.units) - 1)]
@@ -279,6 +301,21 @@ def test_markdown_stays_what_it_was_whatever_signs_a_translation_has() -> None:
     assert [child.type for child in tokens[1].children] == ["link_open", "text", "link_close", "text"]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("- [ ] Buy milk\n- [x] Sell *it*\n", "- [ ] BUY MILK\n- [x] SELL *IT*\n"),
+        ("Text[^a] here.\n\n[^a]: One.\n[^b]: Two.\n", "TEXT[^a] HERE.\n\n[^a]: ONE.\n[^b]: TWO.\n"),
+        ("> [!NOTE]\n> Useful\n> words.\n", "> [!NOTE]\n> USEFUL WORDS.\n"),
+        (":::note\nSome *text*\n:::\n", ":::note\nSOME *TEXT*\n:::\n"),
+        ("See [[A Page|there]].\n", "SEE [[A Page|there]].\n"),
+        ("See \\[^a] and [ ].\n", "SEE \\[^A\\] AND \\[ \\].\n"),
+    ],
+)
+def test_markdown_boxes_footnotes_alerts_and_containers_stay(text: str, wanted: str) -> None:
+    assert in_capitals(read_document(text.encode(), "a.md")).decode() == wanted
+
+
 def test_plain_text_paragraphs_come_out_on_a_line(folder: Path) -> None:
     document = read(folder, "a.text")
     assert texts(document) == ["The dog sleeps. The cat sings with %s.", "The man", "The woman", "12:30"]
@@ -303,6 +340,34 @@ def test_docx_runs_keep_their_formats_and_other_files_of_the_archive_stay(folder
         assert old.namelist() == new.namelist()
         changed = {name for name in old.namelist() if old.read(name) != new.read(name)}
         assert changed == {"word/document.xml", "word/header1.xml"}
+
+
+def test_docx_with_a_damaged_picture_is_told_in_a_line(folder: Path) -> None:
+    packed = io.BytesIO((folder / "a.docx").read_bytes())
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("word/media/a.png", b"a picture" * 9)
+    document = read_document(packed.getvalue().replace(b"a picture", b"b picture", 1), "a.docx")
+    with pytest.raises(InputError, match=r"word/media/a\.png in it is damaged"):
+        in_capitals(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.html", "<b>", "</b>"),
+        ("a.md", "<b>", "</b>"),
+        ("a.xlf", "<g id='1'>", "</g>"),
+    ],
+)
+def test_tags_in_each_other_have_a_depth_that_can_be_placed(name: str, before: str, after: str) -> None:
+    def document(depth: int) -> Document:
+        text = "x " + f"{before}a " * depth + after * depth + " y"
+        return read_document((IN_XLIFF.format(text) if name == "a.xlf" else text).encode(), name, EN_DE)
+
+    source = document(190).units[0].source
+    assert not problems(source, place_marks(source, source.text, None, []))
+    with pytest.raises(InputError, match=r"200 (elements|tags) in each other"):
+        document(500)
 
 
 def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words(folder: Path) -> None:
@@ -349,7 +414,7 @@ ENTITY = b'<!DOCTYPE a [<!ENTITY b "ccc"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>'
         ("a.tmx", lambda: ENTITY, "declares the entity 'b'"),
         ("a.xlf", lambda: ENTITY.replace(b"<a>", b"<xliff version='1.2'>"), "declares the entity 'b'"),
         ("a.tmx", lambda: b"<!DOCTYPE tmx SYSTEM 'x.dtd'><tmx>&nbsp;</tmx>", "unknown entity &nbsp;"),
-        ("a.tmx", lambda: b"<tmx>" + 2000 * b"<a>", "more than 1000 elements"),
+        ("a.tmx", lambda: b"<tmx>" + 2000 * b"<a>", "more than 200 elements"),
         ("a.tmx", lambda: b"<tmx><tu>", "line 1: not well-formed XML"),
         ("a.tmx", lambda: b"<xliff/>", "is no TMX but begins with <xliff>"),
         ("a.xlf", lambda: b"<tmx/>", "is no XLIFF but begins with <tmx>"),

@@ -19,7 +19,8 @@ def restored(text: str, *shown: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        "%s", "%d", "%5.2f", "%1$s", "%ld", "%@", "%%", "%(name)s", "%(count)05d", "%name%", "{}", "{0}",
+        "%s", "%d", "%5.2f", "%1$s", "%ld", "%@", "%%", "%(name)s", "%(count)05d", "%name%",
+        "%1%", "%{name}", "%<name>s", "%<PRIu64>", "%1", "%L2", "%n", "%m", "\x1b[1;31m", "{}", "{0}",
         "{name!r:>10}", "${name}", "{{ x }}", "{{x|e}}", "{% if x %}", "<%= x %>", "$HOME", "&nbsp;", "&#160;", "https://a.b/c?d=e#f",
         "www.a.b", "ann.b+c@d.example", "{n, plural, one {# file} other {{n} files}}",
     ],
@@ -92,3 +93,9 @@ def test_it_is_put_where_it_is_expected_and_before_the_full_stop() -> None:
 
 def test_a_word_of_code_is_the_whole_word() -> None:
     assert restore_held("an einem a", marks("a"), [1.0], [(True, True)]).spans == [(9, 10)]
+
+
+@pytest.mark.parametrize("begin", ["{{", "{%", "{#", "<%", "${{ x ", "%(", "http://", "a@b."])
+def test_placeholders_that_never_end_are_text_and_read_at_once(begin: str) -> None:
+    text = begin * (300_000 // len(begin))
+    assert plain_segment(text).text == text

@@ -44,3 +44,10 @@ def test_a_line_that_goes_on_is_told_from_one_that_ends() -> None:
         True,
         True,
     ]
+
+
+@pytest.mark.parametrize("sign", [".", "! ", "Dr. ", "A. ", "1. B ", '?"'])
+def test_a_text_of_nothing_but_signs_is_read_at_once(sign: str) -> None:
+    text = sign * (300_000 // len(sign))
+    sentences = list(split_sentences(text))
+    assert sentences[0][0] == 0 and sentences[-1][1] == len(text.rstrip())

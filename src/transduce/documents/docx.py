@@ -31,7 +31,7 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
     if "word/document.xml" not in parts:
         raise InputError(f"{name}: is no Word document; it has no word/document.xml")
     units = [unit for path in sorted(parts, key=_order) for unit in _units(parts[path], path)]
-    return Document(units, lambda edits: _packed(data, parts, edits))
+    return Document(units, lambda edits: _packed(data, name, parts, edits))
 
 
 def _order(path: str) -> tuple[bool, str]:
@@ -71,7 +71,7 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> bytes:
     return content
 
 
-def _packed(data: bytes, parts: dict[str, TextFile], edits: Sequence[Edit]) -> bytes:
+def _packed(data: bytes, name: str, parts: dict[str, TextFile], edits: Sequence[Edit]) -> bytes:
     """The archive with some of its files changed; all others, and their order, stay."""
     if not edits:
         return data
@@ -80,7 +80,7 @@ def _packed(data: bytes, parts: dict[str, TextFile], edits: Sequence[Edit]) -> b
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(packed, "w") as new:
         for entry in old.infolist():
             content = changed.get(entry.filename)
-            new.writestr(entry, old.read(entry) if content is None else content, entry.compress_type)
+            new.writestr(entry, _read(old, entry, name) if content is None else content, entry.compress_type)
     return packed.getvalue()
 
 

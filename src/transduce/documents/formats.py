@@ -6,7 +6,10 @@ from importlib import import_module
 from pathlib import PurePath
 
 from transduce.documents.document import Document, Languages
+from transduce.documents.segment import depth
 from transduce.errors import InputError
+
+DEEPEST = 200  # tags within each other in a segment
 
 Read = Callable[[bytes, str, Languages], Document]
 
@@ -63,4 +66,8 @@ def read_document(data: bytes, name: str, languages: Languages | None = None, ki
         )
     if not data.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0"):
         raise InputError(f"{name}: is empty")
-    return FORMATS[chosen].read(data, name, languages or Languages())
+    document = FORMATS[chosen].read(data, name, languages or Languages())
+    for unit in document.units:
+        if depth(unit.source.marks) > DEEPEST:
+            raise InputError(f"{name}: {unit.where}: more than {DEEPEST} tags in each other")
+    return document

@@ -29,10 +29,13 @@ SKIPPED = frozenset(_SKIPPED.split())
 _META = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _TAG = re.compile(
     r"""<!--(?:>|->|.*?(?:-->|--!>|\Z))
-    | <(?P<close>/)?(?P<name>[A-Za-z][^\s/>]*)(?:=\s*"[^"]*"|=\s*'[^']*'|[^>])*?(?P<alone>/)?>
+    | <(?P<close>/)?(?P<name>[A-Za-z][^\s/>]*+)(?>=\s*+"[^"]*"|=\s*+'[^']*'|[^>])*?(?P<alone>/)?>
     | <[!/?][^>]*>""",
     re.VERBOSE | re.DOTALL,
 )
+_OTHER = re.compile(r"(?P<close>)(?P<alone>)(?P<name>.)[^<]*", re.DOTALL)
+_UNENDED = re.compile(r"(?P<close>)(?P<alone>)(?P<name>.).*", re.DOTALL)
+_MARKUP = re.compile(r"<[A-Za-z/!?]")
 _VOID = frozenset(["img", "source", "wbr"])  # inline ones without an end
 
 
@@ -105,8 +108,8 @@ def _tags(text: str, start: int, end: int) -> Iterator[tuple[int, int, re.Match[
     """All markup between two texts; whatever is none ends the segment, as a tag of no inline element would."""
     while start < end:
         found = _TAG.match(text, start, end)
-        if found is None:
-            found = re.compile(r"(?P<close>)(?P<alone>)(?P<name>.)[^<]*", re.DOTALL).match(text, start, end)
+        if found is None:  # the content of a script, or a tag without an end, of which all that follows is a part
+            found = (_UNENDED if _MARKUP.match(text, start, end) else _OTHER).match(text, start, end)
             assert found is not None
         yield start, found.end(), found
         start = found.end()
@@ -145,7 +148,7 @@ def _run(text: str, node: Any, is_code: bool) -> _Text | None:
     if node.parent is not None and node.parent.name == "title":
         end = _end_of(re.compile(r"</title", re.IGNORECASE), text, start)
     else:
-        end = _end_of(re.compile(r"<[A-Za-z/!?]"), text, start)
+        end = _end_of(_MARKUP, text, start)
     read = html.unescape(text[start:end]).replace("\r\n", "\n").replace("\r", "\n")
     if read != node.data:
         if not read.startswith(node.data):

@@ -17,6 +17,16 @@ _BLOCK = re.compile(r"\A(?:#{1,6}(?=\s)|[-+*](?=\s)|>|=+\s*\Z|-+\s*\Z|~~~|\d+(?=
 """What would begin a block of another kind at the beginning of a line."""
 
 
+_LINE = re.compile(r"(?P<own>\[![A-Z]+\]\s*\Z|:{3,}.*)|(?P<first>\[\^[^\]\s]+\]:\s*)|\[[ xX]\](?=\s)")
+"""What the beginning of a line says in extensions: an alert or a container, which have a line of their own, the text of
+a footnote, which begins one, and the box of a task."""
+_INLINE = re.compile(r"\[\^[^\]\s]+\]|\[\[[^\[\]]+\]\]")
+"""Of a footnote, and of a link in a wiki."""
+
+
+_SOFT = "soft"  # the end of a line that does not end the text
+
+
 def read_markdown(data: bytes, name: str, wanted: Languages) -> Document:
     """The paragraphs, headings, cells and items of a text; code, blocks of HTML, front matter and definitions of links
     stay."""
@@ -99,12 +109,16 @@ def _parts(file: TextFile, text: _Text) -> list[Part]:
     parts: list[Part] = []
     opened: list[str] = []
     pairs = label = 0
+    is_text = False
     for token, (start, end) in zip(text.tokens, spans, strict=True):
         raw = file.text[text.places[start] : text.places[end]]
-        if token.type in ("text", "text_special"):
+        was_text, is_text = is_text, token.type == "text"
+        if is_text and was_text:
+            parts[-1] += token.content
+        elif token.type in ("text", "text_special"):
             parts.append(token.content)
         elif token.type == "softbreak":
-            parts.append(" ")
+            parts.append(Mark(raw, pair=_SOFT, shown=" "))
         elif token.type == "hardbreak":
             parts.append(Mark(raw, shown=" ", breaks=True))
         elif token.type == "code_inline":
@@ -122,7 +136,34 @@ def _parts(file: TextFile, text: _Text) -> list[Part]:
             parts.append(Mark(raw, "close", opened.pop()))
         else:
             parts.append(Mark(raw))
-    return parts
+    return list(_with_signs(parts))
+
+
+def _with_signs(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, with marks for what extensions of Markdown write in brackets; lines of one paragraph are one text, but
+    where such a sign needs a line of its own."""
+    is_begin, needs_line = True, False
+    for place, part in enumerate(parts):
+        if isinstance(part, Mark) and part.pair == _SOFT:
+            following = parts[place + 1] if place + 1 < len(parts) else ""
+            sign = _LINE.match(following) if isinstance(following, str) else None
+            is_apart = needs_line or (sign is not None and sign.lastgroup is not None)
+            yield Mark(part.raw, shown=" ", breaks=True) if is_apart else " "
+            is_begin, needs_line = True, False
+            continue
+        if isinstance(part, Mark):
+            yield part
+        else:
+            sign = _LINE.match(part) if is_begin else None
+            if sign is not None:
+                yield Mark(sign[0])
+                part, needs_line = part[sign.end() :], sign["own"] is not None
+            done = 0
+            for found in _INLINE.finditer(part):
+                yield from (part[done : found.start()], Mark(found[0]))
+                done = found.end()
+            yield part[done:]
+        is_begin = False
 
 
 def _spans(text: _Text) -> list[tuple[int, int]] | None:
@@ -161,6 +202,7 @@ def _parser() -> Any:
     rules = require("markdown_it.rules_inline")
     for name, rule in (("link", rules.link), ("image", rules.image), ("backticks", rules.backtick)):
         parser.inline.ruler.at(name, _noting(rule))
+    parser.block.ruler.at("reference", _without_footnotes(require("markdown_it.rules_block").reference))
     return parser
 
 
@@ -172,3 +214,13 @@ def _noting(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
         return is_made
 
     return noted
+
+
+def _without_footnotes(rule: Callable[[Any, int, int, bool], bool]) -> Callable[[Any, int, int, bool], bool]:
+    """The rule for what links refer to, which would take a footnote of one word for an address."""
+
+    def chosen(state: Any, line: int, end: int, silent: bool) -> bool:
+        is_footnote = state.src.startswith("[^", state.bMarks[line] + state.tShift[line])
+        return not is_footnote and rule(state, line, end, silent)
+
+    return chosen

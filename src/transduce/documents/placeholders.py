@@ -9,14 +9,17 @@ from transduce.documents.segment import Mark, Part, Segment, joined
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"  # three deep, as ICU's plurals are
 PLACEHOLDER = re.compile(
     rf"""
-    \$?\{{\{{.*?\}}\}}                                     # {{{{ x }}}}
-    | \{{%.*?%\}} | \{{\#.*?\#\}} | <%.*?%>                # {{% if x %}}
+    \$?\{{\{{(?:(?!\{{\{{).)*?\}}\}}                         # {{{{ x }}}}
+    | \{{%(?:(?!\{{%).)*?%\}} | \{{\#(?:(?!\{{\#).)*?\#\}} | <%(?:(?!<%).)*?%>  # {{% if x %}}
     | %%                                                   # a percent sign, where % begins a placeholder
     | %\([^()\s]+\)[-+ \#0]*\d*(?:\.\d+)?[a-zA-Z]          # %(name)s
-    | %[A-Za-z_][\w.-]*%                                   # %name%
+    | %[A-Za-z_][\w.-]*% | %\d{{1,2}}%                      # %name%, %1%
+    | %{_BRACES} | %<[A-Za-z_]\w*>[a-zA-Z]?                # %{{name}}, %<name>s, %<PRIu64>
     | (?<![\d%])%(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcsrap@](?![A-Za-z])
     | (?<![\d%])%[sd](?=[A-Za-z])                          # %ds
+    | (?<![\d%])%(?:L?\d{{1,2}}|[nm])(?!\w)                # %1, %n
     | \$?{_BRACES}                                         # {{name}}, {{0:.2f}}, ${{name}}
+    | \x1b\[[\d;]*[A-Za-z]                                 # colours of a terminal
     | \$[A-Za-z_]\w*                                       # $name
     | &(?:[A-Za-z][A-Za-z0-9]*|\#\d+|\#[xX][0-9A-Fa-f]+);  # &nbsp;
     | (?:https?|ftp)://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}}*_]
@@ -26,7 +29,7 @@ PLACEHOLDER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Of printf, Python, .NET, ICU, Symfony, Jinja and their like, entities, URLs and mail addresses."""
+"""Of printf, Python, Ruby, Qt, .NET, ICU, Symfony, Jinja and their like, entities, URLs and mail addresses."""
 
 TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(?P<alone>/)?>")
 """A tag in text that is not otherwise marked up, as in messages of PO files."""

@@ -8,8 +8,11 @@ source nest in the translation, whatever the alignment says.
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from transduce.documents.segment import Mark, Part, Segment, joined
 
@@ -66,8 +69,15 @@ class _Placing:
         self.crossing = _crossing(source.marks)
         self.roots, fixed_sources = _tree(source, self.crossing)
         self.source_words, self.words = _words(self.source, fixed_sources), _words(text, self.fixed)
-        self.is_fixed = [any(_overlap(word, span) for span in self.fixed) for word in self.words]
+        self.is_fixed = [False] * len(self.words)
+        for span in self.fixed:
+            for place in _overlapping(self.words, span):
+                self.is_fixed[place] = True
         self.sources_of = self._sources_of_words(links, fixed_sources)
+        self.places_of: defaultdict[int, list[int]] = defaultdict(list)  # the other way round
+        for place, sources in enumerate(self.sources_of):
+            for one in sources:
+                self.places_of[one].append(place)
 
     def parts(self) -> list[Part]:
         """All parts of the translation."""
@@ -85,25 +95,25 @@ class _Placing:
         found: list[set[int]] = [set() for _ in self.words]
         if links is not None and not re.search(_WIDE, self.source + self.text):
             source_number, number = _numbers(self.source, self.source_words), _numbers(self.text, self.words)
-            linked: dict[int, set[int]] = {}
+            sources_with: defaultdict[int, list[int]] = defaultdict(list)
+            for i, word in enumerate(source_number):
+                sources_with[word].append(i)
+            linked: defaultdict[int, set[int]] = defaultdict(set)
             for i, j in links:
-                linked.setdefault(j, set()).add(i)
-            for place in range(len(self.words)):
-                wanted = linked.get(number[place], set())
-                found[place] = {i for i, word in enumerate(source_number) if word in wanted}
+                linked[j].update(sources_with.get(i, ()))
+            found = [set(linked.get(word, ())) for word in number]
             _share_out(found, len(self.source_words))
         elif self.words and self.source_words:  # in their order
             longer = max(len(self.words), len(self.source_words))
             for step in range(longer):
                 place = step * len(self.words) // longer
                 found[place].add(step * len(self.source_words) // longer)
-        for span, source_span in zip(self.fixed, fixed_sources, strict=True):
-            sources = {i for i, word in enumerate(self.source_words) if _overlap(word, source_span)}
-            for place, word in enumerate(self.words):
-                if _overlap(word, span):
-                    found[place] = sources
-                else:
-                    found[place] = found[place] - sources
+        of_fixed = [set(_overlapping(self.source_words, span)) for span in fixed_sources]
+        of_any_fixed = set().union(*of_fixed)
+        found = [sources - of_any_fixed for sources in found]
+        for span, sources in zip(self.fixed, of_fixed, strict=True):
+            for place in _overlapping(self.words, span):
+                found[place] = sources
         return found
 
     def _place(self, nodes: Sequence[_Node], room: Span) -> None:
@@ -124,7 +134,7 @@ class _Placing:
 
     def _run(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """The run of words in the room that goes best with those of the pair; None where none does."""
-        inside = {i for i, word in enumerate(self.source_words) if _overlap(word, (node.start, node.end))}
+        inside = set(_overlapping(self.source_words, (node.start, node.end)))
         best, most = None, 0.0
         for places in self._free_runs(room, taken):
             total, begin = 0.0, places[0]
@@ -150,8 +160,8 @@ class _Placing:
     def _free_runs(self, room: Span, taken: Sequence[Span]) -> Iterator[list[int]]:
         """Words next to each other in the room that nothing has taken."""
         run: list[int] = []
-        for place, word in enumerate(self.words):
-            if _overlap(word, room) and not any(_overlap(word, span) for span in taken):
+        for place in _overlapping(self.words, room):
+            if not any(_overlap(self.words[place], span) for span in taken):
                 run.append(place)
             elif run:
                 yield run
@@ -196,18 +206,18 @@ class _Placing:
 
     def _point(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span:
         """A place between characters for a mark, or for a pair without words: where its neighbour is."""
-        before = [i for i, word in enumerate(self.source_words) if word[0] < node.start]
-        after = [i for i, word in enumerate(self.source_words) if word[0] >= node.start]
+        after = bisect_left(self.source_words, (node.start, 0))  # the first word that does not begin before it
         next_character = self.source[node.end : node.end + 1]
         is_apart = self.source[node.start - 1 : node.start].isspace()
+        before = range(after - 1, -1, -1)
         if not before:
             place = room[0]
-        elif not after:
+        elif after == len(self.source_words):
             place = room[1]
         elif is_apart and next_character.strip() and not _is_punctuation(next_character):
-            place = self._beside(after[0], *before[::-1], is_bound_to_next=True)
+            place = self._beside(chain([after], before), is_bound_to_next=True)
         else:
-            place = self._beside(before[-1], *before[-2::-1], leaves_signs=_is_punctuation(next_character))
+            place = self._beside(before, leaves_signs=_is_punctuation(next_character))
         place = min(max(place, room[0]), room[1])
         for start, end in sorted([*self.fixed, *taken]):  # tears nothing
             if start < place < end:
@@ -215,11 +225,11 @@ class _Placing:
         place = min(place, room[1])
         return place, place
 
-    def _beside(self, *sources: int, is_bound_to_next: bool = False, leaves_signs: bool = False) -> int:
+    def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, leaves_signs: bool = False) -> int:
         """The end of the last word that goes with the first of some source words that any goes with; or, for the very
         first, if it is bound to it, the beginning."""
         for number, source in enumerate(sources):
-            places = [place for place, found in enumerate(self.sources_of) if source in found]
+            places = self.places_of.get(source)
             if places and number == 0 and is_bound_to_next:
                 return self.words[places[0]][0]
             if places:
@@ -304,13 +314,15 @@ def _crossing(marks: Sequence[Mark]) -> set[str]:
 def _share_out(sources_of: list[set[int]], count: int) -> None:
     """Let a word whose only source has another word, too, go with a source that has none, where their neighbours go
     together: in `Der Hund` for `The dog` attention may be at the dog for both words."""
-    linked = [sum(source in found for found in sources_of) for source in range(count)]
+    linked = Counter(source for found in sources_of for source in found)
     for place, found in enumerate(sources_of):
         if len(found) != 1 or linked[next(iter(found))] < 2:
             continue
         for neighbour, step in ((place + 1, -1), (place - 1, 1)):
             beside = sources_of[neighbour] if 0 <= neighbour < len(sources_of) else set()
-            free = [source + step for source in beside if 0 <= source + step < count and not linked[source + step]]
+            free = [
+                source + step for source in sorted(beside) if 0 <= source + step < count and not linked[source + step]
+            ]
             if free:
                 linked[next(iter(found))] -= 1
                 linked[free[0]] += 1
@@ -330,9 +342,21 @@ def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
     return words
 
 
+def word_starts(text: str) -> list[int]:
+    """Where words between white space begin."""
+    return [found.start() for found in re.finditer(r"\S+", text)]
+
+
 def _numbers(text: str, words: Sequence[Span]) -> list[int]:
     """The number of the word between white space that each word begins in."""
-    return [len(text[: start + 1].split()) - 1 for start, _ in words]
+    starts = word_starts(text)
+    return [bisect_right(starts, start) - 1 for start, _ in words]
+
+
+def _overlapping(words: Sequence[Span], span: Span) -> range:
+    """The words that overlap some characters."""
+    first = bisect_right(words, span[0], key=lambda word: word[1])
+    return range(first, max(bisect_left(words, span[1], key=lambda word: word[0]), first))
 
 
 def _overlap(first: Span, second: Span) -> bool:

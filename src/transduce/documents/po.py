@@ -1,8 +1,8 @@
 """gettext PO: polib reads the messages, and each is found again in the text, so that nothing else changes."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from gettext import c2py
 from typing import Any
 
@@ -17,6 +17,7 @@ WIDTH = 77  # of a line, within quotation marks, as gettext's own tools fold the
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
 _STATEMENT = re.compile(r"\s*(?P<word>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<number>\d+)\])?\s*(?=\")")
 _STRING = re.compile(r'[ \t]*"((?:[^"\\\n]|\\.)*)"[ \t]*(?:\r?\n|\Z)')
+_ESCAPED = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -31,7 +32,7 @@ def read_po(data: bytes, name: str, wanted: Languages) -> Document:
     if not languages.is_same(language, wanted.source):
         languages.check(name, "language (in its header)", language, wanted.target)
     one = _form_of_one(header.get("Plural-Forms", ""))
-    units = [unit for entry, places in entries for unit in _units(file, entry, places, one)]
+    units = [unit for entry, message in entries for unit in _units(file, entry.flags, message, one)]
     if not units:
         raise InputError(f"{name}: no messages")
     return Document(units, file.save)
@@ -51,11 +52,27 @@ class _Place:
 
     start: int
     end: int
-    value: str
+    strings: Sequence[str]
+    """As they are written."""
+
+    @property
+    def value(self) -> str:
+        """What they say."""
+        return "".join(map(_unescape, self.strings))
 
 
-def _read(file: TextFile) -> tuple[list[tuple[Any, dict[int, _Place]]], dict[str, str]]:
-    """Each message with where its translations stand, by their plural forms (0 where there are none); and the header.
+@dataclass
+class _Message:
+    """A message that is not obsolete."""
+
+    texts: dict[str, _Place] = field(default_factory=dict)
+    """`msgctxt`, `msgid` and `msgid_plural`, as far as it has them."""
+    translations: dict[int, _Place] = field(default_factory=dict)
+    """By their plural forms; 0 where there are none."""
+
+
+def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
+    """Each message as polib has it and as it stands in the text; and the header.
 
     InputError where polib and our own reading differ.
     """
@@ -70,61 +87,66 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, dict[int, _Place]]], dict[str
         line = re.search(r"line (\d+)", str(error))
         where = f"line {int(line[1]) - 1}: " if line else ""
         raise InputError(f"{file.name}: {where}not a PO catalogue ({reason or 'syntax error'})") from None
-    places = list(_places(file))
-    messages = [entry for entry in catalogue if not entry.obsolete]
-    found = places[1:] if places and places[0][0] == "" and "" not in (m.msgid for m in messages) else places
-    if [entry.msgid for entry in messages] != [msgid for msgid, _ in found]:
+
+    def value(place: _Place | None) -> str:
+        return "".join(map(polib.unescape, place.strings)) if place else ""
+
+    ours, messages = list(_messages(file)), [entry for entry in catalogue if not entry.obsolete]
+    if ours and not value(ours[0].texts.get("msgid")) and "" not in (entry.msgid for entry in messages):
+        ours = ours[1:]
+    if [entry.msgid for entry in messages] != [value(one.texts.get("msgid")) for one in ours]:
         raise InputError(f"{file.name}: its messages cannot be told apart; check it with msgfmt -c")
-    pairs = []
-    for entry, (_, of_entry) in zip(messages, found, strict=True):
+    for entry, one in zip(messages, ours, strict=True):
         values = dict(entry.msgstr_plural) if entry.msgid_plural else {0: entry.msgstr}
-        if values != {number: place.value for number, place in of_entry.items()}:
+        if values != {number: value(place) for number, place in one.translations.items()}:
             raise InputError(
                 f"{file.name}: the translation of {entry.msgid[:40]!r} cannot be read; check it with msgfmt"
             )
-        pairs.append((entry, of_entry))
-    return pairs, dict(catalogue.metadata)
+    return list(zip(messages, ours, strict=True)), dict(catalogue.metadata)
 
 
-def _places(file: TextFile) -> Iterator[tuple[str, dict[int, _Place]]]:
-    """The `msgid` of each message that is not obsolete, and where its translations stand."""
-    msgid: str | None = None
-    found: dict[int, _Place] = {}
+def _messages(file: TextFile) -> Iterator[_Message]:
+    found = _Message()
     place = 0
     while place < len(file.text):
         statement = _STATEMENT.match(file.text, place)
         if statement is None:
             place = (file.text.find("\n", place) + 1) or len(file.text)
             continue
-        start, value = statement.end(), ""
-        place = end = start
+        strings = []
+        place = end = start = statement.end()
         while string := _STRING.match(file.text, place):
-            value += _unescape(string[1])
+            strings.append(string[1])
             end = string.end(1) + 1
             place = string.end()
-        if place == start:
+        if not strings:
             raise InputError(f"{file.name}: line {file.line_of(start)}: a string does not end on its line")
-        if statement["word"] in ("msgctxt", "msgid") and found:
-            yield msgid or "", found
-            found = {}
-        if statement["word"] == "msgid":
-            msgid = value
-        elif statement["word"] == "msgstr":
-            found[int(statement["number"] or 0)] = _Place(start, end, value)
-    if found:
-        yield msgid or "", found
+        if beyond := next(
+            (one[0] for string in strings for one in _ESCAPED.finditer(string) if _code(one) > 127), None
+        ):
+            raise InputError(f"{file.name}: line {file.line_of(start)}: write the character itself for {beyond}")
+        if statement["word"] in ("msgctxt", "msgid") and found.translations:
+            yield found
+            found = _Message()
+        if statement["word"] == "msgstr":
+            found.translations[int(statement["number"] or 0)] = _Place(start, end, strings)
+        else:
+            found.texts[statement["word"]] = _Place(start, end, strings)
+    if found.translations:
+        yield found
 
 
-def _units(file: TextFile, entry: Any, places: dict[int, _Place], one: int | None) -> Iterator[Unit]:
+def _units(file: TextFile, flags: Sequence[str], message: _Message, one: int | None) -> Iterator[Unit]:
     """One for each form of a message: that of the number 1 is translated from the singular, all others from the
     plural."""
+    singular, plural, places = message.texts["msgid"], message.texts.get("msgid_plural"), message.translations
     for number, place in sorted(places.items()):
-        is_plural = bool(entry.msgid_plural) and (number != one if len(places) > 1 else True)
-        source = entry.msgid_plural if is_plural else entry.msgid
+        is_plural = plural is not None and (number != one or len(places) == 1)
+        source = (plural if is_plural and plural else singular).value
         notes = ("plural form: see whether it fits all its numbers",) if is_plural and len(places) > 2 else ()
-        target = _segment(place.value) if place.value else None
+        target = _segment(place.value) if any(place.strings) else None
         where = f"line {file.line_of(place.start)}"
-        is_draft = "fuzzy" in entry.flags
+        is_draft = "fuzzy" in flags
         yield Unit(_segment(source), _writer(file, place), where, True, target, is_draft, notes)
 
 
@@ -174,8 +196,13 @@ def _fold(text: str, indent: int, line_end: str) -> str:
 
 def _escape(text: str) -> str:
     written = {character: f"\\{letter}" for letter, character in _ESCAPES.items()}
-    return "".join(written.get(character, character) for character in text)
+    return re.sub(r'[\x00-\x1f\x7f"\\]', lambda found: written.get(found[0], f"\\{ord(found[0]):03o}"), text)
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[0]), text)
+    return _ESCAPED.sub(lambda found: _ESCAPES.get(found[3], found[0]) if found[3] else chr(_code(found)), text)
+
+
+def _code(escaped: re.Match[str]) -> int:
+    """The number of the character that an escape names by it; 0 for others."""
+    return int(escaped[1], 8) if escaped[1] else int(escaped[2] or "0", 16)

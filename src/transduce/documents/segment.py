@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal
 
 
@@ -128,6 +129,12 @@ def is_nested(marks: Sequence[Mark]) -> bool:
         elif mark.kind == "close" and (not opened or opened.pop() != mark.pair):
             return False
     return not opened
+
+
+def depth(marks: Sequence[Mark]) -> int:
+    """How many pairs stand in each other, at most."""
+    steps = ((mark.kind == "open") - (mark.kind == "close") for mark in marks)
+    return max(accumulate(steps), default=0)
 
 
 def _filled(segment: Segment) -> dict[str, Mark]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 _END = re.compile(
     r"""
-    (?: [.!?…]+ ["'”’»)\]]* (?=\s+ ["'“„‘«¿¡(\[]* [\w%{<&]) | [。！？]+ [」』”]* )
+    (?: (?<![.!?…])[.!?…]++ ["'”’»)\]]* (?=\s+ ["'“„‘«¿¡(\[]* [\w%{<&]) | [。！？]+ [」』”]* )
     \s*
     """,
     re.VERBOSE,
@@ -16,21 +16,21 @@ _SHORT = (
     "m mm mme mlle av env p.ex sra srta ud uds pág núm"
 )
 _ABBREVIATIONS = frozenset(_SHORT.split())
+_OPENING = re.compile(r"\A[\"'“„‘«¿¡(\[]+")
+_HAS_BLANK = re.compile(r"\S*+\s")
+WINDOW = 64  # characters beside a sign of an end that tell whether it is one
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
     """Begin and end of each sentence, without the blanks between them; abbreviations and initials end none, nor does
     what goes on with a small letter."""
-    begin = 0
+    begin = len(text) - len(text.lstrip())
     for found in _END.finditer(text):
-        if _ends_sentence(text[begin : found.end()].rstrip(), text[found.end() :]):
-            end = begin + len(text[begin : found.end()].rstrip())
-            if text[begin:end].strip():
-                yield begin + len(text[begin:end]) - len(text[begin:end].lstrip()), end
+        if _ends_sentence(text, begin, found.end()):
+            yield begin, _without_last_blanks(text, begin, found.end())
             begin = found.end()
-    if rest := text[begin:].strip():
-        start = text.index(rest, begin)
-        yield start, start + len(rest)
+    if begin < len(text):
+        yield begin, _without_last_blanks(text, begin, len(text))
 
 
 def ends_sentence(text: str) -> bool:
@@ -38,14 +38,22 @@ def ends_sentence(text: str) -> bool:
     return not text.strip() or re.search(r"[.!?…:;。！？][\"'”’»)\]」』]*\s*$", text) is not None
 
 
-def _ends_sentence(sentence: str, rest: str) -> bool:
-    """Whether a text that ends in a sign of an end is a sentence, before this rest."""
-    if sentence.endswith(("。", "！", "？", "」", "』")):
+def _ends_sentence(text: str, begin: int, after: int) -> bool:
+    """Whether what begins at the one place and ends in a sign of an end, and blanks, before the other is a sentence."""
+    end = _without_last_blanks(text, begin, after)
+    if text[end - 1] in "。！？」』":
         return True
-    if (first := rest.lstrip("\"'“„‘«¿¡([")[:1]).islower():
+    first = _OPENING.sub("", text[after : after + WINDOW])[:1]
+    if first.islower():
         return False
-    if not sentence.endswith("."):
+    if text[end - 1] != ".":
         return True
-    word = re.split(r"[\s(\[\"'“„]", sentence)[-1].rstrip(".").casefold()
-    is_ordinal = word.isdecimal() and len(word) <= 2 and first.isalpha() and len(sentence.split()) > 1
+    word = re.split(r"[\s(\[\"'“„]", text[max(begin, end - WINDOW) : end])[-1].rstrip(".").casefold()
+    is_ordinal = word.isdecimal() and len(word) <= 2 and first.isalpha() and _HAS_BLANK.match(text, begin, end)
     return not (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()) or is_ordinal)
+
+
+def _without_last_blanks(text: str, begin: int, end: int) -> int:
+    while end > begin and text[end - 1].isspace():
+        end -= 1
+    return end

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.segment import Segment
 from transduce.documents.xml import (
     Element,
+    InlineKind,
     blanks_before,
     content_edit,
     element_of,
@@ -120,7 +120,7 @@ def _seg(variant: Element) -> Element:
     return seg
 
 
-def _inline(element: Element) -> tuple[Literal["open", "close", "alone", "pair"], str]:
+def _inline(element: Element) -> tuple[InlineKind, str]:
     if element.name == "hi":
         return "pair", "hi"
     if element.name in ("bpt", "ept"):

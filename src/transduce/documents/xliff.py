@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.segment import Segment
 from transduce.documents.xml import (
     Element,
+    InlineKind,
     Token,
     blanks_before,
     content_edit,
@@ -128,8 +128,10 @@ def _unit(file: TextFile, entry: _Entry) -> Unit | None:
     return replace(unit, is_draft=True) if state in UNTRANSLATED else unit
 
 
-def _inline(element: Element) -> tuple[Literal["open", "close", "alone", "pair"], str]:
+def _inline(element: Element) -> tuple[InlineKind, str]:
     attributes = element.attributes
+    if element.name == "mrk" and (attributes.get("translate") == "no" or attributes.get("mtype") == "protected"):
+        return "held", ""
     number = attributes.get("rid") or attributes.get("startRef") or attributes.get("id", "")
     match element.name:
         case "g" | "mrk" | "pc":

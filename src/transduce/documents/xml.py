@@ -14,7 +14,7 @@ from transduce.documents.sentences import ends_sentence
 from transduce.errors import InputError
 
 BLOCK = 2**16  # bytes given to the parser at a time
-DEEPEST = 1000  # elements within each other
+DEEPEST = 200  # elements within each other
 _DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
@@ -161,11 +161,13 @@ def element_of(start: Token, tokens: Iterator[Token]) -> Element:
 
 def escape(text: str) -> str:
     """A text as XML writes it, without the characters that it cannot."""
-    return _escape(_NOT_XML.sub("", text))
+    return _escape(_NOT_XML.sub("", text), {"\r": "&#13;"})
 
 
-Inline = Callable[[Element], tuple[Literal["open", "close", "alone", "pair"], str]]
-"""What an element inside a segment is: one half of a pair of that name, alone, or itself a pair about text."""
+InlineKind = Literal["open", "close", "alone", "pair", "held"]
+Inline = Callable[[Element], tuple[InlineKind, str]]
+"""What an element inside a segment is: one half of a pair of that name, alone, itself a pair about text, or about text
+that stays."""
 
 
 def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:
@@ -183,7 +185,9 @@ def _parts(element: Element, file: TextFile, inline: Inline) -> Iterator[Part]:
                 yield Mark(file.text[one.start : one.end])
             continue
         kind, pair = inline(one)
-        if kind != "pair":
+        if kind == "held":
+            yield Mark(file.text[one.start : one.end], shown=_plain(one))
+        elif kind != "pair":
             yield Mark(file.text[one.start : one.end], kind, pair)
         elif one.inner_end == one.end:  # <g/>
             yield Mark(file.text[one.start : one.end])
@@ -192,6 +196,13 @@ def _parts(element: Element, file: TextFile, inline: Inline) -> Iterator[Part]:
             yield Mark(file.text[one.start : one.inner_start], "open", name)
             yield from _parts(one, file, inline)
             yield Mark(file.text[one.inner_end : one.end], "close", name)
+
+
+def _plain(element: Element) -> str:
+    """The text within an element, those in it included."""
+    return "".join(
+        _plain(one) if isinstance(one, Element) else one.value if one.kind == "text" else "" for one in element.content
+    )
 
 
 def written(segment: Segment) -> str:

@@ -1,11 +1,12 @@
 """Sentences of a segment: what each holds, what the model reads of it, and what its translation becomes."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from transduce.documents.held import restore_held
-from transduce.documents.placing import Span, is_fixed
+from transduce.documents.placing import Span, is_fixed, word_starts
 from transduce.documents.segment import Mark, Segment
 from transduce.text.tokenizer import Tokenizer
 
@@ -62,10 +63,10 @@ class Piece:
 
     def words_read(self) -> list[int]:
         """For each word that the model reads its number in the text."""
-        numbers = []
-        for found in re.finditer(r"\S+", self.read):
-            place = found.start() + sum(shorter for start, shorter in self.stand_ins if start < found.start())
-            numbers.append(len(self.text[: place + 1].split()) - 1)
+        numbers, starts = [], word_starts(self.text)
+        for begin in word_starts(self.read):
+            place = begin + sum(shorter for start, shorter in self.stand_ins if start < begin)
+            numbers.append(bisect_right(starts, place) - 1)
         return numbers
 
     def restore(self) -> list[str]:
@@ -166,32 +167,43 @@ def has_tags(segment: Segment) -> bool:
 def join(segment: Segment, pieces: Sequence[Piece]) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
     """The translated text of a segment, where what is fixed stands in it, and which words go together."""
     source = segment.text
-    text, done, words = "", 0, 0
+    text, done = "", 0
     breaks = _breaks(segment)
     spans: list[tuple[int, Span]] = []  # by their places in the source
-    links: set[tuple[int, int]] | None = set()
+    begins = []  # of the pieces, in the text
     for piece in [*pieces, None]:
         stop = len(source) if piece is None else piece.start
-        between = source[done:stop]
-        inner = [place for place in breaks if done <= place < stop]
-        for place in inner:
-            spans.append((place, (len(text) + place - done, len(text) + place - done + 1)))
-        text += between
+        spans += [
+            (place, (len(text) + place - done, len(text) + place - done + 1))
+            for place in breaks
+            if done <= place < stop
+        ]
+        text += source[done:stop]
         if piece is None:
             break
         spans += [
             (piece.start + place, (len(text) + span[0], len(text) + span[1]))
             for place, span in zip(piece.places, piece.spans, strict=True)
         ]
-        source_words = len(source[: piece.start].split())
-        words = len(text.split())
-        if piece.links is None:
-            links = None if piece.is_translated else links
-        elif links is not None:
-            links |= {(i + source_words, j + words) for i, j in piece.links}
+        begins.append(len(text))
         text += piece.output
         done = piece.end
-    return text, [span for _, span in sorted(spans)], links
+    return text, [span for _, span in sorted(spans)], _joined_links(source, text, pieces, begins)
+
+
+def _joined_links(
+    source: str, text: str, pieces: Sequence[Piece], begins: Sequence[int]
+) -> set[tuple[int, int]] | None:
+    """Words of a segment and its translation that go together, by those of the pieces, which begin there in the
+    translation; None where those of a translated one are not known."""
+    if any(piece.is_translated and piece.links is None for piece in pieces):
+        return None
+    source_starts, starts = word_starts(source), word_starts(text)
+    links = set()
+    for piece, begin in zip(pieces, begins, strict=True):
+        source_words, words = bisect_left(source_starts, piece.start), bisect_left(starts, begin)
+        links |= {(i + source_words, j + words) for i, j in piece.links or ()}
+    return links
 
 
 def _breaks(segment: Segment) -> list[int]:
