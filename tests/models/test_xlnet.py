@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from operator_calls import OperatorCalls
 from transduce.models.xlnet import (
     XLNetConfig,
     XLNetEncoder,
@@ -175,6 +176,16 @@ def test_its_encoder_is_the_public_implementations_content_stream(tokens: torch.
         assert_close(found.hidden[row, last_first], expected, atol=1e-4, rtol=0)
         pooled = torch.tanh(encoder.pooler(expected[-1])) if encoder.pooler else expected[-1]
         assert_close(found.pooled[row], pooled, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_scores_are_gathered_only_where_some_tokens_are_not_predicted(share: float, tokens: torch.Tensor) -> None:
+    model = build()
+    order = draw_orders(ROWS, TIME, share, 1, CPU)
+    with OperatorCalls() as calls:
+        predicted(model, tokens, order)
+    scores = ROWS * SIZES["heads"] * order.targets.shape[1] * 2 * TIME
+    assert calls.sizes_given("gather").count(scores) == (0 if share == 1 else SIZES["layers"])
 
 
 def test_a_text_read_backward_is_the_text(tokens: torch.Tensor) -> None:

@@ -9,7 +9,14 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from operator_calls import OperatorCalls
-from transduce.nn.attention import AttentionKernel, KeysValues, MultiHeadAttention, attention_weights, fast_attention
+from transduce.nn.attention import (
+    AttentionKernel,
+    KeysValues,
+    MultiHeadAttention,
+    attention_weights,
+    fast_attention,
+    normalize_scores,
+)
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import causal_mask
@@ -186,3 +193,31 @@ def test_selected_rows_of_keys_and_values_come_in_the_order_asked_for() -> None:
     chosen = KeysValues(keys, values).select(torch.tensor([1, 0, 1]))
     assert_close(chosen.keys, torch.stack([keys[1], keys[0], keys[1]]))
     assert_close(chosen.values, torch.stack([values[1], values[0], values[1]]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("keys", [KEYS, 19])
+def test_the_gradient_of_weights_is_that_of_a_softmax_of_unmasked_scores(keys: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(8)
+    scores = torch.randn(ROWS, HEADS, QUERIES, keys).to(dtype).requires_grad_()
+    may_attend = torch.rand(ROWS, 1, QUERIES, keys) < 0.5
+    may_attend[1, :, 2] = False
+    toward = torch.randn(ROWS, HEADS, QUERIES, keys).to(dtype)
+    normalize_scores(scores, may_attend).backward(toward)
+    expected = torch.zeros(ROWS, HEADS, QUERIES, keys)
+    for r, h, i in np.ndindex(ROWS, HEADS, QUERIES):
+        seen = may_attend[r, 0, i]
+        if seen.any():
+            own = scores.detach()[r, h, i, seen].float().requires_grad_()
+            own.softmax(-1).backward(toward[r, h, i, seen].float())
+            expected[r, h, i, seen] = own.grad
+    assert scores.grad is not None and scores.grad.dtype == dtype
+    assert_close(scores.grad.float(), expected, rtol=2**-7 if dtype == torch.bfloat16 else 1e-5, atol=1e-6)
+
+
+def test_few_passes_over_the_weights_make_their_gradient() -> None:
+    scores = torch.randn(ROWS, HEADS, QUERIES, KEYS, dtype=torch.bfloat16, requires_grad=True)
+    weights = normalize_scores(scores, causal_mask(QUERIES, KEYS, scores.device))
+    with OperatorCalls() as calls:
+        weights.backward(torch.ones_like(weights))
+    assert calls.numbers_given("masked_fill") == calls.numbers_given("constant_pad_nd") == []

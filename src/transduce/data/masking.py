@@ -54,8 +54,9 @@ class Masking:
         count = max(round(self.config.share * len(changed)), 1)
         if self.config.whole_words:
             word = np.cumsum(~self.continues[changed])
-            order = random.permutation(np.unique(word))
-            sizes = np.array([np.count_nonzero(word == one) for one in order])
+            words, sizes = np.unique(word, return_counts=True)
+            order = random.permutation(words)
+            sizes = sizes[order - words[0]]  # which are numbered one after another
             chosen = order[: max(int(np.searchsorted(np.cumsum(sizes), count, side="right")), 1)]
             places = np.flatnonzero(np.isin(word, chosen))
         else:

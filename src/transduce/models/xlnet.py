@@ -300,7 +300,8 @@ class XLNetLanguageModel(nn.Module):
             functional.pad(mask, (memory, 0), value=True) for mask in (order.content_may_attend, order.query_may_attend)
         )
         keys = memory + time
-        places = _places(order.targets, memory, keys)
+        are_all_targets = order.targets.shape[1] == time  # which then follow one another
+        places = None if are_all_targets else _places(order.targets, memory, keys)
         different = None if segments is None else _different(segments, memory)
         of_targets = None if different is None else _rows_at(different, order.targets)
         content, query = stack.embed(tokens), stack.queries(rows, order.targets.shape[1])
@@ -312,11 +313,11 @@ class XLNetLanguageModel(nn.Module):
         for layer, past, own in zip(stack.layers, state.past, distances, strict=True):
             keys_values, kept = layer.remember(content, past, self.decoder.memory)
             after.append(kept)
-            query = layer(query, keys_values, partial(_at_places, distances=own, places=places), query_mask, of_targets)
+            in_order = partial(_shifted, distances=own, keys=keys)
+            at_targets = in_order if places is None else partial(_at_places, distances=own, places=places)
+            query = layer(query, keys_values, at_targets, query_mask, of_targets)
             if layer is not stack.layers[-1]:
-                content = layer(
-                    content, keys_values, partial(_shifted, distances=own, keys=keys), content_mask, different
-                )
+                content = layer(content, keys_values, in_order, content_mask, different)
         return stack.dropout(stack.norm(query)), replace(state, past=tuple(after))
 
 
@@ -365,7 +366,7 @@ class XLNetEncoder(nn.Module):
         back = from_first.argsort(1)[..., None].expand_as(content)
         hidden = self.stack.dropout(self.stack.norm(content)).gather(1, back)
         first = hidden[:, 0]
-        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)))
+        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)
 
 
 def _different(segments: Tokens, memory: int) -> Different:

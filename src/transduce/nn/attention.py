@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -84,16 +84,44 @@ def normalize_scores(
 ) -> Float[Tensor, "rows heads queries keys"]:
     """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero.
 
-    There are further keys, which weigh nothing unless there is nothing else, and on a CPU it is in float32: there a
-    softmax of fewer than 16 numbers, or of bfloat16, is several times as slow. Compiled code is alike for any number.
+    On a CPU it is in float32, where a softmax of bfloat16 is several times as slow.
     """
-    keys, dtype = scores.shape[-1], scores.dtype
-    further = (0, 1 if torch.compiler.is_compiling() else max(MIN_WIDTH - keys, 1))
+    if scores.device.type == "cpu" and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        return cast(Tensor, _Normalize.apply(scores, may_attend))  # type: ignore[no-untyped-call]
+    return _with_further_keys(scores, may_attend)[..., : scores.shape[-1]].to(scores.dtype)
+
+
+def _with_further_keys(scores: Tensor, may_attend: AttentionMask | None) -> Tensor:
+    """The weights of `normalize_scores`, and those of further keys, which are zero unless there is nothing else.
+
+    On a CPU a softmax of fewer than 16 numbers is several times as slow; compiled code is alike for any number.
+    """
+    further = (0, 1 if torch.compiler.is_compiling() else max(MIN_WIDTH - scores.shape[-1], 1))
     scores = scores.float() if scores.device.type == "cpu" else scores
     scores = functional.pad(scores, further, value=torch.finfo(scores.dtype).min)
     if may_attend is not None:
         scores = scores.masked_fill_(~functional.pad(may_attend, further, value=True), -torch.inf)
-    return scores.softmax(-1)[..., :keys].to(dtype)
+    return scores.softmax(-1)
+
+
+class _Normalize(torch.autograd.Function):
+    """The gradient in fewer passes over the weights than those of each step: a weight of zero has one of zero."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, may_attend: AttentionMask | None) -> Tensor:
+        weights = _with_further_keys(scores, may_attend)
+        ctx.save_for_backward(weights)
+        return weights[..., : scores.shape[-1]].to(scores.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (weights,) = ctx.saved_tensors
+        keys = gradient.shape[-1]
+        by_scores = torch.empty_like(weights)
+        by_scores[..., :keys] = gradient
+        by_scores[..., keys:] = 0
+        torch._softmax_backward_data(by_scores, weights, -1, weights.dtype, grad_input=by_scores)
+        return by_scores[..., :keys].to(gradient.dtype), None
 
 
 class MultiHeadAttention(nn.Module):
