@@ -15,7 +15,7 @@ from transduce.errors import InputError
 from transduce.inference.encoder import Encoder
 from transduce.models.bert import BertConfig
 from transduce.models.families import build_encoder_model
-from transduce.models.heads import HeadConfig, WordHeadConfig
+from transduce.models.heads import HeadConfig, WordHead, WordHeadConfig
 from transduce.text.tokenizer import SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "cat", "see", "##s", "a", "."]
@@ -121,6 +121,14 @@ def test_guesses_are_probabilities_of_the_vocabulary(model: Path) -> None:
     (first, other) = encoder.fill([text, "[MASK]"], guesses=3)
     assert [guess.token for guess in first.places[1].guesses] == [g.token for g in found.places[1].guesses[:3]]
     assert len(other.places) == 1
+
+
+def test_logits_are_made_of_hidden_places_alone(model: Path) -> None:
+    encoder, sizes = Encoder.load(model), []
+    assert isinstance(encoder.model.head, WordHead)
+    encoder.model.head.output.register_forward_hook(lambda module, inputs, output: sizes.append(output.shape[:-1]))
+    encoder.fill(["the [MASK] sees a dog .", "[MASK]", "a cat . [MASK] a dog ."])
+    assert sum(size.numel() for size in sizes) == 3
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from torch import Tensor
@@ -20,9 +21,10 @@ from transduce.models.heads import (
     ScoreHeadConfig,
     SpanHeadConfig,
     TagHeadConfig,
+    TextHead,
     WordHeadConfig,
 )
-from transduce.models.interface import TextEncoder
+from transduce.models.interface import Pooling, TextEncoder
 from transduce.nn import packing
 from transduce.text.tokenizer import TokenizerConfig
 
@@ -122,6 +124,25 @@ def test_what_stands_at_padding_gets_no_gradient(text: tuple[Tensor, Tensor, Ten
     assert model.table.weight.grad is not None
     assert not model.table.weight.grad[VOCABULARY - 1].any()
     assert model.table.weight.grad[: VOCABULARY - 1].any()
+
+
+@torch.no_grad()
+def test_the_vector_of_a_text_is_the_mean_of_its_own_tokens(text: tuple[Tensor, Tensor, Tensor]) -> None:
+    encoded = build()(*text)
+    for row, length in enumerate(LENGTHS.tolist()):
+        assert_close(encoded.vectors("mean")[row], encoded.hidden[row, :length].mean(0))
+    assert_close(encoded.vectors("first"), encoded.hidden[:, 0])
+    assert_close(encoded.vectors("pooler"), encoded.pooled)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_a_head_reads_the_vector_that_its_settings_name(text: tuple[Tensor, Tensor, Tensor], pooling: Pooling) -> None:
+    config = msgspec.structs.replace(CONFIG, pooler=False)
+    head = ClassHeadConfig(labels=("a", "b", "c"), pooling=pooling)
+    model = build_encoder_model(config, VOCABULARY, head).eval()
+    assert isinstance(model.head, TextHead)
+    assert_close(model(*text), model.head.output(model.encoder(*text).vectors(pooling)))
 
 
 @torch.no_grad()

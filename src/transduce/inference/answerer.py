@@ -20,7 +20,7 @@ from transduce.errors import InputError
 from transduce.inference.classifier import is_pair
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
-from transduce.inference.texts import read_texts
+from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import SpanHeadConfig
 from transduce.task_table import check_tool
 
@@ -202,8 +202,7 @@ def _spans(scores: NDArray[np.float64], longest: int) -> list[tuple[int, int, fl
 def _best(passage: str, spans: dict[tuple[int, int], float], without: float | None, n_best: int) -> list[FoundAnswer]:
     weighed = [(score, place) for place, score in spans.items()] + ([(without, (0, 0))] if without is not None else [])
     weighed.sort(key=lambda one: -one[0])
-    raised = np.exp(np.array([score for score, _ in weighed]) - weighed[0][0])
-    probabilities = (raised / raised.sum()).tolist()
+    probabilities = softmax(np.array([score for score, _ in weighed])).tolist()
     return [
         FoundAnswer(passage[start:end], start, end, probability)
         for (_, (start, end)), probability in zip(weighed[:n_best], probabilities, strict=False)

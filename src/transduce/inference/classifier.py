@@ -19,7 +19,7 @@ from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import look_at_texts, whole_row
-from transduce.inference.texts import read_texts
+from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.task_table import check_tool
 
@@ -146,9 +146,7 @@ def is_pair(value: object) -> bool:
 
 def find_probabilities(model: nn.Module, texts: EncodedTexts, special: SpecialIds) -> NDArray[np.float64]:
     """The probability of each class: [texts, classes]."""
-    logits = np.stack(read_texts(model, texts.rows, special)).astype(np.float64)
-    raised = np.exp(logits - logits.max(1, keepdims=True))
-    return cast(NDArray[np.float64], raised / raised.sum(1, keepdims=True))
+    return softmax(np.stack(read_texts(model, texts.rows, special)))
 
 
 def find_scores(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args, overload
+from typing import cast, get_args, overload
 
 import numpy as np
 import torch
@@ -18,12 +18,12 @@ from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import look_at_texts, whole_row
-from transduce.inference.texts import Row, read_texts
+from transduce.inference.texts import Row, read_texts, softmax
 from transduce.models.heads import EncoderModel, WordHead
+from transduce.models.interface import Pooling
 from transduce.task_table import check_reads_texts
 from transduce.text.tokenizer import MASKS
 
-Pooling = Literal["mean", "first", "pooler"]
 GUESSES = 5
 
 
@@ -101,11 +101,7 @@ class Encoder:
         rows = [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(several)]
 
         def made_of(batch: TextBatch) -> torch.Tensor:
-            encoded = self.model.encoder(batch.tokens, batch.segments, batch.is_real)
-            if pooling == "mean":
-                is_real = batch.is_real[..., None]
-                return (encoded.hidden * is_real).sum(1) / is_real.sum(1)
-            return encoded.hidden[:, 0] if pooling == "first" else encoded.pooled
+            return self.model.encoder(batch.tokens, batch.segments, batch.is_real).vectors(pooling)
 
         found = read_texts(self.model, rows, self.bundle.special, made_of)
         vectors = np.stack(found) if found else np.zeros((0, self.model.encoder.dim), dtype=np.float32)
@@ -149,8 +145,8 @@ class Encoder:
     def _guessed(self, row: Row) -> Told:
         tokenizer = self.bundle.tokenizers.target
         places = [place + 1 for place, token in enumerate(row[0]) if token == tokenizer.mask]  # the first is [CLS]
-        (logits,) = read_texts(self.model, [row], self.bundle.special)
-        log_probabilities = torch.from_numpy(logits[places]).double().log_softmax(-1)
+        (logits,) = self._logits([row])
+        log_probabilities = torch.from_numpy(logits).double().log_softmax(-1)
         best = log_probabilities.argmax(1).tolist()
         words = tokenizer.pieces(best)
         confidence = confidence_in(log_probabilities, best, lambda token: tokenizer.pieces([token])[0])
@@ -159,8 +155,22 @@ class Encoder:
 
     def _fill(self, texts: Sequence[str], guesses: int) -> list[FilledText]:
         rows = [self._hidden(text) for text in texts]
-        found = read_texts(self.model, [(ids, None) for ids in rows], self.bundle.special)
-        return [self._filled(*each, guesses) for each in zip(texts, rows, found, strict=True)]
+        found = self._logits([(ids, None) for ids in rows])
+        return [self._filled(*each, guesses) for each in zip(texts, found, strict=True)]
+
+    def _logits(self, rows: Sequence[Row]) -> list[NDArray[np.float32]]:
+        """Those at the hidden places of the first text of each row, [places, vocabulary]; none are made elsewhere."""
+        head, mask = cast(WordHead, self.model.head), cast(int, self.bundle.tokenizers.target.mask)
+
+        def made_of(batch: TextBatch) -> torch.Tensor:
+            hidden = self.model.encoder(batch.tokens, batch.segments, batch.is_real).hidden
+            is_shown = batch.tokens != mask
+            most = int((~is_shown).sum(1).max())
+            places = is_shown.int().argsort(dim=1, stable=True)[:, :most, None]  # hidden ones first, from left to right
+            return head.output(head.before_output(hidden.gather(1, places.expand(-1, -1, hidden.shape[2]))))
+
+        found = read_texts(self.model, rows, self.bundle.special, made_of)
+        return [logits[: list(first).count(mask)] for logits, (first, _) in zip(found, rows, strict=True)]
 
     def _hidden(self, text: str) -> Ids:
         """The ids of a text, with the token that hides at its marks."""
@@ -176,16 +186,13 @@ class Encoder:
             raise InputError(f"{text[:60]!r}... has {len(ids):,} tokens, but the model reads {self._limit:,} at most")
         return ids
 
-    def _filled(self, text: str, ids: Ids, logits: NDArray[np.float32], guesses: int) -> FilledText:
+    def _filled(self, text: str, logits: NDArray[np.float32], guesses: int) -> FilledText:
         tokenizer, places = self.bundle.tokenizers.target, []
-        hidden = [place for place, token in enumerate(ids) if token == tokenizer.mask]
-        for mark, place in zip(MARK.finditer(text), hidden, strict=True):
-            raised = np.exp(logits[place + 1].astype(np.float64) - logits[place + 1].max())  # the first is [CLS]
-            best = np.argsort(-raised, kind="stable")[:guesses]
-            probabilities = (raised / raised.sum())[best].tolist()
+        for mark, probabilities in zip(MARK.finditer(text), softmax(logits), strict=True):
+            best = np.argsort(-probabilities, kind="stable")[:guesses].tolist()
             found = [
-                Guess(piece, probability, text[: mark.start()] + spelled(piece) + text[mark.end() :])
-                for piece, probability in zip(tokenizer.pieces(best.tolist()), probabilities, strict=True)
+                Guess(piece, float(probabilities[token]), text[: mark.start()] + spelled(piece) + text[mark.end() :])
+                for token, piece in zip(best, tokenizer.pieces(best), strict=True)
             ]
             places.append(HiddenPlace(mark.start(), mark.end(), found))
         return FilledText(text, places)

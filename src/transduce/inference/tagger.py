@@ -21,7 +21,7 @@ from transduce.data.tagged import WordRows, encode_words
 from transduce.devices import find_device
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
-from transduce.inference.texts import read_texts
+from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import TagHeadConfig
 from transduce.task_table import check_tool
 
@@ -149,7 +149,6 @@ def find_tag_probabilities(model: nn.Module, rows: WordRows, special: SpecialIds
     found = read_texts(model, [(ids, None) for ids in rows.ids], special)
     of_sentences: dict[int, list[NDArray[np.float64]]] = {}
     for (sentence, _, _), begins, logits in zip(rows.words, rows.first_pieces, found, strict=True):
-        chosen = logits[np.array(begins, dtype=np.int64) + 1].astype(np.float64)  # the first token is [CLS]
-        raised = np.exp(chosen - chosen.max(1, keepdims=True))
-        of_sentences.setdefault(sentence, []).append(raised / raised.sum(1, keepdims=True))
+        chosen = logits[np.array(begins, dtype=np.int64) + 1]  # the first token is [CLS]
+        of_sentences.setdefault(sentence, []).append(softmax(chosen))
     return [np.concatenate(parts) for _, parts in sorted(of_sentences.items())]

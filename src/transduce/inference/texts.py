@@ -1,6 +1,7 @@
 """What a model with an encoder makes of many texts: those of similar length at once."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import torch
@@ -54,3 +55,9 @@ def batches_of(lengths: Sequence[int], tokens_at_once: int) -> Iterator[list[int
         batch.append(place)
     if batch:
         yield batch
+
+
+def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The probabilities over the last axis, in float64."""
+    raised = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
+    return cast(NDArray[np.float64], raised / raised.sum(-1, keepdims=True))

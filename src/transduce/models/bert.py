@@ -160,7 +160,7 @@ class Bert(nn.Module):
             hidden = layer(hidden, packing)
         spread = packing.spread(hidden)
         first = spread[:, 0]
-        return EncodedText(spread, first if self.pooler is None else torch.tanh(self.pooler(first)))
+        return EncodedText(spread, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)
 
 
 class BertEmbedding(nn.Module):

@@ -7,7 +7,7 @@ from torch import nn
 from transduce.errors import ConfigError
 from transduce.models.bert import Bert, BertConfig, build_bert
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
-from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_whole_texts
+from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_pooler
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.language import RecurrentLanguageConfig, build_recurrent_language
 from transduce.models.recurrent.model import build_recurrent
@@ -64,9 +64,9 @@ def build_encoder_model(config: EncoderConfig, vocabulary: int, head: HeadConfig
         case BertConfig():
             encoder = build_bert(config, vocabulary)
         case XLNetConfig():
-            encoder = build_xlnet_encoder(config, vocabulary, reads_whole_texts(head))
+            encoder = build_xlnet_encoder(config, vocabulary, reads_pooler(head))
         case TransformerEncoderConfig():
-            encoder = build_transformer_encoder(config, vocabulary, reads_whole_texts(head))
+            encoder = build_transformer_encoder(config, vocabulary, reads_pooler(head))
     return EncoderModel(encoder, None if head is None else build_head(head, encoder))
 
 
@@ -87,7 +87,7 @@ def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> nn.
             raise ConfigError(f"model: a {type(model).__name__} has no encoder of texts")
     if isinstance(config, XLNetConfig | TransformerEncoderConfig):
         made = cast(XLNetEncoder | TransformerTextEncoder, encoder)
-        if not reads_whole_texts(head):
+        if not reads_pooler(head):
             made.pooler = None
         elif made.pooler is None:
             made.pooler = Parts(config, config.layers).pooler()

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from transduce.config import Settings
 from transduce.errors import ConfigError
-from transduce.models.interface import EncodedText, TextEncoder
+from transduce.models.interface import EncodedText, Pooling, TextEncoder
 from transduce.nn.layers import Dropout
 from transduce.ranges import PositiveFloat, PositiveInt, ShareBelowOne
 from transduce.shapes import Mask, Tokens
@@ -22,6 +22,8 @@ class ClassHeadConfig(Settings, frozen=True, tag_field="kind", tag="class"):
     """Whether two texts are read together."""
     dropout: ShareBelowOne = 0.1
     """Share of the text's vector dropped."""
+    pooling: Pooling = "pooler"
+    """What the text's vector is made of."""
 
     def _check_together(self) -> None:
         _check_labels(self.labels)
@@ -38,6 +40,8 @@ class ScoreHeadConfig(Settings, frozen=True, tag_field="kind", tag="score"):
     """Whether two texts are read together."""
     dropout: ShareBelowOne = 0.1
     """Share of the text's vector dropped."""
+    pooling: Pooling = "pooler"
+    """What the text's vector is made of."""
 
 
 class TagHeadConfig(Settings, frozen=True, tag_field="kind", tag="tag"):
@@ -74,11 +78,11 @@ HeadConfig = ClassHeadConfig | ScoreHeadConfig | TagHeadConfig | SpanHeadConfig 
 """The union of all heads' settings, told apart by `kind`."""
 
 
-def reads_whole_texts(head: HeadConfig | None) -> bool:
-    """Whether a head reads the vector of a whole text."""
+def reads_pooler(head: HeadConfig | None) -> bool:
+    """Whether a head reads what an encoder's pooler makes of a text."""
     match head:
         case ClassHeadConfig() | ScoreHeadConfig():
-            return True
+            return head.pooling == "pooler"
         case WordHeadConfig():
             return head.next_sentence
         case _:
@@ -86,16 +90,17 @@ def reads_whole_texts(head: HeadConfig | None) -> bool:
 
 
 class TextHead(nn.Module):
-    """Numbers for each text, of its pooled vector."""
+    """Numbers for each text, of its vector."""
 
-    def __init__(self, dim: int, outputs: int, dropout: float) -> None:
+    def __init__(self, dim: int, outputs: int, dropout: float, pooling: Pooling) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
         self.output = _linear(dim, outputs)
+        self.pooling = pooling
 
     def forward(self, encoded: EncodedText) -> Float[Tensor, "rows outputs"]:
         """[rows, outputs]."""
-        return self.output(self.dropout(encoded.pooled))
+        return self.output(self.dropout(encoded.vectors(self.pooling)))
 
 
 class TokenHead(nn.Module):
@@ -140,9 +145,9 @@ def build_head(config: HeadConfig, encoder: TextEncoder) -> Head:
     """A head with fresh weights from torch's global generator; a WordHead shares the encoder's table of tokens."""
     match config:
         case ClassHeadConfig():
-            return TextHead(encoder.dim, len(config.labels), config.dropout)
+            return TextHead(encoder.dim, len(config.labels), config.dropout, config.pooling)
         case ScoreHeadConfig():
-            return TextHead(encoder.dim, 1, config.dropout)
+            return TextHead(encoder.dim, 1, config.dropout, config.pooling)
         case TagHeadConfig():
             return TokenHead(encoder.dim, len(config.labels), config.dropout)
         case SpanHeadConfig():

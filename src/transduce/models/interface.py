@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -95,6 +95,10 @@ class Layered(Protocol):
         ...
 
 
+Pooling = Literal["mean", "first", "pooler"]
+"""How the vectors of a text's tokens become one: see `EncodedText.vectors`."""
+
+
 @dataclass(frozen=True)
 class EncodedText:
     """What an encoder makes of texts, one row a text."""
@@ -102,7 +106,15 @@ class EncodedText:
     hidden: Hidden
     """A vector of each token; what stands at padding means nothing."""
     pooled: Float[Tensor, "rows dim"]
-    """A vector of each text."""
+    """A vector of each text: what the pooler makes of its first token's, or that itself where there is no pooler."""
+    is_real: Mask
+
+    def vectors(self, pooling: Pooling) -> Float[Tensor, "rows dim"]:
+        """A vector of each text: the pooler's, the mean of all tokens' (special ones too), or the first token's."""
+        if pooling == "mean":
+            is_real = self.is_real[..., None]
+            return (self.hidden * is_real).sum(1) / is_real.sum(1)
+        return self.hidden[:, 0] if pooling == "first" else self.pooled
 
 
 @runtime_checkable

@@ -82,4 +82,4 @@ class TransformerTextEncoder(nn.Module):
         embedded = self.encoder.embedding(tokens, start=0) + self.segments(segments)
         hidden = self.encoder.read(embedded, is_real)
         first = hidden[:, 0]
-        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)))
+        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)

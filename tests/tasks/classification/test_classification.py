@@ -17,8 +17,10 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.cli.main import app
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.experiment.recipe import load_recipe
 from transduce.inference.classifier import Classification, Classifier, Rating
+from transduce.models.heads import ClassHeadConfig
 from transduce.tasks.classification.data import openers_of
 from transduce.tasks.classification.validation import measure
 
@@ -175,6 +177,21 @@ def test_a_model_goes_on_from_another_whose_settings_it_takes(run: Path, folder:
     assert after.tokenizers.target.content == before.tokenizers.target.content
     for name, tensor in before.model.state_dict().items():  # the head too, since the classes are the same
         torch.testing.assert_close(after.model.state_dict()[name], tensor, atol=1e-6, rtol=0)
+
+
+def test_classes_are_told_from_the_mean_of_all_tokens_and_no_pooler_is_kept(run: Path, folder: Path) -> None:
+    tables = {key: value for key, value in SETTINGS.items() if key not in ("model", "tokenizer")}
+    tables["training"] = tables["training"] | {"start_from": str(run)}
+    (folder / "mean.toml").write_text(tomli_w.dumps({"pooling": "mean"} | tables), encoding="utf-8")
+    result = transduce.train(folder / "mean.toml", folder / "mean")
+    assert result.test is not None and result.test["accuracy"] == 1.0
+    bundle = ModelBundle.load(folder / "mean")
+    assert isinstance(bundle.config.head, ClassHeadConfig) and bundle.config.head.pooling == "mean"
+    assert not any("pooler" in name for name in bundle.model.state_dict())
+    with pytest.raises(
+        InputError, match=r"head\.pooling is 'mean', where BertForSequenceClassification reads the pooler"
+    ):
+        export_huggingface(folder / "mean", folder / "exported")
 
 
 def test_frozen_layers_stay_and_lower_layers_learn_less(run: Path, folder: Path) -> None:

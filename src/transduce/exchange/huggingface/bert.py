@@ -117,7 +117,9 @@ def problems(config: BundleConfig) -> list[str]:
         found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
     if isinstance(config.head, ScoreHeadConfig):
         found.append("its scores are told as deviations from a mean, where BERT tells them as they are")
-    if model.pooler == (architecture(config) in WITHOUT_POOLER):
+    if isinstance(config.head, ClassHeadConfig) and config.head.pooling != "pooler":
+        found.append(f"head.pooling is {config.head.pooling!r}, where {architecture(config)} reads the pooler")
+    elif model.pooler == (architecture(config) in WITHOUT_POOLER):
         found.append(f"model.pooler is {str(model.pooler).lower()}, where {architecture(config)} has it otherwise")
     return found
 

@@ -13,6 +13,7 @@ from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText
 from transduce.data.examples import EncodedTexts, encode_texts
 from transduce.errors import DataError
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
+from transduce.models.interface import Pooling
 from transduce.tasks.classification.settings import LabelledConfig
 from transduce.tasks.encoder_data import Openers
 from transduce.text.tokenizer import Tokenizer
@@ -41,7 +42,7 @@ def openers_of(config: LabelledConfig | None, progress: Progress | None = None) 
     return Openers(lambda file: labelled_corpus(file, columns), open_part)
 
 
-def make_class_head(examples: Sequence[LabelledText], name: str) -> ClassHeadConfig:
+def make_class_head(examples: Sequence[LabelledText], name: str, pooling: Pooling) -> ClassHeadConfig:
     """The classes that labels name, in the order of the alphabet."""
     counts = Counter(example.label for example in examples)
     if len(counts) < 2:
@@ -51,16 +52,16 @@ def make_class_head(examples: Sequence[LabelledText], name: str) -> ClassHeadCon
             f"{name}: {len(counts):,} different labels, of which {MAX_CLASSES:,} are the most; are they numbers? then "
             'set predict = "score"'
         )
-    return ClassHeadConfig(labels=tuple(sorted(counts)), pair=examples[0].second is not None)
+    return ClassHeadConfig(labels=tuple(sorted(counts)), pair=examples[0].second is not None, pooling=pooling)
 
 
-def make_score_head(examples: Sequence[LabelledText], name: str) -> ScoreHeadConfig:
+def make_score_head(examples: Sequence[LabelledText], name: str, pooling: Pooling) -> ScoreHeadConfig:
     """The mean and the standard deviation of scores."""
     scores = np.array([score_of(example) for example in examples])
     if not scores.std() > 0:
         raise DataError(f"{name}: all scores are {scores[0]:g}; there is nothing to learn")
     pair = examples[0].second is not None
-    return ScoreHeadConfig(mean=float(scores.mean()), deviation=float(scores.std()), pair=pair)
+    return ScoreHeadConfig(mean=float(scores.mean()), deviation=float(scores.std()), pair=pair, pooling=pooling)
 
 
 def score_of(example: LabelledText) -> float:

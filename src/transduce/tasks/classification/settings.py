@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from transduce.models.interface import Pooling
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig
 
 Column = int | str
@@ -28,3 +29,7 @@ class ClassificationConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
     """What is learned from."""
     predict: Literal["class", "score"] = "class"
     """What a label is: one of some classes, or a number."""
+    pooling: Pooling = "pooler"
+    """What labels are told from: a layer that reads the first token's vector (pooler, Devlin et al. 2019), the mean of
+    all tokens' vectors, as encoders for sentence similarity are trained (mean, Reimers and Gurevych 2019), or the first
+    token's vector itself (first)."""

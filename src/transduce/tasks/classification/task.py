@@ -18,7 +18,7 @@ from transduce.data.examples import ExampleData
 from transduce.data.text_batch import make_text_batch
 from transduce.evaluation.labels import CLASS_METRICS, SCORE_METRICS
 from transduce.evaluation.measured import Measured, describe_test
-from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
+from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig, reads_pooler
 from transduce.objectives.labels import ClassLoss, LabelledBatch, ScoreLoss
 from transduce.objectives.objective import Objective
 from transduce.probe import PROBE_CHARACTERS, PROBES
@@ -31,11 +31,7 @@ from transduce.tasks.classification.data import (
     openers_of,
 )
 from transduce.tasks.classification.settings import ClassificationConfig
-from transduce.tasks.classification.validation import (
-    ClassificationValidator,
-    head_of,
-    measure,
-)
+from transduce.tasks.classification.validation import METRICS, ClassificationValidator, head_of, measure
 from transduce.tasks.encoder_data import Examples, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_encoder
@@ -77,7 +73,8 @@ class ClassificationExperiment:
         train, validation = (all_of(corpus) for corpus in (texts.train, texts.validation))
         origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
         make_head = make_score_head if config.predict == "score" else make_class_head
-        head = make_head(train, texts.train.name)
+        head = make_head(train, texts.train.name, config.pooling)
+        origin = origin if reads_pooler(head) else origin.without_pooler()
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
         learned, held_out = (as_numbers(examples, head, tokenizer, longest) for examples in (train, validation))
         if texts.test is not None:  # so that what is wrong with it is not told after the training
@@ -150,7 +147,7 @@ class ClassificationTask:
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """All scores, the first with its interval."""
-        return describe_test({**CLASS_METRICS, **SCORE_METRICS}, "texts", test)
+        return describe_test(METRICS, "texts", test)
 
     def test_data(
         self,

@@ -19,9 +19,8 @@ from transduce.tasks.encoder_data import all_of
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
-LOWER_IS_BETTER = {
-    name for metrics in (CLASS_METRICS, SCORE_METRICS) for name, one in metrics.items() if not (one.higher_is_better)
-}
+METRICS = {**CLASS_METRICS, **SCORE_METRICS}
+LOWER_IS_BETTER = {"loss", *(name for name, metric in METRICS.items() if not metric.higher_is_better)}
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,7 @@ class ClassificationValidator:
         """See Validator."""
         found = predict(model, self.head, self.special, self.labelled)
         scores = {"loss": found.loss(self.head)} | {name: counts.score for name, counts in found.counts.items()}
-        sign = 1 if self.best_by == "loss" or self.best_by in LOWER_IS_BETTER else -1
-        return Validation(scores, sign * scores[self.best_by])
+        return Validation.by(self.best_by, scores, rises=self.best_by not in LOWER_IS_BETTER)
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """Nothing: what is read at once keeps no gradients, and is no larger than a usual batch."""
