@@ -1,12 +1,15 @@
 """Two files are enough: a command trains on them, and what was chosen can be seen, changed and gone on with."""
 
 import gzip
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 import transduce
+from transduce.bundle import ModelBundle
 from transduce.cli.main import app, run
 from transduce.config import flatten, to_tree
 from transduce.corpora.splits import open_splits
@@ -58,6 +61,31 @@ def test_two_files_become_a_translator_by_one_command(
     assert any(line.startswith("  left out: 1 whose pair came before") for line in lines)
     estimated = next(number for number, line in enumerate(lines) if " updates of about " in line)
     assert estimated < next(number for number, line in enumerate(lines) if line.startswith("validation at update"))
+
+
+@pytest.mark.parametrize("names", [("mine.en", "mine.de"), ("mine.1", "mine.2")])
+def test_two_files_and_a_model_adapt_it_at_a_lower_rate_for_fewer_passes(
+    files: tuple[str, str], tiny_run: Path, names: tuple[str, str]
+) -> None:
+    for file, name in zip(files, names, strict=True):
+        Path(file).rename(name)
+    told: list[str] = []
+    adapting = Files(names, {"training.start_from": str(tiny_run), "search.size": 1})
+    recipe = recipe_for(adapting, tell=told.append, machine=processor)
+    start, fresh = ModelBundle.load(tiny_run), recipe_for(Files(names), machine=processor).config
+    assert recipe.config.model == start.config.model
+    assert (recipe.config.data.source, recipe.config.data.target) == ("en", "de")
+    assert f"model: that of {tiny_run} with its vocabulary of {len(start.tokenizers.target)} tokens" in "\n".join(told)
+    assert not any(line.startswith("vocabulary") for line in told)
+    assert recipe.config.optimizer.learning_rate <= 0.1 * fresh.optimizer.learning_rate
+    assert recipe.config.training.updates < fresh.training.updates / 5
+    adapters = recipe_for(replace(adapting, overrides={**adapting.overrides, "training.adapters.rank": 4})).config
+    assert adapters.optimizer.learning_rate == pytest.approx(10 * recipe.config.optimizer.learning_rate)
+    told.clear()
+    result = transduce.train(recipe, tell=told.append)
+    assert result.before
+    assert result.validation["loss"] <= result.before["loss"]
+    assert not any("no effect" in line for line in told)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +143,14 @@ def test_a_resumed_run_keeps_what_was_chosen_whatever_the_machine_does_now(files
     Path("other.en").write_text("a\n")
     with pytest.raises(ConfigError, match="was started with other files"):
         transduce.train(Files(("other.en", "mine.de")), out=Path("runs/mine"), resume=True)
+
+
+def test_the_same_command_resumes_a_run_whose_changes_name_files(files: tuple[str, str], tiny_run: Path) -> None:
+    start = os.path.relpath(tiny_run)
+    changes = {"training.start_from": start, "data.general_validation": list(files), "search.size": 1}
+    for updates in (1, 2):
+        asked = Files(files, {**changes, "training.updates": updates})
+        assert transduce.train(asked, resume=updates > 1).updates == updates
 
 
 def test_a_run_that_exists_is_told_of_before_anything_is_read(files: tuple[str, str]) -> None:

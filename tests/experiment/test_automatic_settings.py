@@ -221,3 +221,11 @@ def test_languages_without_spaces_are_not_cleaned_by_words() -> None:
     choice = choose_cleaning(pairs, describe_pairs(pairs, len(pairs)))
     assert kept_by(choice, pairs) == pairs
     assert choice.tables["data"]["max_tokens"] > 50
+
+
+def test_what_is_read_few_times_is_learned_with_little_dropout() -> None:
+    slow = Machine("cpu", PROCESSOR.operations / 10)
+    often, seldom = (config_of(choose(corpus_of(20_000), None, machine, {})).model for machine in (PROCESSOR, slow))
+    assert isinstance(often, TransformerConfig) and isinstance(seldom, TransformerConfig)
+    assert often.attention_dropout > 0 == seldom.attention_dropout
+    assert often.dropout >= seldom.dropout

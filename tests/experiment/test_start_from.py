@@ -3,16 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import tomli_w
 import torch
 
 import transduce
 from transduce.bundle import ModelBundle
-from transduce.config import read_toml
+from transduce.config import read_toml, to_toml
 from transduce.errors import CheckpointError, ConfigError, InputError
 from transduce.experiment.recipe import load_recipe
 from transduce.models.named_parts import is_in, parameters_of, stacks
+from transduce.text.tokenizer import TokenizerConfig
 
 FEW = {"updates": 1, "precision": "float32"}
 
@@ -51,6 +53,23 @@ def test_a_recipe_may_change_rates_of_dropout_and_nothing_else_of_the_model(sile
         transduce.train(load_recipe(silent, ["model.dim=48"]), silent.parent / "wider")
     with pytest.raises(ConfigError, match=r"model\.kind was transformer, now it is recurrent"):
         transduce.train(load_recipe(silent, ["model.kind=recurrent"]), silent.parent / "other")
+
+
+def test_files_in_another_order_than_the_languages_of_the_model_are_told_of(silent: Path) -> None:
+    told: list[str] = []
+    changes = ["data.source=de", "data.target=en", "search.size=1"]
+    transduce.train(load_recipe(silent, changes), silent.parent / "run", tell=told.append)
+    assert "languages: the model translates en-de, and now learns de-en" in told
+
+
+def test_dropout_of_the_tokenizer_alone_leaves_it_that_of_the_model(silent: Path, tiny_run: Path) -> None:
+    start = ModelBundle.load(tiny_run).config
+    bpe = TokenizerConfig(kind="bpe", size=500, lowercase=True)
+    (silent.parent / "start").mkdir()
+    settings = to_toml(msgspec.structs.replace(start, tokenizer=bpe))
+    (silent.parent / "start" / "config.toml").write_text(settings, encoding="utf-8")
+    changes = ["tokenizer.dropout=0.1", "training.start_from=start"]
+    assert load_recipe(silent, changes).config.tokenizer == msgspec.structs.replace(bpe, dropout=0.1)
 
 
 def test_a_model_that_cannot_be_started_from_is_named_where_its_settings_are_needed(silent: Path) -> None:

@@ -1,5 +1,7 @@
-"""A recipe for files of the user's own: seen, measured and chosen, so that two files are enough."""
+"""A recipe for files of the user's own: seen, measured and chosen, so that two files are enough, or two files and a
+model to adapt."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +9,7 @@ from typing import Any
 
 import torch
 
+from transduce.bundle import find_bundle, read_config, read_tokenizers
 from transduce.config import Changes, convert, override, read_changes, read_toml
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
@@ -21,10 +24,10 @@ from transduce.corpora.formats import (
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
 from transduce.errors import ConfigError, DataError
-from transduce.experiment.automatic_settings import choose, choose_cleaning, choose_width
+from transduce.experiment.automatic_settings import choose, choose_adaptation, choose_cleaning, choose_width
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import Machine, measure_machine
-from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes
+from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes, with_files
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
@@ -105,25 +108,48 @@ def recipe_for(
         return _recorded(run, files)
     changes = read_changes(files.overrides, TranslationConfig)
     wanted = complete(override({}, changes, TranslationConfig), TranslationConfig, Path())
-    source, target = _languages(files.paths)
-    named = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0], "source": source, "target": target}
-    model = {"kind": "transformer"}
-    if isinstance(asked := wanted.get("model", {}), dict) and asked.get("kind", "transformer") == "transformer":
-        model |= choose_width(asked)
-    change({"data": named, "model": model, "training": {"updates": 1}}, "settings", changes)
-    settings = convert({**named, **wanted.get("data", {})}, DataConfig, "data")
-    if (source, target) == UNKNOWN and not {"source", "target"} & wanted.get("data", {}).keys():
+    languages = _languages(files.paths)
+    named: dict[str, Any] = {"train": list(files.paths) if len(files.paths) > 1 else files.paths[0]}
+    if languages != UNKNOWN:
+        named |= {"source": languages[0], "target": languages[1]}
+    start = _start_of(wanted)
+    first = {"data": named, "training": {"updates": 1}} | ({} if start else {"model": _valid_model(wanted)})
+    settings = change(first, "settings", changes).data
+    if (settings.source, settings.target) == UNKNOWN:
         tell("languages: not recognised from the file names; set data.source and data.target")
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = parallel_files(files.paths, settings.columns_for(files.paths))
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, asked, tell)
-    chosen = choose(kept, most_subwords, machine(), wanted)
+    if start is None:
+        chosen = choose(kept, most_subwords, machine(), wanted)
+    else:
+        chosen = choose_adaptation(kept, start, _vocabulary_of(start), machine(), wanted)
     for reason in chosen.reasons:
         tell(reason)
     tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}
     return Recipe(files.name, change(tables, "settings", files.overrides), Path())
+
+
+def _start_of(wanted: dict[str, Any]) -> str | None:
+    """The model to adapt, if the settings name one."""
+    training = wanted.get("training", {})
+    start = training.get("start_from") if isinstance(training, dict) else None
+    return start if isinstance(start, str) else None
+
+
+def _vocabulary_of(start: str) -> int:
+    """How many tokens a model writes."""
+    folder = find_bundle(Path(start))
+    return len(read_tokenizers(folder, read_config(folder)).target)
+
+
+def _valid_model(wanted: dict[str, Any]) -> dict[str, Any]:
+    """A model with what is asked for of it, by which the other settings can be checked before one is chosen."""
+    asked = wanted.get("model", {})
+    is_transformer = isinstance(asked, dict) and asked.get("kind", "transformer") == "transformer"
+    return {"kind": "transformer", **(choose_width(asked) if is_transformer else {})}
 
 
 def _languages(paths: Sequence[str]) -> tuple[str, str]:
@@ -173,8 +199,14 @@ def _joined(first: Changes, second: Changes) -> Changes:
 
 
 def _recorded(run: Path, files: Files) -> Recipe[Any]:
-    """The settings of a run on these files, which were chosen when it began."""
-    config = change(read_toml(run / SETTINGS_FILE), str(run), files.overrides)
+    """The settings of a run on these files, which were chosen when it began; changes name files from here."""
+
+    def from_run(name: str, value: Any) -> Any:
+        return with_files(
+            name, value, lambda path: str(path) if Path(path).is_absolute() else os.path.relpath(path, run)
+        )
+
+    config = change(read_toml(run / SETTINGS_FILE), str(run), files.overrides, run, from_run)
     trained = [config.data.train] if isinstance(config.data.train, str) else config.data.train or []
     before = [(run / file).resolve() for file in trained if isinstance(file, str)]
     if before != [Path(file).resolve() for file in files.paths]:

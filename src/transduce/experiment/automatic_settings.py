@@ -18,6 +18,8 @@ MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; mo
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
+FEW_PASSES = 6  # in which little is learned by heart, so that dropout costs more than it saves
+ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
 Tables = dict[str, Any]
 
@@ -66,13 +68,32 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     parts = _choose_parts(kept, wanted.get("data", {}))
     tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted)
     vocabulary = tokenizer.tables["tokenizer"].get("size", most_subwords or 8000)
-    model = _choose_model(kept, machine, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
+    model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = (parts, tokenizer, model, schedule)
     return Choice(
         {name: table for choice in choices for name, table in choice.tables.items()},
         [reason for choice in choices for reason in choice.reasons],
     )
+
+
+def choose_adaptation(
+    kept: CorpusFacts, start: str, vocabulary: int, machine: Machine, wanted: Mapping[str, Any]
+) -> Choice:
+    """How to split a corpus that has been cleaned, and to teach it to a model that knows other text.
+
+    Args:
+        kept: what is left of the corpus.
+        start: the model's folder.
+        vocabulary: how many tokens it writes.
+        machine: what trains.
+        wanted: tables of settings that are not to be chosen, those of the model among them.
+    """
+    parts = _choose_parts(kept, wanted.get("data", {}))
+    schedule = _choose_schedule(kept, machine, _measured(wanted["model"]), vocabulary, wanted)
+    by_adapters = " by low-rank adapters" if _trains_adapters(wanted) else ""
+    told = f"model: that of {start} with its vocabulary of {vocabulary:,} tokens, adapted to this text{by_adapters}"
+    return Choice({**parts.tables, **schedule.tables}, [*parts.reasons, told, *schedule.reasons])
 
 
 def _choose_ratio(sample: Sequence[SentencePair]) -> float | None:
@@ -122,7 +143,9 @@ def _choose_tokenizer(
     )
 
 
-def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: Mapping[str, Any]) -> Choice:
+def _choose_model(
+    kept: CorpusFacts, machine: Machine, vocabulary: int, is_shared: bool, wanted: Mapping[str, Any]
+) -> Choice:
     if wanted.get("kind", "transformer") != "transformer":
         return Choice({"model": dict(wanted)})
     if machine.kind != "cpu" and kept.pairs >= 100_000:
@@ -131,19 +154,25 @@ def _choose_model(kept: CorpusFacts, machine: Machine, is_shared: bool, wanted: 
         layers, dim, feed_forward_dim, dropout, known = 4, 256, 512, 0.2, KNOWN_PAIRS
     else:
         layers, dim, feed_forward_dim, dropout, known = 3, SMALL_DIM, 512, 0.17, KNOWN_PAIRS
-    dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
-    table: Tables = {
+    sizes: Tables = {
         "kind": "transformer",
         "encoder_layers": layers,
         "decoder_layers": layers,
         **choose_width(wanted, dim, HEADS // 2 if dim <= SMALL_DIM else HEADS),
         "feed_forward_dim": feed_forward_dim,
         "tie": "all" if is_shared else "target",
-        "dropout": round(dropout, 2),
-        "attention_dropout": 0.1,
-        "activation_dropout": 0.1,
-        **wanted,
     }
+    passes = _affordable(kept, machine, _measured({**sizes, **wanted}), vocabulary) / _tokens(kept)
+    dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
+    within_layers = 0.1
+    if passes < FEW_PASSES:
+        dropout, within_layers = min(dropout, 0.1), 0.0
+    rates = {
+        "dropout": round(dropout, 2),
+        "attention_dropout": within_layers,
+        "activation_dropout": within_layers,
+    }
+    table = {**sizes, **rates, **wanted}
     return Choice(
         {"model": table},
         [
@@ -174,13 +203,13 @@ def _choose_schedule(
     kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, wanted: Mapping[str, Any]
 ) -> Choice:
     training, asked_schedule = wanted.get("training", {}), wanted.get("optimizer", {}).get("schedule", {})
-    tokens = TOKENS_OF_A_WORD * kept.target.words + kept.pairs  # of a pass over the data, ends counted
-    source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / tokens
+    tokens = _tokens(kept)
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
-    minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
-    affordable = 60 * minutes / machine.seconds(model, vocabulary, 1, source_tokens)
-    is_small = model.dim <= SMALL_DIM  # such a model learns from more passes, at a higher rate
-    all_tokens = min(min(2 * passes, 130) * tokens if is_small else min(passes, 100) * tokens, affordable)
+    affordable = _affordable(kept, machine, model, vocabulary)
+    is_adapted = "start_from" in training
+    is_small = model.dim <= SMALL_DIM and not is_adapted  # such a model learns from more passes, at a higher rate
+    passes = min(passes, ADAPTING_PASSES) if is_adapted else min(2 * passes, 130) if is_small else min(passes, 100)
+    all_tokens = min(passes * tokens, affordable)
     batching = wanted.get("batching", {})
     if (sentences := batching.get("sentences")) is not None:
         batch = max(round(sentences * tokens / kept.pairs), 1)  # target tokens of pairs of usual length
@@ -190,7 +219,7 @@ def _choose_schedule(
         size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
     if all_tokens == affordable:
-        why = f"what this machine can do in about {minutes:.0f} minutes"
+        why = f"what this machine can do in about {_minutes(kept):.0f} minutes"
     else:
         why = "enough for a corpus of this size"
     if "updates" in training or "epochs" in training:
@@ -199,10 +228,13 @@ def _choose_schedule(
         updates = round(updates, -1)
     validation = _choose_validation(updates, wanted.get("validation", {}))
     rate = (6e-3 if is_small else 3e-3) * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
+    if is_adapted and not _trains_adapters(wanted):
+        rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
     optimizer: Tables = {"schedule": {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}}
     if asked_schedule.get("kind") != "noam":  # which makes the rate itself
         optimizer["learning_rate"] = float(f"{rate:.2g}")
+    passes = updates * batch / tokens
     tables: Tables = {
         "batching": size,
         "training": {"updates": updates, "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else 1},
@@ -213,11 +245,31 @@ def _choose_schedule(
     return Choice(
         tables,
         [
-            f"training: at most {updates:,} updates of {of_a_batch}, {updates * batch / tokens:.2g} passes "
+            f"training: at most {updates:,} updates of {of_a_batch}, {passes:,.{1 if passes < 10 else 0}f} passes "
             f"over the data, {why}",
             *validation.reasons,
         ],
     )
+
+
+def _tokens(kept: CorpusFacts) -> float:
+    """Target tokens of a pass over the data, ends counted."""
+    return TOKENS_OF_A_WORD * kept.target.words + kept.pairs
+
+
+def _minutes(kept: CorpusFacts) -> float:
+    """How long training may take."""
+    return min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
+
+
+def _affordable(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
+    """Target tokens that are learned from meanwhile."""
+    source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / _tokens(kept)
+    return 60 * _minutes(kept) / machine.seconds(model, vocabulary, 1, source_tokens)
+
+
+def _trains_adapters(wanted: Mapping[str, Any]) -> bool:
+    return wanted.get("training", {}).get("adapters") is not None
 
 
 def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:

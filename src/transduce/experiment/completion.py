@@ -16,8 +16,8 @@ from transduce.tasks.settings import ExperimentConfig
 def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
     """A recipe's settings, and where it is silent those of the bundle that `training.start_from` names.
 
-    Of [model] what is not set, [tokenizer] if none of it is set, and the languages. Tasks whose model is only a part of
-    a bundle's, such as its encoder, take that themselves.
+    Of [model] what is not set, [tokenizer] if none of it but its dropout is set, and the languages. Tasks whose model
+    is only a part of a bundle's, such as its encoder, take that themselves.
 
     Raises CheckpointError or InputError where a recipe without [model] names a bundle that cannot be read or is for
     another task; where it has one, whoever loads the bundle tells so.
@@ -46,9 +46,10 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
     model, known = tree.get("model", {}), to_tree(bundle)["model"]
     if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
         found["model"] = known | dict(model)
-    if "tokenizer" not in tree and not bundle.tokenizer.names_files:  # whose places the bundle does not know
-        found["tokenizer"] = to_tree(bundle.tokenizer)
-    if isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
+    tokenizer = tree.get("tokenizer", {})
+    if isinstance(tokenizer, Mapping) and tokenizer.keys() <= {"dropout"} and not bundle.tokenizer.names_files:
+        found["tokenizer"] = to_tree(bundle.tokenizer) | dict(tokenizer)  # of files the bundle does not know the places
+    if bundle.languages is None and isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
         languages = {"language": bundle.source}
         if bundle.task == "translation":
             languages = {"source": bundle.source, "target": bundle.target}

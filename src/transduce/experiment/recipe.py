@@ -105,14 +105,18 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
     )
 
 
-def _from_here(name: str, value: Any) -> Any:
-    """A setting's value, in which names of files start from the working folder."""
+def with_files(name: str, value: Any, moved: Callable[[str | Path], str]) -> Any:
+    """A setting's value, in which the names of files are others."""
     if isinstance(value, Mapping):
-        return {key: _from_here(key, inner) for key, inner in value.items()}
+        return {key: with_files(key, inner, moved) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_from_here(name, item) for item in value]
+        return [with_files(name, item, moved) for item in value]
     is_path = name.rpartition(".")[2] in PATH_KEYS and isinstance(value, str | Path)
-    return str(Path(value).absolute()) if is_path else value
+    return moved(value) if is_path else value
+
+
+def _from_here(name: str, value: Any) -> Any:
+    return with_files(name, value, lambda path: str(Path(path).absolute()))
 
 
 def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe[Any]:

@@ -38,7 +38,7 @@ class EncoderOrigin:
     """With the weights of `training.start_from`; None where they are to be drawn."""
 
     def without_pooler(self) -> "EncoderOrigin":
-        """The same for a head that has no use for the vector of a whole text; only BERT is told so by its settings."""
+        """The same for a head that has no use for the pooler; only BERT is told so by its settings."""
         if not isinstance(self.config, BertConfig):
             return self
         config = msgspec.structs.replace(self.config, pooler=False)

@@ -1,12 +1,13 @@
 """Where a run's tokenizers and weights come from: made for it, taken from a bundle, or from its own checkpoint."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
-from transduce.bundle import BundleConfig, ModelBundle, read_config, read_tokenizers
+from transduce.bundle import BundleConfig, ModelBundle, read_config, read_history, read_tokenizers
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
 from transduce.models.families import ModelConfig, build_model
@@ -35,6 +36,8 @@ class Origin:
     """With the weights of `training.start_from`; None where they are to be drawn."""
     start: BundleConfig | None = None
     """Of the bundle that it begins with, or of the checkpoint; None where there is none."""
+    history: dict[str, Any] = field(default_factory=dict)
+    """What is told of that bundle and stays true while it learns: where it was imported from."""
 
     def describe_vocabulary(self) -> str:
         """One line, with what a default size has become where the text does not yield that many subwords."""
@@ -96,7 +99,8 @@ def find_origin(
     """
     if checkpoint is not None:
         known = read_config(checkpoint / BUNDLE)
-        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known.tokenizer, None, known)
+        told = _lasting(read_history(checkpoint / BUNDLE))
+        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known.tokenizer, None, known, told)
     if config.training.start_from is None:
         return Origin(processes.broadcast(make_tokenizers), tokenizer, None)
     try:
@@ -120,4 +124,9 @@ def find_origin(
     if changed:  # other rates of dropout
         started = build_model(model, len(start.tokenizers.source), len(start.tokenizers.target))
         started.load_state_dict(start.model.state_dict())
-    return Origin(start.tokenizers, start.config.tokenizer, started, start.config)
+    return Origin(start.tokenizers, start.config.tokenizer, started, start.config, _lasting(start.history))
+
+
+def _lasting(history: dict[str, Any]) -> dict[str, Any]:
+    """Of a bundle's history, what is so of those that are trained from it."""
+    return {name: history[name] for name in ("imported",) if name in history}

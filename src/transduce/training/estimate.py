@@ -44,7 +44,7 @@ class Estimate:
         """One line."""
         return (
             f"about {describe_duration(self.seconds)}: {self.updates - self.update:,} updates of about "
-            f"{self.seconds_per_update:.2g} s, validation not counted"
+            f"{self.seconds_per_update:.2f} s, validation not counted"
         )
 
     @property
@@ -100,7 +100,8 @@ def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.
 def _time(working: WorkingCopy, objective: Objective, batch: OnDevice) -> float:
     began = time.perf_counter()
     loss = objective(working.model.train(), batch, most_carried(objective, working.model, batch))
-    loss.total.backward()
+    if loss.total.requires_grad:  # unless LayerDrop has skipped all that learns
+        loss.total.backward()
     working.collect_gradients()
     float(loss.plain.detach())  # a GPU is waited for
     if loss.plain.device.type == "cuda":

@@ -160,5 +160,6 @@ def normalize_gradients(parameters: Iterable[nn.Parameter], tokens: Tensor, clip
     scale = 1 / tokens
     if clip_norm:
         scale = scale * (clip_norm / (norm + 1e-6)).clamp(max=1.0)
-    torch._foreach_mul_(gradients, scale)
+    if gradients:
+        torch._foreach_mul_(gradients, scale)
     return norm

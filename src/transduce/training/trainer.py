@@ -217,7 +217,8 @@ class Trainer:
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
         for part in self._own_parts(pairs):
             loss = self.objective(self.working.model, self.data.batch(part).to(self.device), self._carried)
-            loss.total.backward()
+            if loss.total.requires_grad:  # unless LayerDrop has skipped all that learns
+                loss.total.backward()
             self.working.collect_gradients()
             self._carried = loss.carried
             tokens += loss.tokens

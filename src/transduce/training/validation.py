@@ -29,6 +29,11 @@ class Validation:
     samples: Sequence[Sample] = ()
     """Of the same few sentences each time."""
 
+    @staticmethod
+    def by(name: str, scores: Mapping[str, float], rises: bool, samples: Sequence[Sample] = ()) -> "Validation":
+        """One whose cost is the score of that name; `rises` says that the highest is the best model's."""
+        return Validation(scores, -scores[name] if rises else scores[name], samples)
+
 
 Validate = Callable[[nn.Module], Validation]
 """Validates a model."""

@@ -141,7 +141,7 @@ class AnsweringValidator:
         told = find_answers(texts, asked.windows, logits, self.head, 1)
         counts = count_answers([one.text for one in told], _truth(asked.questions))
         scores = {"loss": float(torch.cat(losses).mean())} | {name: one.score for name, one in counts.items()}
-        return Validation(scores, (1 if self.best_by == "loss" else -1) * scores[self.best_by])
+        return Validation.by(self.best_by, scores, rises=self.best_by != "loss")
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """Nothing: what is read at once keeps no gradients, and is no larger than a usual batch."""

@@ -178,7 +178,7 @@ class EncoderValidator:
         scores = {"loss": loss} | scores
         if self.best_by not in scores:
             raise ConfigError(f"validation.best_by = '{self.best_by}', but there are no pairs of texts; choose another")
-        return Validation(scores, (1 if self.best_by == "loss" else -1) * scores[self.best_by])
+        return Validation.by(self.best_by, scores, rises=self.best_by != "loss")
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """Nothing: what is read at once keeps no gradients."""

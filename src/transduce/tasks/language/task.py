@@ -109,7 +109,7 @@ class LanguageExperiment:
             longest_source=data.window,
             begin="eos",
         )
-        made = ModelBundle(bundle, model, origin.tokenizers)
+        made = ModelBundle(bundle, model, origin.tokenizers, origin.history)
         validator = self._validator(made, validation, processes)
         return Prepared(made, data, objective, validator, is_adapted=config.training.start_from is not None)
 

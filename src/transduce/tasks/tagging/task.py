@@ -134,7 +134,7 @@ class TaggingValidator:
         scores = {"loss": float(-np.log(np.maximum(of_truth, 1e-30)).mean())}
         told = [_told(rows, self.head) for rows in probabilities]
         scores |= {name: counts.score for name, counts in count_tags(told, self.tagged.truth).items()}
-        return Validation(scores, (1 if self.best_by == "loss" else -1) * scores[self.best_by])
+        return Validation.by(self.best_by, scores, rises=self.best_by != "loss")
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """Nothing: what is read at once keeps no gradients, and is no larger than a usual batch."""

@@ -30,7 +30,7 @@ def measure_translations(config: TranslationConfig, splits: Splits, metric: str)
         each[direction] = list((own.test if splits.test else own.validation) or ())
     pairs = [pair for of_direction in each.values() for pair in of_direction]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    folds_case = (config.tokenizer.target or config.tokenizer).folds_case
+    folds_case = config.tokenizer.of_target.folds_case
 
     def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
         outputs = _translations(run, each, config.search, device, partial(in_own_direction, config, splits))

@@ -12,6 +12,7 @@ from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
+from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.overlap import find_overlaps
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits
@@ -75,6 +76,8 @@ def prepare(
     tokenizers = origin.tokenizers
     languages = asked if origin.start is None else _known_languages(config.data, origin.start, asked)
     tell(origin.describe_vocabulary())
+    if checkpoint is None and origin.start is not None and languages is None:
+        _tell_other_languages(origin.start, config.data, tell)
     cache = cache_folder()
     with processes.first_process_first():
         stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
@@ -104,6 +107,7 @@ def prepare(
         _check_lengths(splits.validation.name, store, model, marked)
     if splits.general_validation and general:
         _check_lengths(splits.general_validation.name, general, model, marked)
+    known_length = 0 if origin.start is None else origin.start.longest_source  # which it still reads
     bundle = BundleConfig(
         format=FORMAT,
         task=config.task,
@@ -111,14 +115,14 @@ def prepare(
         target=config.data.target,
         model=config.model,
         tokenizer=origin.config,
-        longest_source=max(int(store.source.lengths.max()) for store in stores),
+        longest_source=max(known_length, *(int(store.source.lengths.max()) for store in stores)),
         languages=languages,
         begin="bos" if origin.start is None else origin.start.begin,
     )
     if splits.directions:
         bundle = bundle.directed(Direction(MANY, MANY))
     is_adapted = config.training.start_from is not None
-    return Numbers(ModelBundle(bundle, model, tokenizers), stores, validation, general, is_adapted)
+    return Numbers(ModelBundle(bundle, model, tokenizers, origin.history), stores, validation, general, is_adapted)
 
 
 def validation_corpora(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
@@ -151,6 +155,13 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
     if known.directions is None:
         return known
     return msgspec.structs.replace(known, directions=tuple(dict.fromkeys([*known.directions, *map(str, directions)])))
+
+
+def _tell_other_languages(start: BundleConfig, data: DataConfig, tell: Callable[[str], None]) -> None:
+    """Files in the wrong order are easily given; a model may also learn other languages on purpose."""
+    known, asked = Direction(start.source, start.target), Direction(data.source, data.target)
+    if asked != known and Direction(*UNKNOWN) not in (known, asked):
+        tell(f"languages: the model translates {known}, and now learns {asked}")
 
 
 def _side(splits: Splits, side: Side, is_shared: bool = False) -> Iterator[str]:

@@ -122,7 +122,7 @@ class TranslationExperiment:
         return told
 
     def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> Score:
-        folds_case = (self.config.tokenizer.target or self.config.tokenizer).folds_case
+        folds_case = translator.bundle.config.tokenizer.of_target.folds_case
         translations = translator.translate([pair.source for pair in pairs], self.config.search)
         return score_bleu([found.text for found in translations], [pair.target for pair in pairs], folds_case)
 

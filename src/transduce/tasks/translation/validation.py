@@ -67,7 +67,7 @@ def _validator_of(
         metrics_of(config),
         config.validation.best_by,
         probe_texts(splits, config.validation.samples),
-        (config.tokenizer.target or config.tokenizer).folds_case,
+        bundle.config.tokenizer.of_target.folds_case,
     )
 
 
@@ -117,11 +117,10 @@ class TranslationValidator:
             texts = Texts([found.text for found in translator.translate(sources, GREEDY)], references, sources)
             how = Scoring(lowercase=self.folds_case)
             scores |= {name: metric.count(texts, how).score for name, metric in self.metrics.items()}
-        score = scores[self.best_by]
         rises = self.best_by != "loss" and self.metrics[self.best_by].higher_is_better
         outputs = translator.translate([source for source, _ in self.sampled], GREEDY)
         samples = [Sample(*pair, found.text) for pair, found in zip(self.sampled, outputs, strict=True)]
-        return Validation(scores, -score if rises else score, samples)
+        return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
         """What needs most memory."""
@@ -203,7 +202,7 @@ class DirectionsValidator:
         }
         rises = self.best_by != "loss" and metrics[self.best_by].higher_is_better
         samples = [sample for one in found.values() for sample in one.samples]
-        return Validation(scores, -scores[self.best_by] if rises else scores[self.best_by], samples)
+        return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
         """What needs most memory."""
