@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 import torch
 from safetensors.torch import load_file
 
+import transduce
 from marian_folder import write_marian
 from transduce.bundle import FORMAT, BundleConfig, ModelBundle
 from transduce.errors import CheckpointError, InputError, TransduceError
@@ -191,3 +193,28 @@ def test_a_model_trained_here_goes_out_with_the_sentencepiece_model_that_its_rec
         assert (tmp_path / "out" / f"{side}.spm").read_bytes() == original.read_bytes()
     found = theirs[1].from_pretrained(tmp_path / "out")(SOURCE).input_ids
     assert found == [[*ids, tokenizers.source.eos] for ids in tokenizers.source.encode_batch(SOURCE)]
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_model_trained_further_reads_sources_as_long_and_tells_how_it_was_searched(
+    theirs: tuple[Any, Any, Path], imported: ModelBundle, tmp_path: Path, resumed: bool
+) -> None:
+    for name, lines in (("mine.de", SOURCE), ("mine.en", TARGET)):
+        (tmp_path / name).write_text("".join(f"{line[:20]}\n" for line in lines), encoding="utf-8")
+    recipe = tmp_path / "mine.toml"
+    settings = {
+        "data": {"train": ["mine.de", "mine.en"], "validation": ["mine.de", "mine.en"]},
+        "training": {"start_from": str(theirs[2].parent / "model"), "updates": 1, "precision": "float32"},
+    }
+    recipe.write_text(tomli_w.dumps(settings), encoding="utf-8")
+    run = transduce.train(recipe, tmp_path / "run").run
+    if resumed:
+        transduce.train(recipe, run, resume=True, overrides={"training.updates": 2})
+    bundle = ModelBundle.load(run)
+    assert bundle.config.longest_source == imported.config.longest_source
+    assert bundle.history["imported"] == imported.history["imported"]
+    export_huggingface(run, tmp_path / "out")
+    search = json.loads((tmp_path / "out" / "generation_config.json").read_text())
+    assert (search["num_beams"], search["max_length"]) == (4, 40)
+    long = " ".join(SOURCE)[:150]
+    assert theirs[1].from_pretrained(tmp_path / "out")(long).input_ids == theirs[1](long).input_ids

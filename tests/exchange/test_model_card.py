@@ -9,6 +9,7 @@ import pytest
 
 from gpt2_folder import write_gpt2
 from transduce.bundle import ModelBundle
+from transduce.corpora.directions import Direction, LanguageTokens
 from transduce.errors import InputError
 from transduce.exchange.huggingface.card import check_license, hub_card
 from transduce.exchange.huggingface.exporting import export_huggingface
@@ -43,6 +44,20 @@ def test_the_tests_own_scores_are_those_of_the_run(bundle: ModelBundle) -> None:
     (result,) = _read(hub_card(bundle, "MarianMTModel", None)).eval_results
     assert result.metric_value == bundle.history["test"]["bleu"]
     assert result.metric_args == {"signature": bundle.history["test"]["signature"]}
+
+
+def test_scores_of_the_general_text_are_none_of_the_data_that_a_model_was_adapted_to(bundle: ModelBundle) -> None:
+    test = {"bleu": 31.25, "general_bleu": 12.5, "signature": SIGNATURE}
+    told = replace(bundle, history={"data": "mine.de, mine.en", "test": test})
+    (result,) = _read(hub_card(told, "MarianMTModel", None)).eval_results
+    assert (result.metric_type, result.metric_value) == ("bleu", 31.25)
+
+
+def test_a_model_of_many_languages_names_them_all(bundle: ModelBundle) -> None:
+    languages = LanguageTokens.of([Direction("deu_Latn", "pt_BR"), Direction("pt_BR", "en")], "decoder")
+    config = msgspec.structs.replace(bundle.config, source="many", target="many", languages=languages)
+    card = hub_card(replace(bundle, config=config), "M2M100ForConditionalGeneration", None)
+    assert sorted(_read(card).language) == ["deu", "en", "pt"]
 
 
 def test_what_is_not_known_is_not_told(bundle: ModelBundle) -> None:

@@ -75,7 +75,7 @@ def test_what_cannot_be_written_is_named(kind: str, told: str) -> None:
         write_sentencepiece(_train(kind))
 
 
-def test_a_tokenizer_that_spells_no_bytes_or_merges_in_two_ways_is_refused() -> None:
+def test_a_tokenizer_that_spells_no_bytes_merges_in_two_ways_or_got_new_words_is_refused() -> None:
     tokenizer = _train("bpe")
     tree = json.loads(tokenizer.backend.to_str())
     assert what_cannot_be_written(tokenizer) == []
@@ -85,6 +85,7 @@ def test_a_tokenizer_that_spells_no_bytes_or_merges_in_two_ways_is_refused() -> 
     for changes, problem in (
         ({"byte_fallback": False}, "it does not spell unknown characters in bytes"),
         (twice, "two of its merges make the same piece"),
+        ({"ignore_merges": True}, "it has words to which no merges lead (training.new_words)"),
     ):
         changed = json.dumps(tree | {"model": tree["model"] | changes})
         assert what_cannot_be_written(Tokenizer(Backend.from_str(changed))) == [problem]

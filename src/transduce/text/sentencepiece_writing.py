@@ -47,6 +47,8 @@ def what_cannot_be_written(tokenizer: Tokenizer) -> list[str]:
         problems.append("it does not spell unknown characters in bytes")
     if model["type"] == "BPE" and len({"".join(merge) for merge in model["merges"]}) < len(model["merges"]):
         problems.append("two of its merges make the same piece")
+    if model.get("ignore_merges"):
+        problems.append("it has words to which no merges lead (training.new_words)")
     return problems
 
 

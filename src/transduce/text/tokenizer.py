@@ -121,6 +121,11 @@ class TokenizerConfig(SideConfig, frozen=True):
         return self.shared and self.source is None
 
     @property
+    def of_target(self) -> SideConfig:
+        """Settings of the target tokenizer."""
+        return self.target or self
+
+    @property
     def names_files(self) -> bool:
         """Whether a tokenizer was brought in a file."""
         return any(side is not None and side.file is not None for side in (self, self.source, self.target))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from transduce.bundle import ModelBundle, model_card
+from transduce.bundle import BundleConfig, ModelBundle, model_card
 from transduce.corpora.languages import is_language
 from transduce.errors import InputError
 
@@ -19,6 +19,8 @@ PIPELINES = {
 }
 """What the hub calls tasks."""
 TITLES = {"bleu": "BLEU", "f1": "F1", "chrf": "chrF", "ter": "TER"}
+GENERAL_SCORES = "general_"
+"""Begins the names of scores on the text that an adapted model should not forget."""
 LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
@@ -40,7 +42,7 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
     """
     name = "-".join(dict.fromkeys((bundle.config.source, bundle.config.target)))
     facts: dict[str, Any] = {
-        "language": [code for code in dict.fromkeys((bundle.config.source, bundle.config.target)) if is_language(code)],
+        "language": _languages(bundle.config),
         "license": license,
         "library_name": "transformers",
         "pipeline_tag": PIPELINES[bundle.config.task],
@@ -58,6 +60,12 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
     return f"---\n{front}\n---\n\n{model_card(bundle, use)}"
 
 
+def _languages(config: BundleConfig) -> list[str]:
+    """Codes as the hub has them, without regions and scripts."""
+    known = (config.source, config.target) if config.languages is None else config.languages.tokens
+    return list(dict.fromkeys(code.partition("_")[0] for code in known if is_language(code)))
+
+
 def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any]:
     """Scores on the data's test set, which the hub wants a name and an identifier of."""
     data = str(bundle.history.get("data", "unknown"))
@@ -69,11 +77,14 @@ def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _metrics(test: object) -> list[dict[str, Any]]:
-    """The scores among what a bundle's history tells of its test; the rest of numbers and text says how they came."""
+    """The scores among what a bundle's history tells of its test, but for those of a general text, which are not of the
+    data that it names; the rest of numbers and text says how they came."""
     if not isinstance(test, Mapping):
         return []
     how = {key: test[key] for key in ("signature", "interval") if key in test}
-    scores = {key: value for key, value in test.items() if isinstance(value, float)}
+    scores = {
+        key: value for key, value in test.items() if isinstance(value, float) and not key.startswith(GENERAL_SCORES)
+    }
     return [
         {"type": key, "value": value, "name": TITLES.get(key, key.replace("_", " "))}
         | ({"args": how} if how and place == 0 else {})  # the signature and the interval are the first one's
