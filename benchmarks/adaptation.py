@@ -223,15 +223,15 @@ def by_trainer(bench: Bench, folder: Path, seed: int) -> dict[str, list[str]]:
     """What the Trainer's model makes of both test sets."""
     out = bench.out / f"trainer-{seed}"
     tests = [bench.files(test)[0] for test in ("new-test", "general-test")]
-    if not (out / "result.json").exists():
-        run_trainer(bench, folder, out, seed, tests, every(bench))
+    run_trainer(bench, folder, out, seed, tests, every(bench))
     files = [out / f"{Path(test).name}.out" for test in tests]
     lines = [file.read_text(encoding="utf-8").split("\n")[:-1] for file in files]
     return dict(zip(("new-test", "general-test"), lines, strict=True))
 
 
 def run_trainer(bench: Bench, folder: Path, out: Path, seed: int, tests: Sequence[str], every: int) -> list[float]:
-    """Seconds of each update of the Trainer."""
+    """Seconds of each update of the Trainer, which is not run again where it is finished."""
+    result = out / "result.json"
     job = {
         "folder": str(folder),
         "train": bench.files("new-train"),
@@ -253,8 +253,9 @@ def run_trainer(bench: Bench, folder: Path, out: Path, seed: int, tests: Sequenc
         "longest": 128,
     }
     script = Path(__file__).parent / "peers" / "adapt_transformers.py"
-    subprocess.run([str(interpreter("trainer")), str(script), json.dumps(job)], check=True, stdout=sys.stderr)
-    found: list[float] = json.loads((out / "result.json").read_text(encoding="utf-8"))["seconds_per_update"]
+    if not result.exists():
+        subprocess.run([str(interpreter("trainer")), str(script), json.dumps(job)], check=True, stdout=sys.stderr)
+    found: list[float] = json.loads(result.read_text(encoding="utf-8"))["seconds_per_update"]
     return found
 
 

@@ -9,7 +9,7 @@ decoded in other ways too. So the test data choose nothing. They are scored at t
 over the sentences of all seeds. What is finished is not done again, what was stopped goes on.
 
 A quarter of an hour for each training, two seeds: a night on two cores. To try it:
-`--minutes 0.2 --seeds 1 --only R-Drop`.
+`--minutes 0.2 --seeds 1 --only R-Drop --tested 20`.
 """
 
 import argparse
@@ -99,17 +99,19 @@ class Bench:
     languages: tuple[str, str]
     seeds: range
     minutes: float
+    tested: int | None
+    """Sentences of the validation and test data at most."""
 
     @property
     def direction(self) -> list[str]:
         return [f"data.source={self.languages[0]}", f"data.target={self.languages[1]}"]
 
     def pairs(self, split: str) -> list[SentencePair]:
-        return list(open_split("multi30k", split, *self.languages))
+        return list(open_split("multi30k", split, *self.languages))[: self.tested]
 
     def cell(self, name: str, changes: list[str]) -> Cell:
         """The trainings of a cell and their scores."""
-        folder = self.out / name.replace(", ", "_").replace(" ", "-")
+        folder = self.out / file_name(name)
         seconds = self._seconds_per_update(folder, changes)
         updates = max(round(60 * self.minutes / seconds), VALIDATIONS)
         overrides = of_length([*self.direction, *changes], updates)
@@ -146,6 +148,7 @@ class Bench:
         """Seconds of an update now, in a run that is made for it; its few outputs are a token long."""
         speed = Speed()
         short = ["search.size=1", "search.max_ratio=0.0", "search.max_extra=1", f"training.report_every={TIMED // 2}"]
+        short += [f"{table}.every_updates={TIMED}" for table in ("validation", "checkpoint")]
         recipe = load_recipe(RECIPE, [*of_length([*self.direction, *changes], TIMED), *short])
         transduce.train(recipe, folder / "timed", observers=[speed], overwrite=True, tell=lambda line: None)
         return speed.seconds[-1]
@@ -171,12 +174,14 @@ def main() -> None:
     parser.add_argument("--languages", nargs=2, default=["de", "en"])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=15.0)
+    parser.add_argument("--tested", type=int, help="sentences of validation and test data at most, for a try")
     names = [*(name for group in GROUPS.values() for name in group), *TOGETHER]
     parser.add_argument("--only", nargs="*", choices=names, metavar="OPTION", help="the recipe is always trained")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    bench = Bench(options.out, tuple(options.languages), range(1, options.seeds + 1), options.minutes)
+    seeds = range(1, options.seeds + 1)
+    bench = Bench(options.out, tuple(options.languages), seeds, options.minutes, options.tested)
     alone = {name: changes for group in GROUPS.values() for name, changes in group.items()}
     wanted = {**alone, **TOGETHER}
     if options.only is not None:
@@ -187,8 +192,8 @@ def main() -> None:
         show(cells, options.out)
     helped = what_helped(cells)
     if len(helped) > 1:
-        print(f"{HELPED}: {', '.join(helped)}", file=sys.stderr)
-        cells[HELPED] = bench.cell(HELPED, [change for own in helped.values() for change in own])
+        name = f"{HELPED}: {', '.join(helped)}"  # and so the folder: others may help when more is tried
+        cells[name] = bench.cell(name, [change for own in helped.values() for change in own])
     best = max(cells.values(), key=lambda cell: cell.validation.score)
     table = show(cells, options.out) + "\n" + rules_of(bench, best)
     (options.out / "table.md").write_text(table, encoding="utf-8")
@@ -210,6 +215,10 @@ def of_length(changes: list[str], updates: int) -> list[str]:
     ]
 
 
+def file_name(name: str) -> str:
+    return name.replace(": ", "_").replace(", ", "_").replace(" ", "-")
+
+
 def what_helped(cells: dict[str, Cell]) -> dict[str, list[str]]:
     """The best option of each group whose BLEU on the validation data is above the recipe's."""
     helped = {}
@@ -223,7 +232,7 @@ def what_helped(cells: dict[str, Cell]) -> dict[str, list[str]]:
 
 def translate(run: Path, name: str, sources: list[str], rule: DecisionRule) -> tuple[list[str], float]:
     """Translations by a run's model, kept in a file, and the seconds that they took."""
-    file = run / f"{name.replace(', ', '_').replace(' ', '-')}.json"
+    file = run / f"{file_name(name)}-{len(sources)}.json"
     if not file.exists():
         translator = transduce.Translator.load(run)
         began = time.perf_counter()

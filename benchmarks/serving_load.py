@@ -1,4 +1,5 @@
-"""Requests a second, and times to answer, of `transduce serve` and of the smallest FastAPI app around CTranslate2.
+"""Requests a second, and times to answer, of `transduce serve`, of LibreTranslate's own server, and of the smallest
+FastAPI app around CTranslate2, its engine.
 
     python benchmarks/serving_load.py --model runs/quickstart
 
@@ -9,6 +10,7 @@ translate` with the same model. Without --model, the quickstart's is trained fir
 
 import argparse
 import sys
+import zipfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from pathlib import Path
 import torch
 
 import transduce
+from peers.environments import NotInstalledError, interpreter
 from peers.load import Answer, Ask, Job
 from peers.measurements import Spread, paired
 from peers.report import describe_machine, table
@@ -31,12 +34,15 @@ from peers.serving import (
     transduce_serve,
 )
 from transduce.bundle import ModelBundle
+from transduce.exchange.argos import ENDING, export_argos
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.experiment import load_recipe
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.training.observers import Lines
 
-PEER = "FastAPI and CTranslate2"
+LIBRETRANSLATE = "LibreTranslate"
+APP = "FastAPI and CTranslate2"
+PEERS = (LIBRETRANSLATE, APP)
 TEXTS = 500
 WARM_UP = 16
 """Requests to each server that are not counted."""
@@ -82,7 +88,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     folder = options.out.absolute()
     model = (options.model or train(folder / "run")).absolute()
-    contenders = contenders_of(model, exported(model, folder / "exported"), options.threads)
+    contenders = contenders_of(model, folder, options.threads)
     config = ModelBundle.load(model).config
     texts = draw_texts(read_sentences(options.sentences, TEXTS), TEXTS)
     asks = {one.name: make_asks(texts, one.model, one.precision, (config.source, config.target)) for one in contenders}
@@ -102,7 +108,7 @@ def main() -> None:
                     tell(f"round {number + 1}, {one.name}, {clients} clients: {measured.speed:.1f} requests a second")
     print(make_table(found, asks))
     print(f"{describe_machine(options.threads)} Rounds: {options.rounds}.")
-    mistaken = {name for (name, _), rounds in found.items() if name != PEER and mistakes(list(rounds.values()))}
+    mistaken = {name for (name, _), rounds in found.items() if name not in PEERS and mistakes(list(rounds.values()))}
     if mistaken:
         sys.exit(f"wrong answers: {', '.join(sorted(mistaken))}")
 
@@ -121,41 +127,68 @@ def exported(model: Path, folder: Path) -> Path:
     return folder
 
 
-def contenders_of(model: Path, exported: Path, threads: int) -> list[Contender]:
+def contenders_of(model: Path, folder: Path, threads: int) -> list[Contender]:
     """All servers, each with a port of its own."""
-    ports = [free_port() for _ in range(4)]
-    peer = [sys.executable, "-m", "peers.serve_ctranslate2", str(exported), str(ports[3]), str(threads)]
-    int8 = transduce_serve(model, ports[1], threads, "--precision", "int8")
-    return [
-        Contender("transduce serve, float32", transduce_serve(model, ports[0], threads), ports[0], model),
-        Contender("transduce serve, int8", int8, ports[1], model, "int8"),
-        Contender("transduce serve, CTranslate2", transduce_serve(exported, ports[2], threads), ports[2], exported),
-        Contender(PEER, peer, ports[3], exported),
+    ours, int8, fast, app, libre = (free_port() for _ in range(5))
+    weights = exported(model, folder / "exported")
+    contenders = [
+        Contender("transduce serve, float32", transduce_serve(model, ours, threads), ours, model),
+        Contender(
+            "transduce serve, int8", transduce_serve(model, int8, threads, "--precision", "int8"), int8, model, "int8"
+        ),
+        Contender("transduce serve, CTranslate2", transduce_serve(weights, fast, threads), fast, weights),
+        Contender(
+            APP, [sys.executable, "-m", "peers.serve_ctranslate2", str(weights), str(app), str(threads)], app, weights
+        ),
     ]
+    try:
+        contenders.append(libretranslate(model, folder / "argos", libre, threads))
+    except NotInstalledError as error:
+        tell(f"{LIBRETRANSLATE}: {error}")
+    return contenders
+
+
+def libretranslate(model: Path, folder: Path, port: int, threads: int) -> Contender:
+    """LibreTranslate's server with the model as its only package."""
+    python = interpreter("libretranslate")
+    if not folder.exists():
+        package = folder.with_suffix(ENDING)
+        if not package.exists():
+            export_argos(model, package)
+        with zipfile.ZipFile(package) as archive:
+            archive.extractall(folder)
+    command = [str(python), "-m", "peers.serve_libretranslate", str(folder), str(port), str(threads)]
+    return Contender(LIBRETRANSLATE, command, port, model)
 
 
 def make_table(found: dict[tuple[str, int], dict[int, Measured]], asks: dict[str, list[Ask]]) -> str:
     """A row a server and number of clients: requests a second, how long answers took, and how many were right."""
-    head = ["", "clients", "requests a second", f"times {PEER}", "50th percentile, ms", "95th", "99th"]
-    rows = [[*head, "95th of one sentence", "same as `transduce translate`"]]
+    peers = [peer for peer in PEERS if peer in asks]
+    head = ["", "clients", "requests a second", *(f"times {peer}" for peer in peers), "50th percentile, ms", "95th"]
+    rows = [[*head, "99th", "95th of one sentence", "same as `transduce translate`"]]
     for (name, clients), rounds in found.items():
         loads = list(rounds.values())
         answers = [answer for load in loads for answer in load.answers]
         short = [answer for answer in answers if "\\n" not in asks[name][answer.ask].body]
-        theirs = {number: load.speed for number, load in found[PEER, clients].items()}
-        ratio = paired({number: load.speed for number, load in rounds.items()}, theirs) if name != PEER else None
         rows.append(
             [
                 name,
                 str(clients),
                 Spread.of([load.speed for load in loads]).show(",.1f"),
-                ratio.show(".2f") if ratio else "",
+                *("" if name in PEERS else times(rounds, found[peer, clients]) for peer in peers),
                 *(f"{percentile(answers, share):,.1f}" for share in (0.5, 0.95, 0.99)),
                 f"{percentile(short, 0.95):,.1f}",
                 f"{len(answers) - mistakes(loads):,} of {len(answers):,}",
             ]
         )
     return table(rows)
+
+
+def times(rounds: dict[int, Measured], theirs: dict[int, Measured]) -> str:
+    """Requests a second of one server as a multiple of another's, round by round."""
+    own, other = ({number: load.speed for number, load in loads.items()} for loads in (rounds, theirs))
+    ratio = paired(own, other)
+    return ratio.show(".2f") if ratio else ""
 
 
 def percentile(answers: Sequence[Answer], share: float) -> float:

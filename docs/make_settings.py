@@ -34,7 +34,8 @@ OF_LANGUAGE_MODELS = ("data", "model", "batching")
 CLASSIFIERS = """# With task = "classification"
 
 A classifier, of texts or of pairs of texts, has the tables above but `[search]`, and these in place of those of the
-same name; beside them `predict` at the top level: "class" (the default), or "score" where labels are numbers.
+same name; beside them `predict` at the top level: "class" (the default), or "score" where labels are numbers,
+and `pooling`: "pooler" (the default), "mean" of all tokens' vectors, or the "first" token's.
 """
 OF_CLASSIFIERS = ("data", "model", "batching")
 

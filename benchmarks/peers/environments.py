@@ -76,6 +76,7 @@ ENVIRONMENTS = {
     "transformers": Environment("transformers==5.23.0", (TORCH, "numpy")),
     "trainer": Environment("transformers==5.23.0", (TORCH, "accelerate", "numpy", "sentencepiece")),
     "ctranslate2": Environment("ctranslate2==4.8.5", ("numpy",)),
+    "libretranslate": Environment("libretranslate==1.9.6"),
 }
 
 
