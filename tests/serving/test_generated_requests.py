@@ -1,0 +1,46 @@
+"""Requests made from the description of both APIs, in three ways: none is answered with a 5xx."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from running_server import Running
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+
+EXAMPLES = 120  # of each operation that takes anything: more than 2,000 in three ways
+SERVED = {"source": "en", "target": "de"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "languages"),
+    [(GenerationMode.POSITIVE, {}), (GenerationMode.POSITIVE, SERVED), (GenerationMode.NEGATIVE, SERVED)],
+    ids=["described", "with-languages-served", "broken"],
+)
+def test_no_generated_request_is_a_mistake_of_the_server(
+    tiny_run: Path, mode: GenerationMode, languages: dict[str, str]
+) -> None:
+    answers: Counter[tuple[str, int]] = Counter()
+
+    def ask(case: Any) -> None:
+        if isinstance(case.body, dict):
+            case.body.update({name: value for name, value in languages.items() if name in case.body})
+        answers[case.path, case.call_and_validate(checks=[not_a_server_error]).status_code] += 1
+
+    running = Running(tiny_run, max_characters=2000)
+    settings = hypothesis.settings(max_examples=EXAMPLES, suppress_health_check=list(hypothesis.HealthCheck))
+    try:
+        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        operations = [operation.ok() for operation in schema.get_all_operations()]
+        for operation in operations:
+            if operation.body or (operation.path_parameters and mode == GenerationMode.POSITIVE):
+                settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(ask))()
+    finally:
+        running.end()
+    told = f"{answers.total()} answers: {answers}"
+    assert answers.total() >= 5 * EXAMPLES, told
+    if mode == GenerationMode.POSITIVE and languages:
+        assert answers["/v1/translate", 200] > EXAMPLES / 2, told
