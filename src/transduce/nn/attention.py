@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from transduce.nn.initialization import Initialization
@@ -114,6 +115,7 @@ class _Normalize(torch.autograd.Function):
         return weights[..., : scores.shape[-1]].to(scores.dtype)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (weights,) = ctx.saved_tensors
         keys = gradient.shape[-1]
