@@ -16,14 +16,11 @@ _SPECIAL = re.compile(r"[\\`\[\]<|]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w
 _BLOCK = re.compile(r"\A(?:#{1,6}(?=\s)|[-+*](?=\s)|>|=+\s*\Z|-+\s*\Z|~~~|\d+(?=[.)](?:\s|\Z)))")
 """What would begin a block of another kind at the beginning of a line."""
 
-
 _LINE = re.compile(r"(?P<own>\[![A-Z]+\]\s*\Z|:{3,}.*)|(?P<first>\[\^[^\]\s]+\]:\s*)|\[[ xX]\](?=\s)")
 """What the beginning of a line says in extensions: an alert or a container, which have a line of their own, the text of
 a footnote, which begins one, and the box of a task."""
 _INLINE = re.compile(r"\[\^[^\]\s]+\]|\[\[[^\[\]]+\]\]")
 """Of a footnote, and of a link in a wiki."""
-
-
 _SOFT = "soft"  # the end of a line that does not end the text
 
 
