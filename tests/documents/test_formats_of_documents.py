@@ -370,8 +370,7 @@ def test_tags_in_each_other_have_a_depth_that_can_be_placed(name: str, before: s
         document(500)
 
 
-def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words(folder: Path) -> None:
-    word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words() -> None:
     field = "".join(
         f"<w:r>{inner}</w:r>"
         for inner in (
@@ -380,12 +379,7 @@ def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words(folder: Path) ->
         )
     )  # fmt: skip
     text = f'<w:r><w:t xml:space="preserve">See </w:t></w:r><w:bookmarkStart w:id="1"/>{field}<w:bookmarkEnd w:id="1"/>'
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr(
-            "word/document.xml", f'<w:document xmlns:w="{word}"><w:body><w:p>{text}</w:p></w:body></w:document>'
-        )
-    (unit,) = read_document(data.getvalue(), "a.docx").units
+    (unit,) = read_document(_in_word(text), "a.docx").units
     core = unit.source.split_edges()[1]
     assert core.text == "See Figure 1"
     found = place_marks(core, "Bild 1 siehe", {(0, 2), (1, 0), (2, 1)}, [])
@@ -394,6 +388,30 @@ def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words(folder: Path) ->
         written.index(one) for one in ("bookmarkStart", "begin", "instrText", "separate", "Bild 1", "end", "siehe")
     ]
     assert order == sorted(order)
+
+
+def test_docx_what_stands_in_a_control_of_a_form_is_translated() -> None:
+    control = '<w:sdt><w:sdtPr><w:alias w:val="Name"/></w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>'
+    run = '<w:r><w:t xml:space="preserve">{}</w:t></w:r>'
+    data = _in_word(run.format("The dog of ") + control.format(run.format("the man")) + run.format(" sleeps."))
+    document = read_document(data, "a.docx")
+    assert texts(document) == ["The dog of the man sleeps."]
+    written = in_capitals(document)
+    with zipfile.ZipFile(io.BytesIO(written)) as archive:
+        text = archive.read("word/document.xml").decode()
+    assert control.format(run.format("THE MAN")) in text
+    assert re.sub("<[^>]*>", "", text) == "THE DOG OF THE MAN SLEEPS."
+
+
+def _in_word(paragraph: str) -> bytes:
+    """A Word document with a paragraph of this content."""
+    word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(
+            "word/document.xml", f'<w:document xmlns:w="{word}"><w:body><w:p>{paragraph}</w:p></w:body></w:document>'
+        )
+    return data.getvalue()
 
 
 def _bomb() -> bytes:

@@ -173,6 +173,11 @@ class _Paragraph:
                 yield Mark(self.file.text[one.start : one.inner_start], "open", name)
                 yield from self._parts(one.content)
                 yield Mark(self.file.text[one.inner_end : one.end], "close", name)
+            elif (filled_in := one.find("sdtContent")) is not None and filled_in.inner_end < filled_in.end:
+                name = f"{one.name} {one.start}"  # a control, which a form has
+                yield Mark(self.file.text[one.start : filled_in.inner_start], "open", name)
+                yield from self._parts(filled_in.content)
+                yield Mark(self.file.text[filled_in.inner_end : one.end], "close", name)
             elif (half := _RANGE.fullmatch(one.name)) is not None:
                 number = next((value for key, value in one.attributes.items() if key.endswith(":id")), "")
                 kind: Literal["open", "close"] = "open" if half["half"] == "Start" else "close"
