@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from transduce.evaluation.evaluate import Evaluation
     from transduce.evaluation.metrics import Score
 
+OF_OUTPUTS = (
+    "source", "reference", "dataset", "split", "direction", "lowercase", "tokenize", "all_bleu", "metric", "json",
+    "device", "threads",
+)  # fmt: skip
+"""Options that apply to finished outputs, or to any computation."""
+
 
 def evaluate(
     context: typer.Context,
@@ -163,10 +169,10 @@ def evaluate(
         found = evaluate_directions(model, system, options, output, search, scoring)
         print(msgspec.json.encode(facts_of(found)).decode() if json else describe_directions(found))
         return
+    if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
+        raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
     test = options.open({model: system})
     if isinstance(system, list):
-        if output is not None:
-            raise InputError(f"--output: nothing is translated, the outputs are in {model}")
         check_aligned(model, system, test.references)
         result = evaluate_outputs(system, test.references, *scoring, test.sources)
     else:

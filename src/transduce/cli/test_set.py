@@ -182,7 +182,5 @@ def open_system(path: str, device: str, precision: InferencePrecision, shortlist
 
 def warn_of_case(path: str, system: System, lowercase: bool) -> None:
     """Say so on standard error if cased scores are asked of a model that writes lower case alone."""
-    if isinstance(system, Translator) and not lowercase:
-        tokenizer = system.bundle.config.tokenizer
-        if (tokenizer.target or tokenizer).lowercase:
-            _tell(f"{path} writes lower case only; --lowercase would score it fairly")
+    if isinstance(system, Translator) and not lowercase and system.bundle.config.tokenizer.of_target.lowercase:
+        _tell(f"{path} writes lower case only; --lowercase would score it fairly")
