@@ -74,7 +74,9 @@ def cases() -> dict[str, Case]:
     """By name."""
     alike = [(15, 15)] * PAIRS
     return {
-        "8 to 24 words, validated by BLEU too": Case(usual(), "training.accumulate=8", ("validation.bleu=true",)),
+        "8 to 24 words, validated by BLEU too": Case(
+            usual(), "training.accumulate=8", ('validation.metrics=["bleu"]',)
+        ),
         "15 words, accumulate = 8": Case(alike, "training.accumulate=16", ("training.accumulate=8",)),
         "1.5 % of sources twenty times as long": Case(with_long_sources(), "training.accumulate=8"),
         "the same in four groups, accumulate = 4": Case(
@@ -113,7 +115,7 @@ def tell(name: str, case: Case) -> None:
         watched = subprocess.run(
             [sys.executable, __file__, "--run", recipe, folder / "run", *case.settings],
             check=True,
-            capture_output=True,
+            stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "GOMP_SPINCOUNT": "20000"},  # as the command sets it
         )
