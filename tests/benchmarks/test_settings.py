@@ -1,0 +1,23 @@
+"""Benchmarks take hours, so no test runs them whole: here those settings that they change are looked up."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TABLE = re.compile(r"^## `\[([\w.]+)\]`.*?$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SETTING = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+CHANGE = re.compile(r"""["']((?:\w+\.)+\w+)=""")
+
+
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    return {f"{table}.{name}" for table, text in TABLE.findall(page) for name in ("kind", *SETTING.findall(text))}
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").rglob("*.py")), ids=lambda script: script.stem)
+def test_every_setting_that_a_benchmark_changes_exists(script: Path, known: set[str]) -> None:
+    changed = set(CHANGE.findall(script.read_text(encoding="utf-8")))
+    assert changed <= known, changed - known
