@@ -29,9 +29,11 @@ def write_marian(
     size: int = 120,
     drop: int = 3,
     std: float = 0.3,
+    end: float = 0.0,
     **settings: Any,
 ) -> Any:
-    """Write the folder and return the model; the joint vocabulary lacks a few of the source's pieces."""
+    """Write the folder and return the model; the joint vocabulary lacks a few of the source's pieces, and the token that
+    ends outputs has a logit so much higher than others."""
     folder.mkdir()
     pieces: dict[str, None] = {"</s>": None, "<unk>": None}
     for name, lines in zip(("source", "target"), sides, strict=True):
@@ -65,7 +67,7 @@ def write_marian(
         for name, parameter in model.named_parameters():
             if "embed_positions" not in name:
                 parameter.normal_(1.0 if "norm.weight" in name else 0.0, std)
-        model.final_logits_bias.normal_(0, 0.3)
+        model.final_logits_bias.normal_(0, 0.3)[:, 0] += end
         model.generation_config.update(num_beams=4, max_length=40, bad_words_ids=[[padding]])
     model.save_pretrained(folder)
     return model

@@ -17,7 +17,9 @@ from transduce.training.optimizer import learned_parameters
 from transduce.training.precision import WorkingCopy
 
 Pairs = NDArray[np.int64]
-ROUNDS = 3  # parts and gradients leave free memory in pieces, in which a part needs up to a tenth more than at first
+ROUNDS, MOST_TURNS = 3, 8
+"""How often all that updates do is tried, and a part each time: parts and gradients leave free memory in pieces, in
+which a part needs up to a tenth more than at first."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,12 @@ class MemoryCheck:
                 torch.random.fork_rng([device] if device.type == "cuda" else []),
                 every_layer(self.working.model),
             ):
-                self._try([self._model()], device)
+                turns = min(max(accumulate, 2), MOST_TURNS) if largest.has_several else 1
+                step = self._step([optimizer for optimizer in self.optimizers if optimizer not in begun])
+                self._try([step], device)
                 for _ in range(ROUNDS):
                     self._forget_gradients()  # as an update does: the next one finds its memory in pieces
-                    self._try(update * 2 if largest.has_several else update, device)
+                    self._try([*update * turns, step], device)
                 self._forget_gradients()
                 self._try([one if self.processes.is_first else replace(one, take=_wait) for one in of_first], device)
         finally:
@@ -87,26 +91,26 @@ class MemoryCheck:
                 if shortage is not None:
                     raise ConfigError(shortage)
 
-    def _model(self) -> MemoryTrial:
+    def _step(self, optimizers: Sequence[torch.optim.Optimizer]) -> MemoryTrial:
+        """A step of optimisers that have not begun, by gradients and at a rate of zero."""
         parameters = sum(parameter.numel() for parameter in self.working.masters.parameters())
-        return MemoryTrial(
-            f"a model of {parameters:,} parameters, with its gradients and what the optimiser keeps,",
-            "choose a smaller one in [model], or a smaller vocabulary in [tokenizer]",
-            self._step_nowhere,
-        )
 
-    def _step_nowhere(self) -> None:
-        """Optimisers that have not begun make what they keep, in a step by gradients and at a rate of zero."""
-        for parameter in learned_parameters(self.working.masters):
-            parameter.grad = torch.zeros_like(parameter)
-        for optimizer in self.optimizers:
-            if not optimizer.state:
+        def take() -> None:
+            for parameter in learned_parameters(self.working.masters):
+                parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.zero_()
+            for optimizer in optimizers:
                 rates = [group["lr"] for group in optimizer.param_groups]
                 for group in optimizer.param_groups:
                     group["lr"] = 0.0
                 optimizer.step()
                 for group, rate in zip(optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate
+
+        return MemoryTrial(
+            f"a model of {parameters:,} parameters, with its gradients and what the optimiser keeps,",
+            "choose a smaller one in [model], or a smaller vocabulary in [tokenizer]",
+            take,
+        )
 
     def _part(self, batch: OnDevice, too_large: tuple[str, str], has_several: bool) -> MemoryTrial:
         def take() -> None:
