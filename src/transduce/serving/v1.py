@@ -147,7 +147,6 @@ async def _stream(
 ) -> StreamingResponse:
     """A line for each fact, beginning once the first is there: what is refused before that has a status of its own."""
     made = _at_own_pace(facts, timeout)
-
     first = await server.finish(http, anext(made, None), timeout)
 
     async def lines() -> AsyncIterator[bytes]:
