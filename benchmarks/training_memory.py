@@ -11,6 +11,7 @@ one line, and goes through with the setting that the line names.
 import json
 import os
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -125,8 +126,10 @@ def tell(name: str, case: Case) -> None:
         limit = BELOW * found["data"]
         status, line, updates = run_limited(limit, recipe, folder / "limited", *case.settings)
         print(f"  with {limit:,.0f} of {found['data']:,.0f} MiB: {updates} updates, exit {status}: {line}")
-        status, line, updates = run_limited(limit, recipe, folder / "remedied", *case.settings, case.remedy, FEW)
-        print(f"  and with {case.remedy}: {updates} updates, exit {status}{line and ': '}{line}", flush=True)
+        named = re.search(r"training\.accumulate=\d+", line)
+        remedy = named[0] if named else case.remedy
+        status, line, updates = run_limited(limit, recipe, folder / "remedied", *case.settings, remedy, FEW)
+        print(f"  and with {remedy}: {updates} updates, exit {status}{line and ': '}{line}", flush=True)
 
 
 def write_recipe(folder: Path, case: Case) -> Path:

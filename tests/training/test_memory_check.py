@@ -1,5 +1,6 @@
 """What needs most memory is tried before the first update, and leaves no trace."""
 
+import re
 import resource
 import subprocess
 import sys
@@ -83,10 +84,11 @@ def check_memory(
     optimizers: Sequence[torch.optim.Optimizer] = (),
     processes: Processes | None = None,
     of_first: Sequence[MemoryTrial] = (),
+    accumulate: int = 1,
 ) -> None:
     objective.optimizers = optimizers
     working = WorkingCopy(model, torch.float32)
-    MemoryCheck(working, objective, optimizers, processes or Processes()).run(parts, 1, of_first)
+    MemoryCheck(working, objective, optimizers, processes or Processes()).run(parts, accumulate, of_first)
 
 
 PARTS = [np.array([3, 5]), np.array([11])]
@@ -140,8 +142,27 @@ def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -
 
 @pytest.mark.parametrize("error", LACKING)
 def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> None:
-    with pytest.raises(ConfigError, match="a part of 2 does not fit into the memory of cpu; make it smaller"):
-        check_memory(nn.Linear(2, 3), Watch(error), Parts(PARTS))
+    with pytest.raises(ConfigError, match=r"a part of 1 does not fit into the memory of cpu; make it smaller$"):
+        check_memory(nn.Linear(2, 3), Watch(error), Parts(PARTS[1:]))
+
+
+@pytest.mark.parametrize(
+    ("most", "remedy"),
+    [
+        (4, "make it smaller: training.accumulate=6 fits"),
+        (3, "make it smaller: training.accumulate=12 fits"),
+        (1, "make it smaller: training.accumulate=24 fits"),
+        (0, "one of them alone does not, either: choose a smaller model in [model]"),
+    ],
+)
+def test_the_number_of_parts_that_is_named_is_one_that_fits(most: int, remedy: str) -> None:
+    class Bounded(Watch):
+        def __call__(self, model: nn.Module, batch: Batch, carried: object) -> Loss:
+            self.error = MemoryError() if len(batch.source) > most else None
+            return super().__call__(model, batch, carried)
+
+    with pytest.raises(ConfigError, match=re.escape(f"does not fit into the memory of cpu; {remedy}")):
+        check_memory(nn.Linear(2, 3), Bounded(), Parts([np.arange(7)]), accumulate=3)
 
 
 def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
@@ -150,7 +171,7 @@ def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
             raise MemoryError
 
     model = nn.Linear(2, 3)
-    with pytest.raises(ConfigError, match=r"a model of 9 parameters, .* choose a smaller one in \[model\]"):
+    with pytest.raises(ConfigError, match=r"a model of 9 parameters, .* choose a smaller model in \[model\]"):
         check_memory(model, Watch(), Parts(PARTS), [Large(model.parameters())])
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from transduce.training.optimizer import learned_parameters
 from transduce.training.precision import WorkingCopy
 
 Pairs = NDArray[np.int64]
+SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8
 """How often all that updates do is tried, and a part each time: parts and gradients leave free memory in pieces, in
 which a part needs up to a tenth more than at first."""
@@ -28,8 +30,8 @@ class MemoryTrial:
 
     what: str
     """What is beyond the memory if this fails."""
-    remedy: str
-    """What to do then."""
+    remedy: str | Callable[[], str]
+    """What to do then, or what looks for it."""
     take: Callable[[], object]
     """Need the memory."""
 
@@ -52,9 +54,7 @@ class MemoryCheck:
         device = next(self.working.masters.parameters()).device
         largest = data.largest(accumulate)
         shares = self._shares(largest.parts, data.padded_tokens)
-        update = [
-            self._part(data.batch(share).to(device), data.too_large(share), largest.has_several) for share in shares
-        ]
+        update = [self._part(data, share, device, accumulate, largest.has_several) for share in shares]
         if self.processes.count > 1:
             update.append(self._exchange())
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
@@ -108,19 +108,37 @@ class MemoryCheck:
 
         return MemoryTrial(
             f"a model of {parameters:,} parameters, with its gradients and what the optimiser keeps,",
-            "choose a smaller one in [model], or a smaller vocabulary in [tokenizer]",
+            SMALLER_MODEL,
             take,
         )
 
-    def _part(self, batch: OnDevice, too_large: tuple[str, str], has_several: bool) -> MemoryTrial:
+    def _part(
+        self, data: TrainingBatches, share: Pairs, device: torch.device, accumulate: int, has_several: bool
+    ) -> MemoryTrial:
+        batch = data.batch(share).to(device)
+
         def take() -> None:
             if not has_several:  # there are no gradients yet when one is worked through
                 self._forget_gradients()
+            self._learn(batch)
+
+        def remedy() -> str:
+            """How many parts are small enough, if any is: one is read beside the gradients of another."""
+            for divisor in (2**power for power in range(1, (len(share) - 1).bit_length() + 1)):
+                smaller = data.batch(share[: -(-len(share) // divisor)]).to(device)
+                self._forget_gradients()
+                if _attempt(MemoryTrial("", "", partial(self._learn, smaller, 2)), device) is None:
+                    return f"{usual}: training.accumulate={accumulate * divisor} fits"
+            return usual if len(share) == 1 else f"one of them alone does not, either: {SMALLER_MODEL}"
+
+        what, usual = data.too_large(share)
+        return MemoryTrial(what, remedy, take)
+
+    def _learn(self, batch: OnDevice, times: int = 1) -> None:
+        for _ in range(times):
             model = self.working.model.train()
             self.objective(model, batch, most_carried(self.objective, model, batch)).total.backward()
             self.working.collect_gradients()
-
-        return MemoryTrial(*too_large, take)
 
     def _exchange(self) -> MemoryTrial:
         return MemoryTrial(
@@ -143,7 +161,8 @@ def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
             raise
     else:
         return None
-    return f"{trial.what} does not fit into the memory of {device}; {trial.remedy}"
+    remedy = trial.remedy if isinstance(trial.remedy, str) else trial.remedy()
+    return f"{trial.what} does not fit into the memory of {device}; {remedy}"
 
 
 def _wait() -> None:
