@@ -32,8 +32,10 @@ def write_marian(
     end: float = 0.0,
     **settings: Any,
 ) -> Any:
-    """Write the folder and return the model; the joint vocabulary lacks a few of the source's pieces, and the token that
-    ends outputs has a logit so much higher than others."""
+    """Write the folder and return the model; the joint vocabulary lacks a few of the source's pieces.
+
+    `end` is added to the logits of the token that ends outputs.
+    """
     folder.mkdir()
     pieces: dict[str, None] = {"</s>": None, "<unk>": None}
     for name, lines in zip(("source", "target"), sides, strict=True):

@@ -24,10 +24,11 @@ def choose_precision(precision: Precision, device: torch.device) -> torch.dtype:
 def keep_few_kernels() -> None:
     """Let oneDNN, which multiplies bfloat16 on a CPU, keep few of its kernels; what the user has set stays.
 
-    It makes one for each shape, of nearly half a MiB, and by itself keeps 1,024, but few shapes are met again after
-    their update. It reads the number once, before its first product.
+    It makes one for each shape, of nearly half a MiB, and both it and PyTorch keep 1,024 by themselves, but few shapes
+    are met again after their update. The numbers are read once, before the first product.
     """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(name, "128")
 
 
 class WorkingCopy:
