@@ -1,4 +1,4 @@
-"""What precision needs of the machine."""
+"""Training keeps few of the kernels that are made for each shape of a product."""
 
 import os
 import subprocess
