@@ -28,6 +28,7 @@ LACKING = [
     torch.OutOfMemoryError("CUDA out of memory"),
     RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried"),
     RuntimeError("std::bad_alloc"),
+    RuntimeError("could not create a primitive"),
     OSError(12, "Cannot allocate memory"),
 ]
 

@@ -10,6 +10,8 @@ from transduce.errors import ConfigError
 
 WORDS = ("allocate memory", "bad_alloc", "out of memory")
 """Of PyTorch, the C++ library, and CUDA's libraries, whose errors are plain ones."""
+NO_KERNEL = "could not create a primitive"
+"""All that oneDNN says where there is no memory for a kernel; it says more where it has none for such a product."""
 
 
 def is_shortage(error: BaseException) -> bool:
@@ -18,7 +20,8 @@ def is_shortage(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    return isinstance(error, RuntimeError) and any(word in str(error) for word in WORDS)
+    message = str(error)
+    return isinstance(error, RuntimeError) and (message == NO_KERNEL or any(word in message for word in WORDS))
 
 
 @contextmanager
