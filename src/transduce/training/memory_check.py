@@ -129,7 +129,7 @@ class MemoryCheck:
                 self._forget_gradients()
                 if _attempt(MemoryTrial("", "", partial(self._learn, smaller, 2)), device) is None:
                     return f"{usual}: training.accumulate={accumulate * divisor} fits"
-            return usual if len(share) == 1 else f"one of them alone does not, either: {SMALLER_MODEL}"
+            return f"{usual}, or {SMALLER_MODEL}"
 
         what, usual = data.too_large(share)
         return MemoryTrial(what, remedy, take)
