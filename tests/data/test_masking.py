@@ -13,7 +13,7 @@ from transduce.text.tokenizer_training import train_tokenizer
 
 WORDS = [f"{first}{second}{third}" for first in "abcd" for second in "efg" for third in "hij"]
 SENTENCES = [" ".join(WORDS[(i * k) % 36] for k in range(1, 3 + i % 7)) for i in range(1, 90)]
-DOCUMENTS = [Document(tuple(SENTENCES[start : start + 9])) for start in range(0, 89, 9)]
+DOCUMENTS = [Document(tuple(SENTENCES[i : i + 9]), f"line {i + 1}") for i in range(0, 89, 9)]
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,8 @@ class Document:
     """Sentences that follow one another."""
 
     sentences: tuple[str, ...]
+    place: str
+    """File, and the number of its first line."""
 
 
 def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[Document]:
@@ -25,14 +27,17 @@ def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[Document]:
 
     def read() -> Iterator[Document]:
         sentences: list[str] = []
-        for line in text:
+        begun = 1
+        for number, line in enumerate(text, 1):
             if line.strip():
                 sentences.append(line)
             if sentences and (not line.strip() or len(sentences) == longest):
-                yield Document(tuple(sentences))
+                yield Document(tuple(sentences), f"{text.name}: line {begun}")
                 sentences = []
+            if not sentences:
+                begun = number + 1
         if sentences:
-            yield Document(tuple(sentences))
+            yield Document(tuple(sentences), f"{text.name}: line {begun}")
 
     return ExampleCorpus(text.name, read, lambda: f"{text.content()} {longest}")
 

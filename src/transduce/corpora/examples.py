@@ -44,17 +44,27 @@ class ExampleCorpus(Generic[T]):
             return corpora[0]
         return ExampleCorpus(name, lambda: chain.from_iterable(corpora), lambda: _hash([c.content() for c in corpora]))
 
-    def drawn(self, share: float) -> tuple["ExampleCorpus[T]", "ExampleCorpus[T]"]:
-        """All but a share of the examples, and that share, drawn at random, the same each time."""
+    def drawn(self, share: float, key: Callable[[T], str]) -> tuple["ExampleCorpus[T]", "ExampleCorpus[T]"]:
+        """All but a share of the examples, and that share, drawn at random, the same each time.
+
+        Examples of the same key stay in one part. Reading raises DataError where all have the same.
+        """
+
+        @functools.cache
+        def drawn_keys() -> frozenset[str]:
+            keys = sorted(set(map(key, self)))
+            if len(keys) == 1:
+                raise DataError(f"{self.name}: all its examples are of one text, so none can be kept to validate on")
+            random.Random(SEED).shuffle(keys)
+            return frozenset(keys[: min(max(round(share * len(keys)), 1), len(keys) - 1)])
 
         def part(is_drawn: bool) -> Iterator[T]:
-            chance = random.Random(SEED)
-            return (example for example in self if (chance.random() < share) is is_drawn)
+            return (example for example in self if (key(example) in drawn_keys()) is is_drawn)
 
         return (
-            ExampleCorpus(self.name, lambda: part(False), lambda: _hash([self.content(), f"but {share}"])),
+            ExampleCorpus(self.name, lambda: part(False), lambda: _hash([self.content(), f"but {share} of texts"])),
             ExampleCorpus(
-                f"{share:.0%} of {self.name}", lambda: part(True), lambda: _hash([self.content(), f"{share}"])
+                f"{share:.0%} of {self.name}", lambda: part(True), lambda: _hash([self.content(), f"{share} of texts"])
             ),
         )
 

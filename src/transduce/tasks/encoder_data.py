@@ -38,6 +38,8 @@ class Openers(Generic[T]):
     """Those of a file."""
     part: Callable[[str, str], ExampleCorpus[T]]
     """Those of a built-in data set and one of its splits."""
+    key: Callable[[T], str]
+    """A text of an example; all that have it are learned from, or none is, where validation data are drawn."""
 
 
 def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> Examples[T]:
@@ -48,7 +50,7 @@ def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> 
         test = openers.part(dataset.name, dataset.test) if dataset.test is not None else None
         if config.validation_share is None:
             return Examples(train, openers.part(dataset.name, dataset.validation), test)
-        return Examples(*train.drawn(config.validation_share), test)
+        return Examples(*train.drawn(config.validation_share, openers.key), test)
 
     def open_files(files: str | list[str]) -> ExampleCorpus[T]:
         names = [folder / file for file in ([files] if isinstance(files, str) else files)]
@@ -59,7 +61,7 @@ def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> 
     test = open_files(config.test) if config.test is not None else None
     if config.validation is not None:
         return Examples(train, open_files(config.validation), test)
-    return Examples(*train.drawn(config.validation_share or DEFAULT_SHARE), test)
+    return Examples(*train.drawn(config.validation_share or DEFAULT_SHARE, openers.key), test)
 
 
 def open_test(

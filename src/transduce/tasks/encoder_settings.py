@@ -26,7 +26,7 @@ class ExamplesConfig(Settings, frozen=True):
     test: str | list[str] | None = None
     """Test files, scored when training ends."""
     validation_share: ShareWithin | None = None
-    """Share of the training examples to validate on, drawn at random; 0.1 unless given."""
+    """Share of the training texts to validate on, drawn at random with all their examples; 0.1 unless given."""
 
     def _check_together(self) -> None:
         for name in ("train", "validation", "test"):

@@ -18,9 +18,10 @@ from transduce.corpora.questions import Answer, Question, question_corpus
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.errors import DataError, InputError
 from transduce.evaluation.answers import count_answers, normalized, word_f1
+from transduce.experiment import load_recipe
 from transduce.inference.answerer import Answerer, find_answers
 from transduce.models.heads import SpanHeadConfig
-from transduce.tasks.answering.task import as_windows
+from transduce.tasks.answering.task import ANSWERING, as_windows
 from transduce.text.tokenizer import Tokenizer
 
 QUESTION = "where lives it"
@@ -61,6 +62,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "none.json").write_text(json.dumps(article(no_answer=True)), encoding="utf-8")
     (folder / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
     return folder
+
+
+def test_a_passage_is_learned_from_or_validated_on_and_not_both(folder: Path) -> None:
+    config = load_recipe(folder / "tiny.toml", {"data.validation": None, "data.validation_share": 0.2}).config
+    texts = ANSWERING.open(config, folder).texts
+    passages, held_out = ({one.passage for one in corpus} for corpus in (texts.train, texts.validation))
+    assert len(held_out) == 3 and len(passages) == 13 and not passages & held_out
 
 
 @pytest.fixture(scope="module")

@@ -198,7 +198,11 @@ def _batch(asked: Asked, special: SpecialIds, examples: NDArray[np.int64]) -> Sp
 
 
 def _openers(progress: Progress | None = None) -> Openers[Question]:
-    return Openers(question_corpus, lambda dataset, split: open_questions(dataset, split, progress))
+    return Openers(
+        question_corpus,
+        lambda dataset, split: open_questions(dataset, split, progress),
+        lambda question: question.passage,
+    )
 
 
 class AnsweringTask:

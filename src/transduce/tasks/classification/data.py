@@ -39,7 +39,7 @@ def openers_of(config: LabelledConfig | None, progress: Progress | None = None) 
         own = columns if config and config.dataset == dataset else LabelColumns()
         return open_labelled(dataset, split, own, progress)
 
-    return Openers(lambda file: labelled_corpus(file, columns), open_part)
+    return Openers(lambda file: labelled_corpus(file, columns), open_part, lambda example: example.first)
 
 
 def make_class_head(examples: Sequence[LabelledText], name: str, pooling: Pooling) -> ClassHeadConfig:

@@ -71,9 +71,7 @@ class EncoderExperiment:
         config, texts = self.config, self.texts
         for corpus in (texts.train, texts.validation):
             if next(iter(corpus), None) is None:
-                raise DataError(
-                    f"{corpus.name}: there are no documents; where they are drawn, raise data.validation_share"
-                )
+                raise DataError(f"{corpus.name}: there are no documents")
         origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
         tokenizer = origin.tokenizers.target
         if tokenizer.mask is None:
@@ -204,7 +202,8 @@ def open_documents(config: DocumentsConfig, folder: Path, progress: Progress | N
         train = joined(config.train or [])
     if config.validation is not None:
         return Examples(train, joined(config.validation), None)
-    return Examples(*train.drawn(config.validation_share or DEFAULT_SHARE), None)
+    share = config.validation_share or DEFAULT_SHARE
+    return Examples(*train.drawn(share, lambda document: document.place), None)
 
 
 class EncoderTask:

@@ -204,6 +204,7 @@ def _openers(config: TaggedConfig | None, progress: Progress | None = None) -> O
     return Openers(
         lambda file: tagged_corpus(file, columns),
         lambda dataset, split: open_tagged(dataset, split, columns, progress),
+        lambda sentence: " ".join(sentence.words),
     )
 
 
