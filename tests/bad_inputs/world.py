@@ -211,12 +211,17 @@ READERS = {
 
 def write_examples() -> None:
     """Write what models with a text encoder learn from."""
-    rows = [f"{text}\t{label}\n" for text, label in (("a dog", "good"), ("the cat", "bad"), ("a bird sees", "good"))]
-    Path("classes.tsv").write_text("".join(rows * 20), encoding="utf-8")
-    Path("tags.conll").write_text("Ada\tB-person\nlives\tO\n\nin\tO\nRome\tB-place\n\n" * 15, encoding="utf-8")
-    asked = [{"id": str(i), "question": "where?", "answers": [{"text": "Rome", "answer_start": 7}]} for i in range(20)]
-    tree = {"data": [{"paragraphs": [{"context": "Ada in Rome", "qas": asked}]}]}
-    Path("asked.json").write_text(json.dumps(tree), encoding="utf-8")
+    labelled = (("a dog", "good"), ("the cat", "bad"), ("a bird sees", "good"))
+    rows = [f"{text} {i}\t{label}\n" for i in range(20) for text, label in labelled]
+    Path("classes.tsv").write_text("".join(rows), encoding="utf-8")
+    sentences = [f"Ada\tB-person\nlives\tO\n{i}\tO\n\nin\tO\nRome\tB-place\n{i}\tO\n\n" for i in range(15)]
+    Path("tags.conll").write_text("".join(sentences), encoding="utf-8")
+    answer = {"text": "Rome", "answer_start": 7}
+    passages = [
+        {"context": f"Ada in Rome {i}", "qas": [{"id": str(i), "question": "where?", "answers": [answer]}]}
+        for i in range(20)
+    ]
+    Path("asked.json").write_text(json.dumps({"data": [{"paragraphs": passages}]}), encoding="utf-8")
     for name, text in READERS.items():
         kind = 'kind = "bert"' if name == "words" else 'kind = "words"\nmin_frequency = 1'
         Path(f"{name}.toml").write_text(f"{text}\n[tokenizer]\n{kind}\n{ENCODER}", encoding="utf-8")

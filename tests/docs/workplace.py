@@ -345,14 +345,19 @@ def write_labelled(folder: Path) -> None:
     (folder / "tagged.conll").write_text("Ada\tB-person\nlives\tO\n\nin\tO\nLondon\tB-place\n\n" * 10)
     (folder / "asked.json").write_text(msgspec.json.encode(squad()).decode(), encoding="utf-8")
     (folder / "passage.txt").write_text("Ada lives in London.\n", encoding="utf-8")
-    (folder / "book.txt").write_text(("the dog sees the cat\n" * 4 + "\n") * 60, encoding="utf-8")
+    for name in ("book.txt", "wikitext.txt"):
+        (folder / name).write_text(("the dog sees the cat\n" * 4 + "\n") * 60, encoding="utf-8")
 
 
 def squad() -> dict[str, Any]:
     """A file in the form of SQuAD's."""
     answer = {"text": "London", "answer_start": 13}
     asked = [{"id": str(i), "question": "Where does Ada live?", "answers": [answer]} for i in range(20)]
-    return {"data": [{"paragraphs": [{"context": "Ada lives in London.", "qas": asked}]}]}
+    passages = [
+        {"context": "Ada lives in London.", "qas": asked},
+        {"context": "Ada lives in London again.", "qas": asked},
+    ]
+    return {"data": [{"paragraphs": passages}]}
 
 
 def write_documents(folder: Path, pairs: list[SentencePair]) -> None:

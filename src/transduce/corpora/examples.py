@@ -54,7 +54,7 @@ class ExampleCorpus(Generic[T]):
         def drawn_keys() -> frozenset[str]:
             keys = sorted(set(map(key, self)))
             if len(keys) == 1:
-                raise DataError(f"{self.name}: all its examples are of one text, so none can be kept to validate on")
+                raise DataError(f"{self.name}: all its examples are of one text; name others to validate on")
             random.Random(SEED).shuffle(keys)
             return frozenset(keys[: min(max(round(share * len(keys)), 1), len(keys) - 1)])
 
