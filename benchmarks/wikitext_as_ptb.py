@@ -1,5 +1,7 @@
-"""Writes WikiText-2's test text as the Penn Treebank's is written: small letters, N for numbers, no punctuation, a
-sentence a line, words that this does not have as <unk>.
+"""Writes WikiText-2's test text in the way of the Penn Treebank.
+
+Small letters, N for numbers, no punctuation, no headings, a sentence a line, and <unk> for words that the training text
+of the Penn Treebank does not have.
 
     python benchmarks/wikitext_as_ptb.py -o wikitext.txt
     transduce evaluate runs/ptb-xl --reference wikitext.txt

@@ -39,7 +39,7 @@ class Openers(Generic[T]):
     part: Callable[[str, str], ExampleCorpus[T]]
     """Those of a built-in data set and one of its splits."""
     key: Callable[[T], str]
-    """A text of an example; all that have it are learned from, or none is, where validation data are drawn."""
+    """An example's text, of a pair the first; where validation data are drawn, all examples of a text stay together."""
 
 
 def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> Examples[T]:
