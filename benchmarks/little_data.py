@@ -8,8 +8,15 @@ higher BLEU on the validation data than the recipe goes into the last cell, toge
 decoded in other ways too. So the test data choose nothing. They are scored at the end, and compared by paired tests
 over the sentences of all seeds. What is finished is not done again, what was stopped goes on.
 
-A quarter of an hour for each training, two seeds: a night on two cores. To try it:
-`--minutes 0.2 --seeds 1 --only R-Drop --tested 20`.
+A quarter of an hour for each training, two seeds: a night on two cores. Two trainings of a thread each get more out
+of two cores than one of two threads: time all options, train one seed by each of two processes, then make the table.
+
+    python benchmarks/little_data.py --threads 1 --until timed
+    python benchmarks/little_data.py --threads 1 --until trained --seeds 1 &
+    python benchmarks/little_data.py --threads 1 --until trained --seeds 2
+    python benchmarks/little_data.py --threads 1
+
+To try it: `--minutes 0.2 --seeds 1 --only R-Drop --tested 20`.
 """
 
 import argparse
@@ -30,6 +37,7 @@ from transduce.corpora.splits import open_split
 from transduce.evaluation.metrics import SentenceCounts, count_bleu
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.experiment import load_recipe, sweep
+from transduce.experiment.sweep import Combination
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule
 from transduce.search.minimum_bayes_risk import MinimumBayesRisk
@@ -97,7 +105,7 @@ class Bench:
 
     out: Path
     languages: tuple[str, str]
-    seeds: range
+    seeds: list[int]
     minutes: float
     tested: int | None
     """Sentences of the validation and test data at most."""
@@ -111,19 +119,27 @@ class Bench:
 
     def cell(self, name: str, changes: list[str]) -> Cell:
         """The trainings of a cell and their scores."""
-        folder = self.out / file_name(name)
-        seconds = self._seconds_per_update(folder, changes)
-        updates = max(round(60 * self.minutes / seconds), VALIDATIONS)
-        overrides = of_length([*self.direction, *changes], updates)
-        print(f"{name}: {updates:,} updates of {seconds:.2f} s", file=sys.stderr)
-        found = sweep(RECIPE, {}, self.seeds, folder, overrides, observers=lambda: [Lines(sys.stderr)], tell=tell)
-        (trained,) = found.cells
+        trained = self.train(name, changes)
         runs = [one.run for one in trained.trained]
         perplexity = trained.mean("perplexity")
         if any(one.score is None for one in trained.trained) or perplexity is None:
             raise SystemExit(f"{name} has diverged; leave it out by --only, or lower its rate")
         validation, test = (self.bleu(runs, split, Beam(), "beam") for split in ("val", "test_2016_flickr"))
-        return Cell(name, updates, seconds, runs, perplexity, validation, test)
+        return Cell(name, *self.length(name, changes), runs, perplexity, validation, test)
+
+    def train(self, name: str, changes: list[str]) -> Combination:
+        """A cell's trainings with all seeds."""
+        updates, seconds = self.length(name, changes)
+        overrides = of_length([*self.direction, *changes], updates)
+        print(f"{name}: {updates:,} updates of {seconds:.2f} s", file=sys.stderr)
+        folder = self.out / file_name(name)
+        found = sweep(RECIPE, {}, self.seeds, folder, overrides, observers=lambda: [Lines(sys.stderr)], tell=tell)
+        return found.cells[0]
+
+    def length(self, name: str, changes: list[str]) -> tuple[int, float]:
+        """How many updates of a cell there are in the time, and the seconds of one."""
+        seconds = self._seconds_per_update(self.out / file_name(name), changes)
+        return max(round(60 * self.minutes / seconds), VALIDATIONS), seconds
 
     def bleu(self, runs: Sequence[Path], split: str, rule: DecisionRule, name: str) -> SentenceCounts:
         """BLEU of the translations that all seeds' models make of a split; each sentence counts once."""
@@ -172,20 +188,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/bench/little-data"))
     parser.add_argument("--languages", nargs=2, default=["de", "en"])
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--tested", type=int, help="sentences of validation and test data at most, for a try")
     names = [*(name for group in GROUPS.values() for name in group), *TOGETHER]
     parser.add_argument("--only", nargs="*", choices=names, metavar="OPTION", help="the recipe is always trained")
+    parser.add_argument("--until", choices=["timed", "trained"], help="stop after that; no table, and nothing together")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    seeds = range(1, options.seeds + 1)
-    bench = Bench(options.out, tuple(options.languages), seeds, options.minutes, options.tested)
+    bench = Bench(options.out, tuple(options.languages), options.seeds, options.minutes, options.tested)
     alone = {name: changes for group in GROUPS.values() for name, changes in group.items()}
     wanted = {**alone, **TOGETHER}
     if options.only is not None:
         wanted = {name: wanted[name] for name in options.only}
+    if options.until:
+        work = bench.length if options.until == "timed" else bench.train
+        for name, changes in {"recipe": [], **wanted}.items():
+            work(name, changes)
+        return
     cells = {"recipe": bench.cell("recipe", [])}
     for name, changes in wanted.items():
         cells[name] = bench.cell(name, changes)
