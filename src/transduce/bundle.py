@@ -305,10 +305,10 @@ def identity(folder: Path) -> str:
 
 
 def _weights_of_base(config: BaseConfig, folder: Path, base: Path | None) -> dict[str, torch.Tensor]:
-    path = Path(os.path.normpath(folder / config.path)) if base is None else base
-    what = f"{folder} holds adapters alone, for the model that was in {path}"
+    known = Path(os.path.normpath(folder / config.path))
+    what = f"{folder} holds adapters alone, for the model that was in {known}"
     try:
-        found = find_bundle(path)
+        found = find_bundle(base or known)
         if identity(found) != config.sha256:
             raise CheckpointError(f"{found} is another model (SHA-256 differs)")
         return unshared_weights(ModelBundle.load(found).model)
@@ -362,19 +362,28 @@ def read_config(folder: Path) -> BundleConfig:
     return config
 
 
+def example(config: BundleConfig, model: str, direction: Direction | None = None) -> str:
+    """A command that uses the model of a folder, one of several languages in that direction, else in its first."""
+    if config.languages is not None:
+        direction = direction or config.languages.first
+        model += f" --from {direction.source} --to {direction.target}"
+    return TASKS[config.task].example.replace("MODEL", model)
+
+
 def model_card(bundle: ModelBundle, use: str | None = None) -> str:
     """What is told of a model to people, in Markdown; with code, indented, that uses it (default: a command)."""
     config, history = bundle.config, bundle.history
-    entry, family, tokenizer = TASKS[config.task], config.model.__struct_config__.tag, config.tokenizer
-    use = use or f"    {entry.example.replace('MODEL', '.')}"
+    family, tokenizer = config.model.__struct_config__.tag, config.tokenizer
+    kinds = " and ".join(dict.fromkeys((tokenizer.of_source.kind, tokenizer.of_target.kind)))
+    use = use or f"    {example(config, '.')}"
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
     source, target = (len(side) for side in (bundle.tokenizers.source, bundle.tokenizers.target))
     told = "\n".join(f"- {name.replace('_', ' ')}: {_told(value)}" for name, value in history.items())
     return f"""# {_languages(config)}
 
-{entry.title.capitalize()} made with [Transduce](https://pypi.org/project/transduce/): {family},
+{TASKS[config.task].title.capitalize()} made with [Transduce](https://pypi.org/project/transduce/): {family},
 {parameters:,} parameters, {source:,} source and {target:,} target tokens
-({tokenizer.kind}{", shared" if tokenizer.is_shared else ""}).
+({kinds}{", shared" if tokenizer.is_shared else ""}).
 
 {use}
 

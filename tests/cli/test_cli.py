@@ -1,16 +1,20 @@
 """The command line: each verb works, each mistake is one clear line and loses nothing."""
 
 import gzip
+import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli_w
 import typer
 
+from toy_languages import settings, write_corpora
 from transduce.cli.main import app, main
 
 Command = Callable[..., tuple[int, str, str]]
@@ -286,3 +290,18 @@ def test_a_policy_that_the_user_has_chosen_stays(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SystemExit):
         main()
     assert "GOMP_SPINCOUNT" not in os.environ
+
+
+@pytest.mark.parametrize("place", ["source", "decoder"])
+def test_the_command_to_try_a_model_of_several_directions_names_one(
+    transduce: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    write_corpora(tmp_path)
+    (tmp_path / "many.toml").write_text(tomli_w.dumps(settings(place, updates=2)))
+    status, output, errors = transduce("train", tmp_path / "many.toml", "--out", tmp_path / "run", "-q")
+    assert status == 0, errors
+    words = shlex.split(output.splitlines()[-1].partition("| transduce ")[2])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"ab\n")))
+    status, output, errors = transduce(*words, "--max-ratio", 0, "--max-extra", 2)
+    assert status == 0, errors
+    assert output.count("\n") == 1

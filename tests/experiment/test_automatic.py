@@ -57,7 +57,7 @@ def test_two_files_become_a_translator_by_one_command(
     for choice in ("languages", "data", "cleaning", "held out", "vocabulary", "model", "training", "validation"):
         assert choice in starts
     assert "languages: from en to de" in lines
-    assert "all settings are saved in runs/mine/experiment.toml, a recipe that you can edit and train again" in lines
+    assert "all settings go into runs/mine/experiment.toml, a recipe that you can edit and train again" in lines
     assert any(line.startswith("  left out: 1 whose pair came before") for line in lines)
     estimated = next(number for number, line in enumerate(lines) if " updates of about " in line)
     assert estimated < next(number for number, line in enumerate(lines) if line.startswith("validation at update"))

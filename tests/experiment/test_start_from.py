@@ -14,7 +14,7 @@ from transduce.config import read_toml, to_toml
 from transduce.errors import CheckpointError, ConfigError, InputError
 from transduce.experiment.recipe import load_recipe
 from transduce.models.named_parts import is_in, parameters_of, stacks
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer import SideConfig, TokenizerConfig
 
 FEW = {"updates": 1, "precision": "float32"}
 
@@ -70,6 +70,19 @@ def test_dropout_of_the_tokenizer_alone_leaves_it_that_of_the_model(silent: Path
     (silent.parent / "start" / "config.toml").write_text(settings, encoding="utf-8")
     changes = ["tokenizer.dropout=0.1", "training.start_from=start"]
     assert load_recipe(silent, changes).config.tokenizer == msgspec.structs.replace(bpe, dropout=0.1)
+
+
+def test_dropout_of_two_tokenizers_leaves_both_those_of_the_model(silent: Path, tiny_run: Path) -> None:
+    start = ModelBundle.load(tiny_run).config
+    two = TokenizerConfig(source=SideConfig(size=500), target=SideConfig(size=600, lowercase=True))
+    (silent.parent / "start").mkdir()
+    (silent.parent / "start" / "config.toml").write_text(to_toml(msgspec.structs.replace(start, tokenizer=two)))
+    changes = ["training.start_from=start", "tokenizer.target.dropout=0.1"]
+    assert two.target is not None
+    target = msgspec.structs.replace(two.target, dropout=0.1)
+    assert load_recipe(silent, changes).config.tokenizer == msgspec.structs.replace(two, target=target)
+    with pytest.raises(ConfigError, match=r"a dropout each: tokenizer.source.dropout, tokenizer.target.dropout"):
+        load_recipe(silent, ["training.start_from=start", "tokenizer.dropout=0.1"])
 
 
 def test_a_model_that_cannot_be_started_from_is_named_where_its_settings_are_needed(silent: Path) -> None:

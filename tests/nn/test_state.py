@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -20,6 +22,7 @@ def state() -> AttentionState:
         source=tuple(random(SENTENCES, SOURCE) for _ in range(LAYERS)),
         source_may_attend=(torch.arange(SOURCE) < torch.tensor([[2], [5], [3]]))[:, None, None],
         cache=tuple(Cache(random(SENTENCES, READ), READ) for _ in range(LAYERS)),
+        skips=(False,) * LAYERS,
         position=READ,
     )
 
@@ -29,9 +32,7 @@ def read_one(before: AttentionState) -> AttentionState:
     _, past = before.extend(1)
     new = before.rows_per_sentence if before.past is not None else 1
     cache = tuple(layer.append(random(layer.rows, new)) for layer in before.cache)
-    return AttentionState(
-        before.source, before.source_may_attend, cache, before.position + 1, past, before.rows_per_sentence
-    )
+    return replace(before, cache=cache, position=before.position + 1, past=past)
 
 
 def pasts(state: AttentionState) -> list[list[Tensor]]:

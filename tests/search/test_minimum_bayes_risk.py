@@ -72,6 +72,14 @@ def test_a_translator_chooses_among_its_own_samples_and_repeats_with_its_seed(ti
     assert alone.n_best[0].score == pytest.approx(chosen[3].n_best[0].score)
 
 
+def test_a_line_in_pieces_has_the_mean_of_their_expected_chrf(tiny_run: Path) -> None:
+    translator = transduce.load(tiny_run)
+    rule = MinimumBayesRisk(candidates=Sampling(n_best=4, **LENGTHS))
+    (whole,) = translator.translate([" ".join(["The old man buys a red car."] * 30)], rule)
+    assert whole.was_split
+    assert 0 <= whole.n_best[0].score <= 100
+
+
 def test_a_beams_outputs_may_be_chosen_among_with_required_phrases(tiny_run: Path) -> None:
     translator = transduce.load(tiny_run)
     rule = MinimumBayesRisk(candidates=Beam(size=6, n_best=6, **LENGTHS))

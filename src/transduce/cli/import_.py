@@ -14,7 +14,7 @@ def import_(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Import GPT-2, BERT, XLNet or MarianMT of Hugging Face transformers with its tokenizer, and compare both.
+    """Import GPT-2, BERT, XLNet, MarianMT, M2M100 or NLLB of Hugging Face transformers, and compare both.
 
     Example: `transduce import gpt2 -o models/gpt2`
     """

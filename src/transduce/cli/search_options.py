@@ -86,7 +86,7 @@ def _minimum_bayes_risk(context: typer.Context) -> MinimumBayesRisk:
 def _refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
     for name in names:
         if is_given(context, name):
-            raise InputError(f"--{name.replace('_', '-')} {why}; leave one of them out")
+            raise InputError(f"--{name.replace('_', '-')} {why}; leave it out")
 
 
 def read_glossary(path: str | None, search: DecisionRule) -> Glossary | None:

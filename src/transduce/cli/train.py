@@ -48,8 +48,10 @@ def train(
     import torch
 
     from transduce import experiment
+    from transduce.bundle import example, read_config
     from transduce.cli.model import set_threads
-    from transduce.task_table import TASKS, find_task
+    from transduce.experiment.recipe import SETTINGS_FILE, read_settings
+    from transduce.task_table import find_task
     from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
     from transduce.training.observers import console_observer
@@ -99,7 +101,13 @@ def train(
             print("no validation was better than that of the model that training started from, which is kept")
     if result.test:
         print(find_task(result.task).describe_test(result.test))
-    print(f"the model is in {result.model}; try it:\n  {TASKS[result.task].example.replace('MODEL', str(result.run))}")
+    config, direction = read_config(result.model), None
+    if config.languages is not None:  # what was learned now, of a model that may know more
+        settings = read_settings(result.run / SETTINGS_FILE)
+        assert isinstance(settings, experiment.TranslationConfig)
+        direction = settings.data.first_direction
+    command = example(config, str(result.run), direction)
+    print(f"the model is in {result.model}; try it:\n  {command}")
 
 
 def _changes(before: dict[str, float], after: dict[str, float]) -> str:

@@ -149,6 +149,11 @@ class DataConfig(Settings, frozen=True):
         """The directions that one model learns; none where it learns but one, without a token for it."""
         return [Direction.parse(text) for text in self.directions or ()]
 
+    @property
+    def first_direction(self) -> Direction:
+        """The first of the directions that a model learns, or the only one."""
+        return next(iter(self.all_directions), Direction(self.source, self.target))
+
     def directed(self, direction: Direction) -> "DataConfig":
         """The settings of one of the directions of a data set."""
         return msgspec.structs.replace(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -12,11 +12,13 @@ from transduce.errors import CheckpointError
 from transduce.task_table import check_task
 from transduce.tasks.settings import ExperimentConfig
 
+SIDES = ("source", "target")
+
 
 def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
     """A recipe's settings, and where it is silent those of the bundle that `training.start_from` names.
 
-    Of [model] what is not set, [tokenizer] if none of it but its dropout is set, and the languages. Tasks whose model
+    Of [model] what is not set, [tokenizer] if none of it but dropout is set, and the languages. Tasks whose model
     is only a part of a bundle's, such as its encoder, take that themselves.
 
     Raises CheckpointError or InputError where a recipe without [model] names a bundle that cannot be read or is for
@@ -47,14 +49,24 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
     if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
         found["model"] = known | dict(model)
     tokenizer = tree.get("tokenizer", {})
-    if isinstance(tokenizer, Mapping) and tokenizer.keys() <= {"dropout"} and not bundle.tokenizer.names_files:
-        found["tokenizer"] = to_tree(bundle.tokenizer) | dict(tokenizer)  # of files the bundle does not know the places
+    pieces = to_tree(bundle.tokenizer)
+    if _sets_only_dropout(tokenizer, pieces) and not bundle.tokenizer.names_files:  # whose places it does not know
+        sides = {side: pieces[side] | tokenizer.get(side, {}) for side in SIDES if side in pieces}
+        found["tokenizer"] = pieces | dict(tokenizer) | sides
     if bundle.languages is None and isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
         languages = {"language": bundle.source}
         if bundle.task == "translation":
             languages = {"source": bundle.source, "target": bundle.target}
         found["data"] = languages | dict(data)
     return found
+
+
+def _sets_only_dropout(tokenizer: Any, known: Mapping[str, Any]) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a recipe's [tokenizer] tells no more than the dropout of a known one, or of its sides."""
+    return isinstance(tokenizer, Mapping) and all(
+        key == "dropout" or (key in SIDES and key in known and _sets_only_dropout(value, known[key]))
+        for key, value in tokenizer.items()
+    )
 
 
 def _needs_model(type_: type[ExperimentConfig]) -> bool:

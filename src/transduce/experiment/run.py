@@ -133,7 +133,7 @@ def _choose(
     recipe = recipe_for(
         files, run if start == "resume" else None, tell, lambda: measure_machine(device, processes.count)
     )
-    tell(f"all settings are saved in {run / SETTINGS_FILE}, a recipe that you can edit and train again")
+    tell(f"all settings go into {run / SETTINGS_FILE}, a recipe that you can edit and train again")
     return recipe
 
 

@@ -29,7 +29,7 @@ from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, Search, search_of
+from transduce.search.choices import DecisionRule, Search, score_of_pieces, search_of
 from transduce.search.hypothesis import Hypothesis
 from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.task_table import check_tool
@@ -277,7 +277,7 @@ class Translator:
         ]
         found = iter(self._choose([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(found) for _ in line] for line in lines]
-        translations = [self._join(*one) for one in zip(requests, hypotheses, strict=True)]
+        translations = [self._join(*one, search) for one in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
 
     def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
@@ -349,7 +349,7 @@ class Translator:
                 tell(done / tokens)
         return [results[i] for i in range(len(pieces))]
 
-    def _join(self, request: Request, pieces: list[list[Hypothesis]]) -> Translation:
+    def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
         decode = self.bundle.tokenizers.target.decode
         if not pieces:
             return Translation("", [])
@@ -364,7 +364,8 @@ class Translator:
             candidates = [Candidate(decode(h.tokens), h.score, h.log_probability) for h in pieces[0]]
         else:
             text = " ".join(decode(hypothesis.tokens) for hypothesis in best)
-            candidates = [Candidate(text, sum(h.score for h in best), sum(h.log_probability for h in best))]
+            score = score_of_pieces(rule, [h.score for h in best])
+            candidates = [Candidate(text, score, sum(h.log_probability for h in best))]
         text = candidates[0].text
         satisfied = self._constraints.found_in(text, request.required)
         return Translation(

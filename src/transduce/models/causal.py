@@ -81,7 +81,8 @@ class CausalTransformer(nn.Module):
     def start(self, memory: Memory) -> AttentionState:
         """A state that has read nothing."""
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.decoder.layers)
-        return AttentionState((), padding_mask(memory.is_real), cache, position=0)
+        skips = tuple(self.decoder.layer_dropout.skips() for _ in self.decoder.layers)
+        return AttentionState((), padding_mask(memory.is_real), cache, skips, position=0)
 
 
 class CausalDecoder(ProjectingDecoder[AttentionState]):
@@ -109,8 +110,8 @@ class CausalDecoder(ProjectingDecoder[AttentionState]):
         may_attend, past = state.extend(span.time)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
-        for layer, cache in zip(self.layers, state.cache, strict=True):
-            if not self.layer_dropout.skips():
+        for layer, cache, skip in zip(self.layers, state.cache, state.skips, strict=True):
+            if not skip:
                 hidden, cache = layer(hidden, span, may_attend, cache)
             caches.append(cache)
         after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)

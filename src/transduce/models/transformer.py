@@ -165,7 +165,8 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         """A state that has read nothing, or the token that comes before each target."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
-        state = AttentionState(source, padding_mask(memory.is_real), cache, position=0)
+        skips = tuple(self.layer_dropout.skips() for _ in self.layers)
+        state = AttentionState(source, padding_mask(memory.is_real), cache, skips, position=0)
         if self.first_token is None:
             return state
         first = torch.full((len(memory.is_real), 1), self.first_token, device=memory.is_real.device)
@@ -178,8 +179,8 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         may_attend, past = state.extend(time)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
-        for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
-            if not self.layer_dropout.skips():
+        for layer, source, cache, skip in zip(self.layers, state.source, state.cache, state.skips, strict=True):
+            if not skip:
                 hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
         after = replace(state, cache=tuple(caches), position=start + time, past=past)

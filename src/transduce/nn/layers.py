@@ -66,7 +66,7 @@ class _Masked(torch.autograd.Function):
 
 
 class LayerDropout(nn.Module):
-    """Tells which layers of a stack a training pass skips (LayerDrop, Fan et al. 2020).
+    """Tells which layers of a stack a training pass skips (LayerDrop, Fan et al. 2020), each by a draw of its own.
 
     Outputs are not scaled, in training or after it: a stack learns to do without any of its layers.
     """

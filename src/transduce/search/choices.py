@@ -1,5 +1,8 @@
 """The ways to choose an output that exclude each other."""
 
+from collections.abc import Sequence
+from statistics import fmean
+
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.minimum_bayes_risk import MinimumBayesRisk
@@ -15,6 +18,11 @@ DecisionRule = Search | MinimumBayesRisk
 def search_of(rule: DecisionRule) -> Search:
     """The search of a rule, by which its candidates are found."""
     return rule.candidates if isinstance(rule, MinimumBayesRisk) else rule
+
+
+def score_of_pieces(rule: DecisionRule, scores: Sequence[float]) -> float:
+    """The score of a text that was translated in pieces: log-probabilities add up, of expected chrF it is the mean."""
+    return fmean(scores) if isinstance(rule, MinimumBayesRisk) else sum(scores)
 
 
 def can_require(rule: DecisionRule) -> bool:

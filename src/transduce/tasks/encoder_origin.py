@@ -142,7 +142,7 @@ def _reading_tokenizer(start: ModelBundle) -> tuple[Tokenizer, TokenizerConfig]:
     and between texts, if it brought some."""
     tokenizer, config = start.tokenizers.source, start.config.tokenizer
     if not config.is_shared:
-        side = config.source or config
+        side = config.of_source
         config = TokenizerConfig(**{name: getattr(side, name) for name in SideConfig.__struct_fields__})
     special, known = config.special, tokenizer.backend.token_to_id
     if isinstance(start.config.model, XLNetConfig) and special and None not in map(known, (CLASS, SEPARATOR)):

@@ -43,7 +43,7 @@ class Origin:
         """One line, with what a default size has become where the text does not yield that many subwords."""
         source, target = self.tokenizers.source, self.tokenizers.target
         line = f"vocabulary: {len(source):,} source and {len(target):,} target tokens"
-        sides = ((self.config.source or self.config, source), (self.config.target or self.config, target))
+        sides = ((self.config.of_source, source), (self.config.of_target, target))
         if any(side.is_smaller_than_default(len(tokenizer)) for side, tokenizer in sides):
             line += f", all that the training text yields of the {DEFAULT_SUBWORDS:,} that are the default"
         return line

@@ -52,8 +52,10 @@ def read_words(path: Path) -> list[str]:
     """The words of a file, one a line; raises ConfigError where it cannot be read or one is several words."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"training.new_words.file: {path} cannot be read as UTF-8 text ({error})") from None
+    except OSError as error:
+        raise ConfigError(f"training.new_words.file: {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"training.new_words.file: {path} is not UTF-8 text ({error})") from None
     for number, line in enumerate(lines, 1):
         if len(line.split()) > 1:
             raise ConfigError(f"{path}:{number}: '{line.strip()}' is more than one word; write one a line")

@@ -114,11 +114,18 @@ class TokenizerConfig(SideConfig, frozen=True):
         SideConfig._check_together(self)
         if (self.source is None) != (self.target is None):
             raise ValueError("tokenizer.source and tokenizer.target go together")
+        if self.source is not None and self.dropout:
+            raise ValueError("two tokenizers have a dropout each: tokenizer.source.dropout, tokenizer.target.dropout")
 
     @property
     def is_shared(self) -> bool:
         """Whether both sides use the same tokenizer."""
         return self.shared and self.source is None
+
+    @property
+    def of_source(self) -> SideConfig:
+        """Settings of the source tokenizer."""
+        return self.source or self
 
     @property
     def of_target(self) -> SideConfig:

@@ -48,8 +48,8 @@ def train_tokenizers(
         both = train_tokenizer(config, (text for side in (source, target) for text in side), folder, keep_spaces)
         return Tokenizers(both, both)
     return Tokenizers(
-        train_tokenizer(config.source or config, source, folder),
-        train_tokenizer(config.target or config, target, folder),
+        train_tokenizer(config.of_source, source, folder),
+        train_tokenizer(config.of_target, target, folder),
     )
 
 

@@ -108,6 +108,7 @@ ROWS = [
     _vocabulary(
         "of target languages", ">>fr<<: a model that writes", lambda tree: _renumbered(tree, "<unk>", ">>fr<<")
     ),
+    _named("a language that is a number", "source_lang must be text, but is 5", source_lang=5),
     _named("two vocabularies", "separate_vocabs", separate_vocabs=True),
     _named("another end token", "no token '<end>', which serves as eos", eos_token="<end>"),
     _config("normalised before", "normalize_before is true", normalize_before=True),

@@ -64,10 +64,10 @@ ROWS = [
         "r_drop compares two passes over the same tokens; leave teacher_forcing out",
     ),
     row(
-        "skipped layers of a decoder that runs token by token",
-        f"{TRAIN} model.layer_dropout=0.1 training.teacher_forcing.last=0.5",
+        "BPE-dropout beside two tokenizers",
+        f"{TRAIN} tokenizer.dropout=0.1 tokenizer.source.kind=bpe tokenizer.target.kind=bpe",
         2,
-        "model.layer_dropout and training.teacher_forcing exclude each other",
+        "two tokenizers have a dropout each: tokenizer.source.dropout, tokenizer.target.dropout",
     ),
     row("BPE-dropout of words", f"{TRAIN} tokenizer.dropout=0.1", 2, 'dropout is for kind = "bpe"; leave it out'),
     _recipe("an unknown key", "sed = 1\n", ("unknown key 'sed'", "'seed'")),

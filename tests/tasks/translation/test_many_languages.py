@@ -199,6 +199,16 @@ def test_settings_that_do_not_go_together_are_named(change: dict[str, Any], name
         DataConfig(**_data(settings("decoder")["data"] | change))
 
 
+def test_what_a_model_of_several_directions_is_to_learn_further_must_be_said(run: Path) -> None:
+    recipe = {
+        "data": {"train": ["train.de", "train.en"], "validation": ["dev.de", "dev.en"]},
+        "training": {"start_from": str(run), "updates": 1},
+    }
+    (run.parent / "further.toml").write_text(tomli_w.dumps(recipe))
+    with pytest.raises(ConfigError, match=r"say by data.source and data.target, or by data.directions"):
+        train(load_recipe(run.parent / "further.toml"), run.parent / "further")
+
+
 def test_a_direction_without_a_corpus_is_named(tmp_path: Path) -> None:
     write_corpora(tmp_path)
     for part, setting in (("train", "data.train"), ("validation", "data.validation")):

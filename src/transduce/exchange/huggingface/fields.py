@@ -34,6 +34,13 @@ class Fields:
             raise InputError(f"{self.path}: {name} must be true or false, but is {short(value)}")
         return value
 
+    def text(self, name: str, default: str) -> str:
+        """Text."""
+        value = self._value(name, default)
+        if not isinstance(value, str):
+            raise InputError(f"{self.path}: {name} must be text, but is {short(value)}")
+        return value
+
     def one_of(self, name: str, known: Mapping[str, T], default: str | None = None) -> T:
         """What one of several words stands for."""
         value = self._value(name, default)

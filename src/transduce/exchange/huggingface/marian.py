@@ -80,12 +80,12 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
         )
     except ValueError as error:
         raise InputError(f"{fields.path}: {error} (d_model and encoder_attention_heads)") from None
-    named = read_optional(fields.path.parent / TOKENIZER_CONFIG)
-    languages = (named.get("source_lang"), named.get("target_lang"))
+    path = fields.path.parent / TOKENIZER_CONFIG
+    named = Fields(path, read_optional(path))
     return BundleConfig(
         format=FORMAT,
-        source=languages[0] if isinstance(languages[0], str) else "source",
-        target=languages[1] if isinstance(languages[1], str) else "target",
+        source=named.text("source_lang", "source"),
+        target=named.text("target_lang", "target"),
         model=model,
         tokenizer=tokenizer,
         longest_source=max(fields.number("max_position_embeddings", PositiveInt, 1024) - 1, 1),

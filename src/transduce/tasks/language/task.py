@@ -31,7 +31,7 @@ from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.language.data import LanguageTexts, open_texts
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
-from transduce.tasks.objectives import check_objective, next_token_objective
+from transduce.tasks.objectives import next_token_objective
 from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
@@ -194,7 +194,6 @@ class LanguageTask:
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
         elif config.training.r_drop:
             raise ConfigError("training.r_drop: a model that remembers reads each text once; leave it out")
-        check_objective(config.training, model)
         if config.batching.bidirectional and not isinstance(model, XLNetConfig):
             raise ConfigError('batching.bidirectional is for model.kind = "xlnet"; leave it out')
         if isinstance(model, TransformerXLConfig) and model.cutoffs and config.training.label_smoothing:

@@ -142,6 +142,11 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
     if asked is not None and data.language_token != known.place:
         raise ConfigError(f'training.start_from: the model has data.language_token = "{known.place}"; set it so')
     directions = data.all_directions or [Direction(data.source, data.target)]
+    if Direction(*UNKNOWN) in directions:
+        raise ConfigError(
+            "training.start_from: the model knows several languages; say by data.source and data.target, or by "
+            "data.directions, what it is to learn"
+        )
     for direction in directions:
         for side, language, languages in (
             ("source", direction.source, known.tokens if known.place == "decoder" else [direction.source]),
@@ -150,7 +155,7 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
             if language not in languages:
                 raise ConfigError(
                     f"training.start_from: the model has no token of the {side} language {language!r}; "
-                    f"it has those of {', '.join(list(known.tokens)[:12])}"
+                    f"it has those of {', '.join(list(known.tokens)[:12])}; name one by data.{side}"
                 )
     if known.directions is None:
         return known

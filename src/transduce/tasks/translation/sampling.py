@@ -62,7 +62,7 @@ def _with_subword_dropout(
     plain: TrainingData, config: TokenizerConfig, tokenizers: Tokenizers
 ) -> TrainingData | SubwordDropoutData:
     """The data as they are, or segmented anew in each epoch where the settings of a side ask for it."""
-    rates = [(side or config).dropout for side in (config.source, config.target)]
+    rates = [side.dropout for side in (config.of_source, config.of_target)]
     source, target = (
         BpeDropout(BpeMerges(tokenizer), rate) if rate else None
         for tokenizer, rate in zip((tokenizers.source, tokenizers.target), rates, strict=True)

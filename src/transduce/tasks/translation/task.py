@@ -20,7 +20,7 @@ from transduce.data.store import TokenStore, open_store
 from transduce.evaluation.metrics import Score, score_bleu
 from transduce.inference.translator import Translator
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
-from transduce.tasks.objectives import check_objective, next_token_objective
+from transduce.tasks.objectives import next_token_objective
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
 from transduce.tasks.translation.measure import measure_translations
 from transduce.tasks.translation.preparation import prepare, validation_corpora
@@ -147,7 +147,6 @@ class TranslationTask:
         """Raise ConfigError for a metric that there is not, a text to weigh, or settings that exclude each other."""
         metrics_of(config)
         check_weight(config.validation, config.data.general_validation is not None)
-        check_objective(config.training, config.model)
 
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
         """See Task."""
