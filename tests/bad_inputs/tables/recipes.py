@@ -65,7 +65,7 @@ ROWS = [
     ),
     row(
         "BPE-dropout beside two tokenizers",
-        f"{TRAIN} tokenizer.dropout=0.1 tokenizer.source.kind=bpe tokenizer.target.kind=bpe",
+        f"{TRAIN} tokenizer.kind=bpe tokenizer.dropout=0.1 tokenizer.source.kind=bpe tokenizer.target.kind=bpe",
         2,
         "two tokenizers have a dropout each: tokenizer.source.dropout, tokenizer.target.dropout",
     ),

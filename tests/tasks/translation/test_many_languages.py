@@ -123,6 +123,9 @@ def test_the_bundle_tells_its_directions_and_is_in_none_of_them(run: Path) -> No
     assert list(config.languages.directions or ()) == DIRECTIONS
     assert (config.source, config.target) == ("many", "many")
     assert set(config.languages.tokens) == {"de", "en", "fr"}
+    assert (
+        f"translate . --from {DIRECTIONS[0][:2]} --to {DIRECTIONS[0][3:]}" in (run / "model" / "README.md").read_text()
+    )
 
 
 def test_validation_and_test_tell_each_direction_and_the_mean(run: Path) -> None:
