@@ -105,7 +105,7 @@ def train(
     if config.languages is not None:  # what was learned now, of a model that may know more
         settings = read_settings(result.run / SETTINGS_FILE)
         assert isinstance(settings, experiment.TranslationConfig)
-        direction = settings.data.first_direction
+        direction = settings.data.learned[0]
     command = example(config, str(result.run), direction)
     print(f"the model is in {result.model}; try it:\n  {command}")
 

@@ -150,9 +150,9 @@ class DataConfig(Settings, frozen=True):
         return [Direction.parse(text) for text in self.directions or ()]
 
     @property
-    def first_direction(self) -> Direction:
-        """The first of the directions that a model learns, or the only one."""
-        return next(iter(self.all_directions), Direction(self.source, self.target))
+    def learned(self) -> list[Direction]:
+        """The directions that a run learns: several, or the one between its two languages."""
+        return self.all_directions or [Direction(self.source, self.target)]
 
     def directed(self, direction: Direction) -> "DataConfig":
         """The settings of one of the directions of a data set."""

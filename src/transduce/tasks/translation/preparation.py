@@ -141,7 +141,7 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
         return None
     if asked is not None and data.language_token != known.place:
         raise ConfigError(f'training.start_from: the model has data.language_token = "{known.place}"; set it so')
-    directions = data.all_directions or [Direction(data.source, data.target)]
+    directions = data.learned
     if Direction(*UNKNOWN) in directions:
         raise ConfigError(
             "training.start_from: the model knows several languages; say by data.source and data.target, or by "
