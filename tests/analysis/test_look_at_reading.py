@@ -11,7 +11,8 @@ import torch
 from transduce.analysis.attention import record_pass
 from transduce.analysis.look import Look
 from transduce.analysis.reading import record_reading
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.data.text_batch import make_text_batch
 from transduce.data.windows import batch_of
 from transduce.errors import InputError

@@ -16,7 +16,8 @@ from toy_models import logits_of
 
 import transduce
 from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.corpora.formats import text_file
 from transduce.errors import CheckpointError, InputError, TransduceError
 from transduce.exchange.huggingface import certificate, exporting, families

@@ -11,7 +11,8 @@ from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
 import transduce
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.cli.main import app
 from transduce.corpora.formats import text_file
 from transduce.errors import InputError, TransduceError

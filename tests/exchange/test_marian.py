@@ -11,7 +11,8 @@ from safetensors.torch import load_file
 
 import transduce
 from marian_folder import write_marian
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.errors import CheckpointError, InputError, TransduceError
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle

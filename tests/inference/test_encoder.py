@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.cli.main import app
 from transduce.data.text_batch import make_text_batch
 from transduce.errors import InputError

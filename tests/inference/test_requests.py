@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator

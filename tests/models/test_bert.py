@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from transduce.bundle import FORMAT, BundleConfig
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.exchange.huggingface.bert import same
 from transduce.exchange.huggingface.weights import from_theirs
 from transduce.models.bert import Bert, BertConfig, build_bert

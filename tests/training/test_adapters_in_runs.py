@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from torch.testing import assert_close
 
 import transduce
-from transduce.bundle import ModelBundle, read_config
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import read_config
 from transduce.cli.main import app
 from transduce.cli.main import run as command
 from transduce.errors import CheckpointError, ConfigError, InputError

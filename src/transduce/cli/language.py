@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from transduce.bundle import find_bundle, read_config
+from transduce.bundle import find_bundle
+from transduce.bundle_config import read_config
 from transduce.cli.model import open_bundle
 from transduce.cli.options import given_options
 from transduce.corpora.corpus import TextCorpus

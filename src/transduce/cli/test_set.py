@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.bundle import BundleConfig
+from transduce.bundle_config import BundleConfig
 from transduce.cli.model import open_translator
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset

@@ -48,7 +48,8 @@ def train(
     import torch
 
     from transduce import experiment
-    from transduce.bundle import example, read_config
+    from transduce.bundle import example
+    from transduce.bundle_config import read_config
     from transduce.cli.model import set_threads
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task

@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from transduce.bundle import ModelBundle, find_bundle, read_config, unshared_weights
+from transduce.bundle import ModelBundle, find_bundle, unshared_weights
+from transduce.bundle_config import read_config
 from transduce.errors import ConfigError, InputError
 from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
 from transduce.probe import read_probe

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from transduce.bundle import find_bundle, read_config, read_tokenizers
+from transduce.bundle import find_bundle, read_tokenizers
+from transduce.bundle_config import read_config
 from transduce.config import Changes, convert, override, read_changes, read_toml
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus

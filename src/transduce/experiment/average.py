@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.bundle import ModelBundle, load_weights, read_config, read_weights
+from transduce.bundle import ModelBundle, load_weights, read_weights
+from transduce.bundle_config import read_config
 from transduce.errors import InputError
 from transduce.experiment.inputs import check_inputs
 from transduce.experiment.recipe import SETTINGS_FILE, read_settings

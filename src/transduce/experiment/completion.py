@@ -6,7 +6,8 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from transduce.bundle import BundleConfig, find_bundle, read_config
+from transduce.bundle import find_bundle
+from transduce.bundle_config import BundleConfig, read_config
 from transduce.config import to_tree
 from transduce.errors import CheckpointError
 from transduce.task_table import check_task

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from transduce.bundle import find_bundle, read_config
+from transduce.bundle import find_bundle
+from transduce.bundle_config import read_config
 from transduce.errors import InputError
 from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier

@@ -7,7 +7,8 @@ from typing import cast
 
 import msgspec
 
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle, read_config, read_tokenizers
+from transduce.bundle import ModelBundle, read_tokenizers
+from transduce.bundle_config import FORMAT, BundleConfig, read_config
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
 from transduce.models.bert import Bert, BertConfig

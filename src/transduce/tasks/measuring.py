@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import torch
 
-from transduce.bundle import BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.corpora.examples import ExampleCorpus
 from transduce.evaluation.measured import LabelMetric, Measured, find_label_metric
 from transduce.evaluation.metrics import SentenceCounts

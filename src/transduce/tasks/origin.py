@@ -7,7 +7,8 @@ from typing import Any
 
 from torch import nn
 
-from transduce.bundle import BundleConfig, ModelBundle, read_config, read_history, read_tokenizers
+from transduce.bundle import ModelBundle, read_history, read_tokenizers
+from transduce.bundle_config import BundleConfig, read_config
 from transduce.config import differences
 from transduce.errors import CheckpointError, ConfigError
 from transduce.models.families import ModelConfig, build_model

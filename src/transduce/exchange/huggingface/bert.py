@@ -6,7 +6,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.errors import InputError
 from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.fields import Fields

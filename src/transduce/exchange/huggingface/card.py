@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from transduce.bundle import BundleConfig, ModelBundle, model_card
+from transduce.bundle import ModelBundle, model_card
+from transduce.bundle_config import BundleConfig
 from transduce.corpora.languages import is_language
 from transduce.errors import InputError
 

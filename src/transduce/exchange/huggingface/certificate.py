@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from transduce.bundle import BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.exchange.huggingface.family import Family

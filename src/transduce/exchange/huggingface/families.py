@@ -1,6 +1,6 @@
 """The one table of Hugging Face families that are read and written."""
 
-from transduce.bundle import BundleConfig
+from transduce.bundle_config import BundleConfig
 from transduce.errors import InputError
 from transduce.exchange.huggingface.bert import BERT
 from transduce.exchange.huggingface.family import Family

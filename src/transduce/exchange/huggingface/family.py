@@ -7,7 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from transduce.bundle import BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.folder import SlowTokenizer
 from transduce.exchange.huggingface.weights import Same

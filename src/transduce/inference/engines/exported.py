@@ -9,16 +9,15 @@ import torch
 
 from transduce.bundle import (
     EXPORT,
-    BundleConfig,
     Marks,
     ModelBundle,
     find_bundle,
     marks_of,
-    read_config,
     read_history,
     read_tokenizers,
     special_ids,
 )
+from transduce.bundle_config import BundleConfig, read_config
 from transduce.config import Settings
 from transduce.corpora.directions import Direction
 from transduce.data.batch import SpecialIds

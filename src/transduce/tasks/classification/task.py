@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.bundle import BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.examples import LabelledText, labelled_corpus, usual_columns
 from transduce.data.batch import SpecialIds

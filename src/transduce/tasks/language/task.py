@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_tagged
 from transduce.corpora.examples import ExampleCorpus

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 from torch import nn
 
-from transduce.bundle import FORMAT, BundleConfig, ModelBundle
+from transduce.bundle import ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
