@@ -418,6 +418,15 @@ def test_an_exported_model_answers_as_it_translates_and_refuses_what_it_cannot(
         running.end()
 
 
+def test_an_address_in_use_is_told_in_one_line_before_models_are_loaded(tiny_run: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "transduce", "serve", str(tiny_run), "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"transduce: cannot listen on 127.0.0.1, port {port}: address already in use\n"
+
+
 def test_a_rate_fills_again_evenly() -> None:
     now = 0.0
     limit = RateLimit("requests", lambda: now)

@@ -50,7 +50,7 @@ def serve(
     try:
         from transduce.serving.metrics import Metrics
         from transduce.serving.models import Models
-        from transduce.serving.running import run_server
+        from transduce.serving.running import check_free, run_server
         from transduce.serving.server import Server
     except ImportError as error:
         raise InputError(
@@ -77,6 +77,7 @@ def serve(
     )
     if keys is not None:
         Keys(keys).list()
+    check_free(host, port)
     set_threads(threads)
     metrics = Metrics()
     found = Models(
@@ -84,5 +85,5 @@ def serve(
     )
     if settings.is_public and keys is None:
         print(f"transduce: anyone who reaches {host} can use this server; --keys asks for keys", file=sys.stderr)
-    print(f"transduce: http://{host}:{port}", file=sys.stderr, flush=True)
+    print(f"transduce: http://{f'[{host}]' if ':' in host else host}:{port}", file=sys.stderr, flush=True)
     run_server(Server(found, settings, metrics))

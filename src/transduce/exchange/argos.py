@@ -76,7 +76,7 @@ def export_argos(
         raise InputError(f"{file}: Argos Translate's packages end in {ENDING}; name it {file.stem}{ENDING}")
     if file.exists():
         raise InputError(f"{file} exists; remove it or choose another name")
-    bundle = load_exportable(model)
+    bundle = load_exportable(model, "Argos Translate")
     _check_exportable(model, bundle)
     samples = samples_of(bundle, model, texts)
     decode = bundle.tokenizers.source.decode

@@ -70,12 +70,12 @@ def export_ctranslate2(
     return export
 
 
-def load_exportable(model: Path) -> ModelBundle:
+def load_exportable(model: Path, to: str = "CTranslate2") -> ModelBundle:
     """The bundle of a model or a run; InputError where CTranslate2 cannot express it (all reasons are told)."""
     bundle = ModelBundle.load(model)
     check_tool(model, bundle.config.task, "translator")
     if problems := what_cannot_be_exported(bundle):
-        raise InputError(f"{model} cannot be exported to CTranslate2: {'; '.join(problems)}")
+        raise InputError(f"{model} cannot be exported to {to}: {'; '.join(problems)}")
     return bundle
 
 

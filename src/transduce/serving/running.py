@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +64,16 @@ def uvicorn_of(server: Server) -> uvicorn.Server:
         timeout_graceful_shutdown=int(10 * settings.timeout),
     )
     return _Uvicorn(config, server)
+
+
+def check_free(host: str, port: int) -> None:
+    """InputError, with the reason, for an address at which no server can listen now."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((host, port))
+    except OSError as error:
+        raise InputError(f"cannot listen on {host}, port {port}: {str(error.strerror).lower()}") from None
 
 
 def run_server(server: Server) -> None:

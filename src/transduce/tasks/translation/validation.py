@@ -83,7 +83,7 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
             if name != "loss":
                 found[name] = find_metric(name)
         except InputError as error:
-            raise ConfigError(f"validation.{setting}: {error}") from None
+            raise ConfigError(f"validation.{setting}: {error}{', loss' * (setting == 'best_by')}") from None
     return found
 
 
