@@ -58,7 +58,8 @@ GROUPS: dict[str, dict[str, list[str]]] = {  # of options that exclude each othe
         "nothing shared": ["model.tie=none"],
     },
     "size": {
-        "narrow": ["model.dim=192", "model.feed_forward_dim=384"],
+        "narrow": ["model.dim=192", "model.feed_forward_dim=384", "model.heads=6"],
+        "narrowest": ["model.dim=128", "model.feed_forward_dim=256", "model.heads=4", "optimizer.learning_rate=5e-3"],
         "wide feed-forward": ["model.feed_forward_dim=1024"],
         "six layers": ["model.encoder_layers=6", "model.decoder_layers=6"],
     },

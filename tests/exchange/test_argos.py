@@ -123,8 +123,10 @@ def test_other_tokens_or_another_text_are_no_package(
     model, written = make(), argos.write_sentencepiece
     other = ModelBundle.load(make(size=350)).tokenizers.source
     monkeypatch.setattr(argos, "write_sentencepiece", lambda tokenizer: written(other))
-    with pytest.raises(CheckpointError, match="is not written: SentencePiece divides"):
+    with pytest.raises(CheckpointError, match="is not written: SentencePiece divides") as error:
         export_argos(model, tmp_path / "x.argosmodel")
+    theirs, ours = str(error.value).partition(" into ")[2].partition(";")[0].split(", the model's tokenizer into ")
+    assert theirs != ours
     monkeypatch.setattr(argos, "write_sentencepiece", written)
     monkeypatch.setattr(argos, "_write", lambda processor, pieces: "another text")
     with pytest.raises(CheckpointError, match="Argos Translate would write"):

@@ -14,6 +14,7 @@ from marian_folder import write_marian
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.errors import CheckpointError, InputError, TransduceError
+from transduce.exchange.argos import export_argos
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
 from transduce.inference.engines.engine import PyTorchEngine
@@ -101,6 +102,16 @@ def test_languages_search_and_text_come_along(imported: ModelBundle) -> None:
     assert imported.history["imported"]["search"]["num_beams"] == 4
     assert imported.tokenizers.target.decode(imported.tokenizers.target.encode(TARGET[3])) == TARGET[3]
     assert Translator(imported).translate(SOURCE[0]).text
+
+
+def test_argos_translate_runs_it_with_the_same_tokens_of_samples_that_nobody_chose(
+    imported: ModelBundle, tmp_path: Path
+) -> None:
+    pytest.importorskip("ctranslate2")
+    assert imported.folder is not None
+    certificate = export_argos(imported.folder, tmp_path / "de-en.argosmodel")
+    assert certificate.sentences > 20
+    assert certificate.parity.identical == certificate.parity.sentences
 
 
 def test_out_again_the_weights_and_sentencepiece_models_are_the_same_bit_for_bit(

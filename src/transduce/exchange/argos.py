@@ -3,6 +3,7 @@
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from transduce.inference.engines.exported import Parity, Quantization
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.text.sentencepiece_writing import require_sentencepiece, what_cannot_be_written, write_sentencepiece
-from transduce.text.tokenizer import SPACE
+from transduce.text.tokenizer import SPACE, Tokenizer
 
 ENDING = ".argosmodel"
 ARGOS_VERSION = "1.9.0"
@@ -79,8 +80,9 @@ def export_argos(
     bundle = load_exportable(model, "Argos Translate")
     _check_exportable(model, bundle)
     samples = samples_of(bundle, model, texts)
-    decode = bundle.tokenizers.source.decode
-    lines = [decode(ids) for ids in samples] if texts is None else [text.strip() for text in texts if text.strip()]
+    if texts is None:
+        texts = [_known_text(bundle.tokenizers.source, ids) for ids in samples]
+    lines = [text.strip() for text in texts if text.strip()]
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder) / f"translate-{bundle.config.source}_{bundle.config.target}"
         (package / "model").mkdir(parents=True)
@@ -113,7 +115,9 @@ def _check_exportable(model: Path, bundle: ModelBundle) -> None:
         problems.append(f"its target tokenizer: it does not mark the beginning of words by {SPACE!r}")
     if not adds_source_end(bundle.tokenizers):
         problems.append("its tokenizers call the end of a text by different names")
-    if unnamed := [code for code in (bundle.config.source, bundle.config.target) if code in UNKNOWN]:
+    if bundle.config.languages is not None:
+        problems.append("it translates in several directions, and a package is for one")
+    elif unnamed := [code for code in (bundle.config.source, bundle.config.target) if code in UNKNOWN]:
         problems.append(f"its languages are not known ({unnamed[0]!r}); train it with data.source and data.target set")
     if problems:
         raise InputError(f"{model} cannot be exported to Argos Translate: {'; '.join(problems)}")
@@ -142,10 +146,12 @@ def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: 
     ids = {piece: number for number, piece in enumerate(source.pieces(range(len(source))))}
     divided = processor.encode(list(lines), out_type=str)
     for line, pieces, expected in zip(lines, divided, source.encode_batch(lines), strict=True):
-        if [ids.get(piece, source.unknown) for piece in pieces] != expected:
+        found = [ids.get(piece, source.unknown) for piece in pieces]
+        if found != expected:
+            theirs, ours = _where_they_differ(source.pieces(found), source.pieces(expected))
             raise CheckpointError(
-                f"{file} is not written: SentencePiece divides {line[:80]!r} into {' '.join(pieces)[:80]}, the model's "
-                f"tokenizer into {' '.join(source.pieces(expected))[:80]}"
+                f"{file} is not written: SentencePiece divides {line[:80]!r} into {theirs}, the model's tokenizer into "
+                f"{ours}; --sentences names other text to compare on"
             )
     texts = [one.text for one in Translator(bundle).translate(lines, SEARCH)]
     for tokens in target.encode_batch(texts):
@@ -155,6 +161,18 @@ def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: 
                 f"{file} is not written: Argos Translate would write {expected_text[:80]!r} as {written[:80]!r}"
             )
     return [_as_shown(text) for text in texts]
+
+
+def _known_text(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The text of tokens but the unknown ones, whose name in a text some tokenizers take for the token itself."""
+    return tokenizer.decode(token for token in ids if token != tokenizer.unknown)
+
+
+def _where_they_differ(one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
+    """A few tokens of two divisions of a text, from shortly before the first that is not the same."""
+    first = next(place for place, (a, b) in enumerate(zip_longest(one, other)) if a != b)
+    shown = slice(max(first - 2, 0), first + 6)
+    return " ".join(one[shown]), " ".join(other[shown])
 
 
 def _translate(package: Path, lines: Sequence[str], compute_type: str) -> list[str]:
