@@ -117,13 +117,13 @@ class Metric:
     """Decimals shown."""
 
 
-def find_metric(name: str) -> Metric:
-    """The metric of that name; InputError where there is none."""
+def find_metric(name: str, others: Sequence[str] = ()) -> Metric:
+    """The metric of that name; InputError where there is none, which lists others that may be had in its place."""
     if name in METRICS:
         return METRICS[name]
     found = {entry.name: entry for entry in entry_points(group="transduce.metrics")}
     if name not in found:
-        raise InputError(f"no metric '{name}'; there are {', '.join([*METRICS, *sorted(found)])}")
+        raise InputError(f"no metric '{name}'; there are {', '.join([*METRICS, *sorted(found), *others])}")
     metric = found[name].load()
     if not isinstance(metric, Metric):
         raise InputError(f"metric '{name}': {found[name].value} is not a transduce.evaluation.metrics.Metric")

@@ -151,7 +151,7 @@ def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: 
             theirs, ours = _where_they_differ(source.pieces(found), source.pieces(expected))
             raise CheckpointError(
                 f"{file} is not written: SentencePiece divides {line[:80]!r} into {theirs}, the model's tokenizer into "
-                f"{ours}; --sentences names other text to compare on"
+                f"{ours}; other sentences may be given to compare on"
             )
     texts = [one.text for one in Translator(bundle).translate(lines, SEARCH)]
     for tokens in target.encode_batch(texts):

@@ -187,7 +187,7 @@ ROWS = [
         "bidirectional = false",
     ),
     row("a bound that nothing draws from", "train rnn.toml --out new -q model.uniform_bound=0.1", 2, "uniform_bound"),
-    row("best by a score of no meaning", f"{TRAIN} validation.best_by=beauty", 2, "no metric 'beauty'"),
+    row("best by a score of no meaning", f"{TRAIN} validation.best_by=beauty", 2, ("no metric", ", loss")),
     row("a precision of no meaning", f"{TRAIN} training.precision=float16", 2, "'float16' is not one of"),
     row("a normalisation of no meaning", f"{TRAIN} tokenizer.normalize=nfc", 2, "'nfc' is not one of"),
     row("a beam smaller than its outputs", f"{TRAIN} search.n_best=3", 2, "from 1 to the beam's size, 1"),

@@ -81,9 +81,9 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
     for setting, name in wanted:
         try:
             if name != "loss":
-                found[name] = find_metric(name)
+                found[name] = find_metric(name, ["loss"] if setting == "best_by" else [])
         except InputError as error:
-            raise ConfigError(f"validation.{setting}: {error}{', loss' * (setting == 'best_by')}") from None
+            raise ConfigError(f"validation.{setting}: {error}") from None
     return found
 
 
