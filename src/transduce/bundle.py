@@ -24,7 +24,7 @@ from transduce.models.families import build_model
 from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.task_table import TASKS
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.verification import check_unchanged, checksums, read_json
 
 EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
@@ -137,6 +137,8 @@ class ModelBundle:
         config = read_config(folder)  # first, because what is newer may be so in other files too
         probe = read_probe(folder)
         check_unchanged(folder, probe.sha256)
+        if others := [file for file in folder.glob(f"*{SENTENCEPIECE}") if file.name not in probe.sha256]:
+            raise CheckpointError(f"{others[0]} is not of this model; remove it")
         tokenizers = read_tokenizers(folder, config)
         model = build_model(config.model, len(tokenizers.source), len(tokenizers.target), config.head)
         try:
@@ -260,14 +262,15 @@ def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
 
 
 def unshared_weights(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Each tensor once: a tied matrix goes by the first of its names."""
-    seen: set[int] = set()
-    weights = {}
-    for name, tensor in model.state_dict().items():
-        if tensor.data_ptr() not in seen or not tensor.numel():
-            seen.add(tensor.data_ptr())
-            weights[name] = tensor.detach().cpu().contiguous()
-    return weights
+    """Each tensor once, as `unshared`, on the CPU."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in unshared(model).items()}
+
+
+def unshared(model: nn.Module) -> dict[str, torch.Tensor]:
+    """The model's own tensors, each once: a tied matrix goes by the first of its names."""
+    first: dict[int, str] = {}
+    tensors = model.state_dict(keep_vars=True)
+    return {name: tensor for name, tensor in tensors.items() if first.setdefault(id(tensor), name) == name}
 
 
 def _tokenizer_file(config: TokenizerConfig, side: str) -> str:

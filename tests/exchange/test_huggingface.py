@@ -215,6 +215,13 @@ def test_names_without_the_prefix_masks_and_a_copy_of_the_embeddings_change_noth
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_the_output_layer_alone_may_be_there_where_it_is_tied(imported: Path, folder: Path, tmp_path: Path) -> None:
+    edit_tensors(folder, lambda t: t.update({"lm_head.weight": t.pop("transformer.wte.weight")}))
+    import_huggingface(folder, tmp_path / "model")
+    files = [path / "weights.safetensors" for path in (imported, tmp_path / "model")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
 def test_weights_may_be_in_several_files(imported: Path, folder: Path, tmp_path: Path) -> None:
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()

@@ -127,6 +127,23 @@ def test_a_classifier_of_theirs_classifies_here(
     assert list(found.probabilities) == ["bad", "good", "so-so"]  # type: ignore[union-attr]
 
 
+def test_several_labels_at_once_are_refused(tokenizer: Backend, tmp_path: Path) -> None:
+    several = {"problem_type": "multi_label_classification"}
+    folder = write(tmp_path / "theirs", "BertForSequenceClassification", tokenizer, **several)
+    with pytest.raises(InputError, match="problem_type is 'multi_label_classification'"):
+        import_huggingface(folder, tmp_path / "ours")
+
+
+def test_whether_letters_are_lowered_is_what_the_tokenizers_settings_say(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertModel", tokenizer)
+    path = folder / "tokenizer_config.json"
+    lowers = not tokenizer.normalizer.lowercase
+    settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": lowers}
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    import_huggingface(folder, tmp_path / "ours")  # where transformers is installed, its ids are compared
+    assert ModelBundle.load(tmp_path / "ours").tokenizers.source.backend.normalizer.lowercase is lowers
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -14,6 +14,7 @@ from transduce.errors import InputError
 from transduce.exchange.huggingface.card import check_license, hub_card
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.models.heads import WordHeadConfig
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
@@ -79,6 +80,13 @@ def test_several_scores_and_their_interval_are_told(bundle: ModelBundle) -> None
     ]
     assert data.eval_results[0].metric_args == {"interval": [0.75, 0.9375]}
     assert (data.language, data.pipeline_tag) == (["en"], "text-classification")
+
+
+def test_an_encoder_predicts_words_only_with_its_head(bundle: ModelBundle) -> None:
+    heads = {"fill-mask": WordHeadConfig(), "feature-extraction": None}
+    for pipeline, head in heads.items():
+        config = msgspec.structs.replace(bundle.config, task="encoder", head=head)
+        assert _read(hub_card(replace(bundle, config=config), "Bert", None)).pipeline_tag == pipeline
 
 
 def test_an_export_has_a_card(tmp_path: Path) -> None:

@@ -150,7 +150,11 @@ def test_what_the_hub_refuses_is_one_line(status: int, told: str, push: Push, hu
 
 
 @pytest.mark.parametrize(
-    "name", ["captions", "ada/", "/captions", "ada/cap tions", "ada/a--b", "ada/b/c", "ada/" + "x" * 99]
+    "name",
+    [
+        *("captions", "ada/", "/captions", "ada/cap tions", "ada/a--b", "ada/b/c", "ada/" + "x" * 99),
+        *("ada/modèl", "ada/x.", "ada/x-", "ada/x.git"),
+    ],
 )
 def test_a_name_that_the_hub_does_not_take_is_refused(name: str, model: Path) -> None:
     with pytest.raises(InputError, match="expected OWNER/NAME"):

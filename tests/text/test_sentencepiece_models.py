@@ -12,7 +12,18 @@ from transduce.text.tokenizer import SideConfig, SpecialTokens, Tokenizer
 from transduce.text.tokenizer_training import train_tokenizer
 
 LINES = [f"Der kleine Hund läuft {number} Mal über das grüne Feld, nicht wahr? 日本 本" for number in range(60)]
-ODD = ["", " ", "</s> a<s>b <unk> c <0x41>", "é ½ Ａ \u00a0x\u3000y", "🙂👍🏽 北京 日本 本 日", "x  y ", "Q", "<pad>"]
+ODD = [
+    "",
+    " ",
+    "</s> a<s>b <unk> c <0x41>",
+    "é ½ Ａ \u00a0x\u3000y",
+    "🙂👍🏽 北京 日本 本 日",
+    "x  y ",
+    "Q",
+    "<pad>",
+    " Hund",
+    "   Hund",
+]
 BYTES = {"byte_fallback": True, "normalization_rule_name": "identity"}
 
 
@@ -31,7 +42,14 @@ def _train(path: Path, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, BYTES, {"add_dummy_prefix": False, "remove_extra_whitespaces": False}], ids=str
+    "options",
+    [
+        {},
+        BYTES,
+        {"remove_extra_whitespaces": False},
+        {"add_dummy_prefix": False, "remove_extra_whitespaces": False},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_token_ids_and_texts_are_those_of_sentencepiece(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
@@ -42,6 +60,7 @@ def test_token_ids_and_texts_are_those_of_sentencepiece(kind: str, options: dict
     for ours in (tokenizer, Tokenizer.load(tmp_path / "saved.json")):
         assert ours.encode_batch(LINES + ODD) == theirs.encode(LINES + ODD)
         assert [ours.decode(ours.encode(line)) for line in LINES] == theirs.decode(theirs.encode(LINES))
+        assert ours.decode(ours.encode(" Hund")) == theirs.decode(theirs.encode(" Hund"))
         assert ours.pieces(range(theirs.get_piece_size())) == [theirs.id_to_piece(i) for i in range(len(theirs))]
         assert (ours.unknown, ours.bos, ours.eos, ours.pad) == (0, 1, 2, len(theirs))
     assert (tmp_path / "saved.spm").read_bytes() == (tmp_path / "x.model").read_bytes()

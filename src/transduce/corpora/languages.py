@@ -54,6 +54,11 @@ def is_language(part: str) -> bool:
     return code in TWO_LETTERS or (re.fullmatch("[a-z]{3}", code) is not None and code not in NO_LANGUAGES)
 
 
+def is_tag(text: str) -> bool:
+    """Whether a text is spelled as tags of languages are (de, pt-BR, deu_Latn), whatever it means."""
+    return re.fullmatch("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", text) is not None
+
+
 def _without_packing(file: str) -> str:
     path = Path(file)
     return path.stem if path.suffix in PACKED else path.name

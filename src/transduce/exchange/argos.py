@@ -12,7 +12,7 @@ import msgspec
 from transduce.bundle import ModelBundle, model_card
 from transduce.config import Settings
 from transduce.corpora.language_names import name_of
-from transduce.corpora.languages import UNKNOWN
+from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.ctranslate2 import load_exportable, samples_of, write_ctranslate2
 from transduce.files import new_file
@@ -119,6 +119,8 @@ def _check_exportable(model: Path, bundle: ModelBundle) -> None:
         problems.append("it translates in several directions, and a package is for one")
     elif unnamed := [code for code in (bundle.config.source, bundle.config.target) if code in UNKNOWN]:
         problems.append(f"its languages are not known ({unnamed[0]!r}); train it with data.source and data.target set")
+    elif odd := [code for code in (bundle.config.source, bundle.config.target) if not is_tag(code)]:
+        problems.append(f"{odd[0]!r} is not spelled as languages are, such as de or pt_BR")
     if problems:
         raise InputError(f"{model} cannot be exported to Argos Translate: {'; '.join(problems)}")
 

@@ -31,6 +31,7 @@ MODELS = (".model", SENTENCEPIECE)
 COMPOSING = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 """SentencePiece's own rules, all of which compose characters."""
 NONCHARACTERS = ELSEWHERE + PAST_THE_END + HIDDEN
+LEADING_SPACE = Regex(r"\A ")
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,8 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
         steps += [*composed, normalizers.Precompiled(model.character_map), *composed]
     if model.joins_spaces:
         steps += [normalizers.Replace(Regex("^ +| +$"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
+    elif model.adds_space:  # which the pre-tokenizer does not before a space
+        steps.append(normalizers.Replace(LEADING_SPACE, "  "))
     return normalizers.Sequence(steps)
 
 

@@ -18,6 +18,8 @@ KINDS = {"Unigram": 1, "BPE": 2}
 """Numbers of TrainerSpec.ModelType, by what Hugging Face tokenizers calls the same."""
 BETWEEN = "."
 """Stands around characters whose normal form is asked for: nothing composes with it."""
+HALF_WIDTH = {"\u3099": "\uff9e", "\u309a": "\uff9f"}
+"""Marks of kana that stand for others."""
 
 
 def require_sentencepiece() -> Any:
@@ -127,15 +129,24 @@ def _character_map(tokenizer: Tokenizer) -> bytes:
 
 
 def _texts() -> Iterator[str]:
-    """Every character, and every sequence that is canonically equivalent to one."""
-    for code in range(1, 0x110000):
-        character = chr(code)
-        if unicodedata.category(character) in ("Cn", "Co", "Cs"):
-            continue
+    """Every character, every sequence that is canonically equivalent to one, and every character with a mark that what
+    it stands for composes with, as half-width kana do."""
+    characters = [chr(code) for code in range(1, 0x110000)]
+    characters = [one for one in characters if unicodedata.category(one) not in ("Cn", "Co", "Cs")]
+    marks: dict[str, set[str]] = {}  # that compose with a letter
+    for character in characters:
         yield character
         apart = unicodedata.normalize("NFD", character)
         if len(apart) > 1:
             yield from _equivalents(apart)
+        if len(apart) == 2 and unicodedata.combining(apart[1]):
+            marks.setdefault(apart[0], set()).add(apart[1])
+    plain = {one: unicodedata.normalize("NFKC", one) for one in characters}
+    others = {one: normal for one, normal in plain.items() if normal != unicodedata.normalize("NFC", one)}
+    for character, normal in others.items():
+        for mark in marks.get(normal[-1:], ()):
+            yield character + mark
+            yield from (character + one for one in HALF_WIDTH.get(mark, ""))
 
 
 def _equivalents(apart: str) -> set[str]:

@@ -12,7 +12,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, pro
 from tokenizers import Tokenizer as Backend
 
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
-from transduce.text.sentencepiece import MODELS, read_model
+from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
 from transduce.text.tokenizer import (
     BYTES,
     DEFAULT_SUBWORDS,
@@ -32,7 +32,6 @@ SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!
 FIRST = len(SPECIALS) + len(BYTES)
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
-LEADING_SPACE = Regex(r"\A ")
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
 

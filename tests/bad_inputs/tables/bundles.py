@@ -241,6 +241,13 @@ ROWS = [
     ),
     _config("one tokenizer for both sides", "shared = false", "shared = true", "tokenizer.json"),
     # Weights
+    row(
+        "a tokenizer of another model",
+        "info run",
+        2,
+        "source.spm is not of this model",
+        write(f"{MODEL}/source.spm", ""),
+    ),
     _weights("one is lacking", lambda tensors: tensors.pop(_first(tensors)), ("weights.safetensors", "missing")),
     _weights(
         "one is too many",

@@ -15,6 +15,7 @@ from bad_inputs.damages import (
     link,
     remove,
     replace,
+    reseal,
     write,
 )
 from bad_inputs.row import Row, row
@@ -72,6 +73,14 @@ ROWS = [
     row("a package's sentences that are not there", f"{PACKAGE} --sentences no", 2, "no: cannot be opened"),
     row("a package's blank sentences", f"{PACKAGE} --sentences s", 2, "blank", write("s", " \n")),
     row("a package of a damaged model", PACKAGE, 2, "weights", cut("opus/weights.safetensors")),
+    row(
+        "a package of a language that is a path",
+        PACKAGE,
+        2,
+        "'../x' is not spelled as languages are",
+        replace("opus/config.toml", 'source = "de"', 'source = "../x"'),
+        reseal("opus"),
+    ),
     row("a package of a damaged tokenizer", PACKAGE, 2, "source.spm", garbage("opus/source.spm")),
     *(
         row(

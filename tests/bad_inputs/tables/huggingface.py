@@ -130,6 +130,7 @@ ROWS = [
     _config("with more layers than weights", "no tensor transformer.h.2.", n_layer=3),
     _config("with fewer layers than weights", "tensor transformer.h.1.", n_layer=1),
     _config("with other sizes than its weights", ("is of shape", "config.json asks for"), n_embd=24),
+    _config("of sizes that no memory has", ("is of shape", "config.json asks for"), n_embd=2**17, n_head=1, n_inner=1),
     _config("with more rows than tokens", ("300 tokens", "vocab_size is 301"), vocab_size=301),
     _config("untied without an output layer", "no tensor lm_head.weight", tie_word_embeddings=False),
     _config("quantized", "quantization_config", quantization_config={"bits": 4}),

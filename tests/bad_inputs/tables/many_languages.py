@@ -121,8 +121,11 @@ ROWS = [
     _config("m2m100", "of an odd width", "an even dim", d_model=15),
     _config("m2m100", "of another activation", "activation_function is 'tanh'", activation_function="tanh"),
     _config("m2m100", "with fewer rows than tokens", "but vocab_size is 20", vocab_size=20),
+    _config("m2m100", "with rows without end", "at most 10,000 rows may stand for none", vocab_size=10**9),
+    _config("nllb", "with rows without end", "at most 10,000 rows may stand for none", vocab_size=10**9),
     _config("m2m100", "of no experts that there are", "model_type is 'nllb-moe'", model_type="nllb-moe"),
     _named("m2m100", "of other languages", "language_codes is 'mine'", language_codes="mine"),
+    _named("m2m100", "of languages that are a list", "language_codes is '[]'", language_codes=[]),
     _named("nllb", "of the old form", "legacy_behaviour is true", legacy_behaviour=True),
     row(
         "an M2M100 whose vocabulary has a language",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bad_inputs.damages import append, change, copy, cut, edit_json, edit_tensors, move, remove, write
+from bad_inputs.damages import append, change, copy, cut, edit_json, edit_tensors, move, remove, reseal, write
 from bad_inputs.row import Row, row
 from bad_inputs.tables.huggingface import HARMS
 
@@ -108,7 +108,8 @@ ROWS = [
     _vocabulary(
         "of target languages", ">>fr<<: a model that writes", lambda tree: _renumbered(tree, "<unk>", ">>fr<<")
     ),
-    _named("a language that is a number", "source_lang must be text, but is 5", source_lang=5),
+    _named("a language that is a number", "source_lang must be a language such as de", source_lang=5),
+    _named("a language that is a path", "source_lang must be a language such as de", source_lang="de/../../x"),
     _named("two vocabularies", "separate_vocabs", separate_vocabs=True),
     _named("another end token", "no token '<end>', which serves as eos", eos_token="<end>"),
     _config("normalised before", "normalize_before is true", normalize_before=True),
@@ -183,7 +184,7 @@ ROWS = [
         "export opus --to huggingface -o out",
         2,
         "source.spm: not a model of SentencePiece",
-        edit_json("opus/probe.json", lambda tree: tree["sha256"].pop("source.spm") and None),
         write("opus/source.spm", b"\xff\xff"),
+        reseal("opus"),
     ),
 ]

@@ -90,6 +90,7 @@ def _read_head(fields: Fields, architecture: str) -> HeadConfig | None:
         case "BertForTokenClassification":
             return TagHeadConfig(labels=_labels(fields))
         case "BertForSequenceClassification":
+            fields.must_be("problem_type", "single_label_classification", "single_label_classification")
             return ClassHeadConfig(labels=_labels(fields), pair=bool(fields.values.get("reads_pairs", False)))
         case _:
             return None

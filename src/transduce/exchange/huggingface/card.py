@@ -46,7 +46,7 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
         "language": _languages(bundle.config),
         "license": license,
         "library_name": "transformers",
-        "pipeline_tag": PIPELINES[bundle.config.task],
+        "pipeline_tag": _pipeline(bundle.config),
         "tags": ["transduce"],
     }
     if scores := _metrics(bundle.history.get("test")):
@@ -61,6 +61,12 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
     return f"---\n{front}\n---\n\n{model_card(bundle, use)}"
 
 
+def _pipeline(config: BundleConfig) -> str:
+    """An encoder without its head, which predicts masked words, gives vectors alone."""
+    is_headless = config.task == "encoder" and config.head is None
+    return "feature-extraction" if is_headless else PIPELINES[config.task]
+
+
 def _languages(config: BundleConfig) -> list[str]:
     """Codes as the hub has them, without regions and scripts."""
     known = (config.source, config.target) if config.languages is None else config.languages.tokens
@@ -71,7 +77,7 @@ def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any
     """Scores on the data's test set, which the hub wants a name and an identifier of."""
     data = str(bundle.history.get("data", "unknown"))
     return {
-        "task": {"type": PIPELINES[bundle.config.task]},
+        "task": {"type": _pipeline(bundle.config)},
         "dataset": {"name": data, "type": re.sub(r"[^a-z0-9._-]+", "-", data.lower()).strip("-."), "split": "test"},
         "metrics": metrics,
     }

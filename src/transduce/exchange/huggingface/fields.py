@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from transduce.corpora.languages import is_tag
 from transduce.errors import InputError
 from transduce.ranges import number_of, short
 
@@ -34,11 +35,11 @@ class Fields:
             raise InputError(f"{self.path}: {name} must be true or false, but is {short(value)}")
         return value
 
-    def text(self, name: str, default: str) -> str:
-        """Text."""
+    def language(self, name: str, default: str) -> str:
+        """The tag of a language."""
         value = self._value(name, default)
-        if not isinstance(value, str):
-            raise InputError(f"{self.path}: {name} must be text, but is {short(value)}")
+        if not isinstance(value, str) or not is_tag(value):
+            raise InputError(f"{self.path}: {name} must be a language such as de or pt_BR, but is {short(value)}")
         return value
 
     def one_of(self, name: str, known: Mapping[str, T], default: str | None = None) -> T:

@@ -104,6 +104,9 @@ def read_tokenizer(
         is_general = settings.get("tokenizer_class") in ("PreTrainedTokenizerFast", "TokenizersBackend")
         if is_byte_level and not is_general and isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel):
             backend.pre_tokenizer.add_prefix_space = adds_space
+        lowers = settings.get("do_lower_case")
+        if lowers is not None and not is_general and isinstance(backend.normalizer, normalizers.BertNormalizer):
+            backend.normalizer.lowercase = bool(lowers)
     else:
         backend = from_slow(folder, settings)
         path = next(file for name in (SLOW_TOKENIZER[0], VOCABULARY) if (file := folder / name).exists())

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import torch
 
-from transduce.bundle import ModelBundle, load_weights, unshared_weights
+from transduce.bundle import ModelBundle, load_weights, unshared
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
 from transduce.exchange.huggingface.families import family_of_folder
@@ -63,6 +64,9 @@ def read_bundle(folder: Path) -> tuple[ModelBundle, Family]:
             "model.resize_token_embeddings(len(tokenizer)), then save both again"
         )
     tensors = without_copies(read_tensors(folder, partial(family.rename, config)), family.copies(config), folder)
+    with torch.device("meta"):  # no memory is asked for before all shapes are known to fit
+        shapes = unshared(build_model(config.model, size, size, config.head))
+    weights = from_theirs(tensors, family.same(config), shapes, folder)
     model = build_model(config.model, size, size, config.head)
-    load_weights(model, from_theirs(tensors, family.same(config), unshared_weights(model), folder))
+    load_weights(model, weights)
     return ModelBundle(config, model.eval(), tokenizers), family

@@ -31,6 +31,7 @@ SPECIAL = SpecialTokens(bos="<s>", pad="<pad>", eos="</s>", unknown="<unk>")
 SENTENCEPIECE_MODEL = "sentencepiece.bpe.model"
 MADE_UP = "madeupword"
 """Begins the names of tokens that fill a vocabulary up to the rows of its matrix; nothing means them."""
+MOST_MADE_UP = 10_000
 NLLB_LANGUAGE = re.compile("[a-z]{3}_[A-Z][a-z]{3}")
 M2M100_LANGUAGES = (
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
@@ -53,7 +54,7 @@ def language_tokens(folder: Path) -> dict[str, str]:
         return {language: language for language in found}
     settings = read_optional(folder / TOKENIZER_CONFIG)
     kind = settings.get("language_codes", "m2m100")
-    if kind not in LANGUAGES:
+    if not isinstance(kind, str) or kind not in LANGUAGES:
         raise InputError(
             f"{folder / TOKENIZER_CONFIG}: language_codes is {str(kind)[:40]!r}, which is not supported; supported: "
             f"{', '.join(LANGUAGES)}"
@@ -109,11 +110,22 @@ def _read_m2m100(folder: Path, fields: Fields, languages: dict[str, str]) -> Tok
         if token in vocabulary:
             raise InputError(f"{file}: it has {token!r}, which M2M100 numbers after it; this cannot be carried over")
         vocabulary[token] = len(vocabulary)
-    for number in range(fields.number("vocab_size", PositiveInt, 128112) - len(vocabulary)):
-        vocabulary[f"{MADE_UP}{number}"] = len(vocabulary)
+    for name in _made_up(fields, 128112, len(vocabulary)):
+        vocabulary[name] = len(vocabulary)
     names = list(languages.values())
     meant = names if _names_languages(folder, names) else []
     return with_vocabulary(model, read_sentencepiece(model), vocabulary, SPECIAL, languages, meant)
+
+
+def _made_up(fields: Fields, usual: int, known: int) -> list[str]:
+    """Names for the rows of the matrix that no token has."""
+    missing = fields.number("vocab_size", PositiveInt, usual) - known
+    if missing > MOST_MADE_UP:
+        raise InputError(
+            f"{fields.path}: vocab_size is {known + missing:,}, but its tokenizer has {known:,} tokens; at most "
+            f"{MOST_MADE_UP:,} rows may stand for none"
+        )
+    return [f"{MADE_UP}{number}" for number in range(missing)]
 
 
 def _names_languages(folder: Path, names: list[str]) -> bool:
@@ -130,9 +142,8 @@ def _read_nllb(folder: Path, fields: Fields, languages: dict[str, str]) -> Token
     for name in ("<s>", "<pad>", "</s>", "<unk>"):
         if backend.token_to_id(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r}; {ADVICE}")
-    missing = fields.number("vocab_size", PositiveInt, 256206) - (1 + max(backend.get_vocab().values()))
-    made_up = [AddedToken(f"{HIDDEN}{MADE_UP}{number}", normalized=False) for number in range(missing)]
-    backend.add_special_tokens(made_up)
+    made_up = _made_up(fields, 256206, 1 + max(backend.get_vocab().values()))
+    backend.add_special_tokens([AddedToken(HIDDEN + name, normalized=False) for name in made_up])
     check_backend(backend, path)
     return Tokenizer(backend, SPECIAL, languages=languages)
 

@@ -85,8 +85,8 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
     named = Fields(path, read_optional(path))
     return BundleConfig(
         format=FORMAT,
-        source=named.text("source_lang", "source"),
-        target=named.text("target_lang", "target"),
+        source=named.language("source_lang", "source"),
+        target=named.language("target_lang", "target"),
         model=model,
         tokenizer=tokenizer,
         longest_source=max(fields.number("max_position_embeddings", PositiveInt, 1024) - 1, 1),

@@ -8,7 +8,7 @@ from typing import Any
 
 from transduce.errors import InputError
 
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
 LONGEST_NAME = 96
 DESCRIPTIONS = ("config.json", "config.toml")
 """Files of which a model's folder has one."""

@@ -73,13 +73,14 @@ def from_theirs(
 
 
 def without_copies(tensors: Mapping[str, Tensor], copies: Mapping[str, str], where: object) -> dict[str, Tensor]:
-    """The tensors but for those that repeat others; raises CheckpointError where one does not."""
+    """Each tensor once, under the name of the original; raises CheckpointError where a copy differs."""
+    once = {name: tensor for name, tensor in tensors.items() if name not in copies}
     for name, original in copies.items():
-        if name in tensors and original in tensors and not torch.equal(tensors[name], tensors[original]):
+        if name in tensors and not torch.equal(once.setdefault(original, tensors[name]), tensors[name]):
             raise CheckpointError(
                 f"{where}: tensor {name} differs from {original}, but config.json says that they are tied"
             )
-    return {name: tensor for name, tensor in tensors.items() if name not in copies}
+    return once
 
 
 def to_theirs(tensors: Mapping[str, Tensor], same: Iterable[Same]) -> dict[str, Tensor]:
