@@ -240,7 +240,6 @@ ROWS = [
         "a tokenizer of another kind", 'kind = "words"', 'kind = "wrods"', ("config.toml", "'wrods' is not one of")
     ),
     _config("one tokenizer for both sides", "shared = false", "shared = true", "tokenizer.json"),
-    # Weights
     row(
         "a tokenizer of another model",
         "info run",
@@ -248,6 +247,7 @@ ROWS = [
         "source.spm is not of this model",
         write(f"{MODEL}/source.spm", ""),
     ),
+    # Weights
     _weights("one is lacking", lambda tensors: tensors.pop(_first(tensors)), ("weights.safetensors", "missing")),
     _weights(
         "one is too many",
