@@ -99,6 +99,7 @@ def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:
         (translated.count("memory"), "from the memory"),
         (translated.count("document"), "left as they were"),
         (translated.count("source"), "without words"),
+        (translated.count("untranslated"), "not translated"),
     ]
     told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
     number = len(translated.segments)

@@ -48,6 +48,19 @@ class Unit:
     """Whether that translation is not finished, and counts as none where only gaps are filled."""
     notes: tuple[str, ...] = ()
     """What a person should know of it."""
+    id: str = ""
+    """The document's own name of the segment, such as an XLIFF unit's id or a message's key; "" where it has none."""
+
+
+@dataclass(frozen=True)
+class Untranslated:
+    """A text that whoever opens the document sees, and that stays in the source language."""
+
+    where: str
+    """For a person to find it: `line 7`."""
+    text: str
+    reason: str
+    """Why it is not translated."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,8 @@ class Document:
     units: Sequence[Unit]
     save: Callable[[Sequence[Edit]], bytes]
     """The document's bytes with edits made, which do not overlap."""
+    untranslated: Sequence[Untranslated] = ()
+    """Texts that belong to no unit though they are shown, for the log to name."""
 
     def translated(self, translations: Sequence[Segment | None]) -> bytes:
         """The document with a translation of each unit; None, or what stands there already, changes nothing."""

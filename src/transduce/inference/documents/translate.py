@@ -21,8 +21,9 @@ from transduce.inference.documents.segments import SegmentTranslator, SentenceTr
 from transduce.search.choices import DecisionRule
 from transduce.text.glossary import Glossary
 
-Origin = Literal["model", "memory", "document", "source"]
-"""Where a translation is from: `document` where one stood there and was left, `source` where there are no words."""
+Origin = Literal["model", "memory", "document", "source", "untranslated"]
+"""Where a translation is from: `document` where one stood there and was left, `source` where there are no words,
+`untranslated` where the document's format gives no way to translate a text."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class SegmentReport:
     source: str
     target: str
     origin: Origin
+    id: str = ""
+    """The document's own name of the segment; "" where it has none."""
     confidence: float | None = None
     """Of the model: the geometric mean of the probabilities of its tokens, 0 to 1."""
     memory: Offer | None = None
@@ -150,7 +153,11 @@ class DocumentTranslator:
             assert not problems(core, translated.segment), problems(core, translated.segment)
             for number in numbers:
                 work.put(number, translated.segment, "model", translated, matches.get(core))
-        return TranslatedDocument(document.translated(work.targets), work.all_reports())
+        left = [
+            SegmentReport(one.where, one.text, one.text, "untranslated", review=(one.reason,))
+            for one in document.untranslated
+        ]
+        return TranslatedDocument(document.translated(work.targets), [*work.all_reports(), *left])
 
     def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
         """What the memory has; what does not fit as it is counts as less than the same."""
@@ -186,9 +193,8 @@ class _Work:
 
     def leave(self, number: int, target: Segment) -> None:
         """Let a translation stand."""
-        self._reports[number] = SegmentReport(
-            self._units[number].where, self._units[number].source.text, target.text, "document"
-        )
+        unit = self._units[number]
+        self._reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
 
     def put(
         self,
@@ -208,6 +214,7 @@ class _Work:
             unit.source.text,
             target.text,
             origin,
+            unit.id,
             None if confidence is None else round(confidence, 4),
             None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
             (*(translated.notes if translated else ()), *unit.notes),
