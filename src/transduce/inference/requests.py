@@ -5,23 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from transduce.errors import InputError
+from transduce.inference.request import Request as Request
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
 from transduce.text.phrases import PhraseEncoder, holds
 from transduce.text.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True)
-class Request:
-    """A line to translate, and what its translation must be like; a blank line's translation is blank all the same."""
-
-    text: str
-    prefix: str = ""
-    """Whole words that the translation begins with."""
-    required: tuple[str, ...] = ()
-    """Words or phrases that it must hold; of a line that is split, its last piece."""
-    banned: tuple[str, ...] = ()
-    """Words or phrases that it must not hold."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import StreamingResponse
 
 from transduce.errors import TransduceError
-from transduce.inference.documents.segments import confidence_of
+from transduce.inference.documents.sentence_model import confidence_of
 from transduce.inference.engines.engine import PyTorchEngine
 from transduce.search.beam import Beam
 from transduce.search.choices import Search

@@ -2,13 +2,12 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from transduce.documents.held import restore_held
 from transduce.documents.placing import Span, is_fixed, word_starts
 from transduce.documents.segment import Mark, Segment
-from transduce.text.tokenizer import Tokenizer
 
 STAND_IN = "\ufffc"  # a character for something that is none
 
@@ -47,14 +46,15 @@ class Piece:
         """Whether its output lacks something that it must hold."""
         return any(self.output.count(mark.shown) < 1 for mark in self.held)
 
-    def let_read(self, tokenizer: Tokenizer) -> None:
-        """Set what the model reads of a sentence, with what is held if the search is to hold it."""
+    def let_read(self, unknown: Container[str]) -> None:
+        """Set what the model reads of a sentence, with what is held if the search is to hold it; one unknown word is
+        read for each held text that is among the unknown ones, which the model's vocabulary lacks."""
         done = 0
         for mark, place in zip(self.held, self.places, strict=True):
             self.read += self.text[done:place]
             done = place + len(mark.shown)
             read = mark.shown if self.is_required else ""
-            if tokenizer.unknown in tokenizer.encode(mark.shown):
+            if mark.shown in unknown:
                 read = STAND_IN
             if read != mark.shown:
                 self.stand_ins.append((len(self.read), len(mark.shown) - len(read)))

@@ -5,21 +5,27 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from transduce.corpora.languages import UNKNOWN
 from transduce.documents.document import Document, Languages
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
 from transduce.documents.segment import Segment, joined, problems
 from transduce.errors import InputError
-from transduce.files import new_file
-from transduce.inference.documents.segments import SegmentTranslator, SentenceTranslator, Tell, TranslatedSegment
-from transduce.search.choices import DecisionRule
-from transduce.text.glossary import Glossary
+from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment
+from transduce.inference.documents.sentence_translator import (
+    LineTranslator,
+    SentenceTranslator,
+    Tell,
+    sentence_translator_of,
+)
+
+if TYPE_CHECKING:
+    from transduce.search.choices import DecisionRule
+    from transduce.text.glossary import Glossary
 
 Origin = Literal["model", "memory", "document", "source", "untranslated"]
 """Where a translation is from: `document` where one stood there and was left, `source` where there are no words,
@@ -78,16 +84,17 @@ class DocumentTranslator:
     that stands several times is translated once.
     """
 
-    translator: SentenceTranslator
-    search: DecisionRule | None = None
-    glossary: Glossary | None = None
+    translator: SentenceTranslator | LineTranslator
+    search: "DecisionRule | None" = None
+    glossary: "Glossary | None" = None
     memory: Memory | None = None
     languages: Languages = field(default_factory=Languages)
     """Those of the model where they are left open."""
 
     def __post_init__(self) -> None:
-        self.languages = languages_of(self.translator, self.languages)
-        self._segments = SegmentTranslator(self.translator, self.search, self.glossary)
+        sentences = sentence_translator_of(self.translator, self.search)
+        self.languages = languages_of(sentences, self.languages)
+        self._segments = SegmentTranslator(sentences, None, self.glossary)
 
     def translate(
         self, data: bytes, name: str, kind: str | None = None, fill_only: bool = False, tell: Tell | None = None
@@ -116,6 +123,8 @@ class DocumentTranslator:
         except OSError as error:
             raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
         translated = self.translate(data, str(path), kind, fill_only)
+        from transduce.files import new_file  # needs PyTorch, which a process of documents does without
+
         with new_file(Path(output)) as partial:
             partial.write_bytes(translated.data)
         return translated.segments
@@ -225,21 +234,17 @@ class _Work:
         return [report for report in self._reports if report is not None]
 
 
-def languages_of(translator: SentenceTranslator, wanted: Languages | None = None) -> Languages:
+def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Languages | None = None) -> Languages:
     """The languages that a translator translates between, with the regions that are wanted; "" where one is not known.
 
     Raises InputError where others are wanted than the model is known to have.
     """
-    config = translator.bundle.config
-    wanted = wanted or Languages()
+    known, wanted = sentence_translator_of(translator).languages, wanted or Languages()
     found = []
-    for code, unknown, asked, word in (
-        (config.source, UNKNOWN[0], wanted.source, "from"),
-        (config.target, UNKNOWN[1], wanted.target, "to"),
-    ):
-        if asked and code != unknown and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
+    for code, asked, word in ((known.source, wanted.source, "from"), (known.target, wanted.target, "to")):
+        if asked and code and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
             raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
-        found.append(asked or ("" if code == unknown else code))
+        found.append(asked or code)
     return Languages(*found)
 
 

@@ -1,0 +1,114 @@
+"""A translator's side of translating documents: sentences for its search, pairs for its attention."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from transduce.bundle import ModelBundle
+from transduce.corpora.languages import UNKNOWN
+from transduce.documents.document import Languages
+from transduce.inference.aligner import Aligner
+from transduce.inference.details import find_head
+from transduce.inference.documents.sentence_translator import (
+    LineTranslator,
+    Links,
+    Progress,
+    TranslatedSentence,
+    confidence,
+)
+from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.request import Request
+from transduce.inference.translator import Translation
+from transduce.search.beam import Beam
+from transduce.search.choices import DecisionRule, can_require
+from transduce.text.long_texts import split_text
+from transduce.text.tokenizer import Tokenizer
+
+PAIRS_AT_ONCE = 100
+"""Pairs that are aligned at a time; others that share the model have their turn in between."""
+
+
+class SentenceModel:
+    """Answers the questions of a `SentenceTranslator` with a translator, or a share of one, and a search."""
+
+    def __init__(self, translator: LineTranslator, search: DecisionRule | None = None) -> None:
+        self.translator = translator
+        self.search = search or Beam()
+        config, tokenizers = translator.bundle.config, translator.bundle.tokenizers
+        self.languages = Languages(
+            "" if config.source == UNKNOWN[0] else config.source, "" if config.target == UNKNOWN[1] else config.target
+        )
+        self.can_require = isinstance(translator.engine, PyTorchEngine) and can_require(self.search)
+        self.can_align = isinstance(translator.bundle, ModelBundle)
+        self._source, self._target = tokenizers.source, tokenizers.target
+        self._aligner: Aligner | None = None
+
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        """See SentenceTranslator."""
+        longest = self.translator.longest_source
+        return [
+            [text] if len(ids) <= longest else split_text(text, self._source, longest) or [text]
+            for text, ids in zip(texts, self._source.encode_batch(texts), strict=True)
+        ]
+
+    def lacks(self, texts: Sequence[str]) -> list[bool]:
+        """See SentenceTranslator."""
+        return [self._source.unknown in ids for ids in self._source.encode_batch(texts)]
+
+    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+        """See SentenceTranslator."""
+        return _measured(self.translator.translate_chunk(requests, self.search, progress), self._target)
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
+        """See SentenceTranslator; the head is the one kept with the model, else the best on the first pairs."""
+        links: list[Links | None] = [None] * len(pairs)
+        aligner = self._find_aligner(pairs)
+        if aligner is None:
+            return links
+        fits = [number for number, pair in enumerate(pairs) if self._fits(*pair)]
+        for begin in range(0, len(fits), PAIRS_AT_ONCE):
+            chosen = fits[begin : begin + PAIRS_AT_ONCE]
+            work = partial(aligner.align, [pairs[number] for number in chosen])
+            for number, of_pair in zip(chosen, self.translator.exclusively(work), strict=True):
+                links[number] = of_pair
+        return links
+
+    def _find_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner | None:
+        bundle = self.translator.bundle
+        if self._aligner is None and isinstance(bundle, ModelBundle) and pairs:
+            sources = bundle.read([source for source, _ in pairs])
+            targets = bundle.tokenizers.target.encode_batch([target for _, target in pairs])
+            head = self.translator.exclusively(lambda: find_head(bundle, sources, targets))
+            self._aligner = None if head is None else Aligner(bundle, head)
+        return self._aligner
+
+    def _fits(self, source: str, target: str) -> bool:
+        """Whether the model can read both texts at once."""
+        engine = self.translator.engine
+        assert isinstance(engine, PyTorchEngine)
+        tokenizers, model = engine.bundle.tokenizers, engine.model
+        sides = (
+            (tokenizers.source, source, model.source_limit, len(self.translator.bundle.marks.source)),
+            (tokenizers.target, target, model.target_limit, 0),
+        )
+        return all(limit is None or len(side.encode(text)) + more < limit for side, text, limit, more in sides)
+
+
+def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> float | None:
+    """The geometric mean of the probabilities of the tokens of the best translations, 0 to 1; None for no tokens."""
+    return confidence(_measured(translations, tokenizer))
+
+
+def _measured(translations: Sequence[Translation], tokenizer: Tokenizer) -> list[TranslatedSentence]:
+    best = [one.n_best[0] if one.n_best else None for one in translations]
+    tokens = tokenizer.encode_batch(["" if candidate is None else candidate.text for candidate in best])
+    return [
+        TranslatedSentence(
+            one.text,
+            0.0 if candidate is None else candidate.log_probability,
+            0 if candidate is None else len(ids) + 1,
+            one.truncated,
+            tuple(one.unsatisfied),
+            tuple(one.violated),
+        )
+        for one, candidate, ids in zip(translations, best, tokens, strict=True)
+    ]

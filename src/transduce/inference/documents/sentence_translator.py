@@ -1,0 +1,136 @@
+"""What translating documents needs of a model: a few questions, which another process can ask as well."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+from transduce.documents.document import Languages
+from transduce.inference.request import Request
+
+if TYPE_CHECKING:
+    from transduce.bundle import ModelBundle
+    from transduce.inference.engines.engine import Engine
+    from transduce.inference.engines.exported import Model
+    from transduce.inference.translator import Translation
+    from transduce.search.choices import DecisionRule
+
+Result = TypeVar("Result")
+Tell = Callable[[float], None]
+Links = set[tuple[int, int]]
+"""Numbers of source and target words that go together, counted from 0."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Reports the share of a part of some work as a share of the whole."""
+
+    tell: Tell
+    before: float
+    """The share that was done before the part."""
+    size: float
+    """The share that the part is."""
+
+    def __call__(self, share: float) -> None:
+        """Report a share of the part."""
+        self.tell(self.before + self.size * share)
+
+
+@dataclass(frozen=True)
+class TranslatedSentence:
+    """A sentence in the other language, and how sure the model was."""
+
+    text: str
+    log_probability: float = 0.0
+    """Natural logarithm of the text's probability, its end counted."""
+    tokens: int = 0
+    """The text's tokens and its end; 0 for a blank sentence, which no model translates."""
+    truncated: bool = False
+    """Whether the output reached the longest length allowed."""
+    unsatisfied: tuple[str, ...] = ()
+    """Required phrases that the text lacks."""
+    violated: tuple[str, ...] = ()
+    """Banned phrases in the text."""
+
+
+@runtime_checkable
+class SentenceTranslator(Protocol):
+    """What `SegmentTranslator` asks of a model. Arguments and answers are plain data, so they fit through a pipe."""
+
+    @property
+    def languages(self) -> Languages:
+        """The model's languages; "" where one is not known."""
+        ...
+
+    @property
+    def can_require(self) -> bool:
+        """Whether the search itself can hold required phrases."""
+        ...
+
+    @property
+    def can_align(self) -> bool:
+        """Whether `align` may know which words go together."""
+        ...
+
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        """Each text in parts that the model can read at once; nearly always the text itself."""
+        ...
+
+    def lacks(self, texts: Sequence[str]) -> list[bool]:
+        """For each text whether the model's source vocabulary lacks a part of it."""
+        ...
+
+    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+        """Translate sentences, in their order; InputError for requests that the search cannot follow."""
+        ...
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
+        """Links between the words of sentences and their translations; None where they are not known."""
+        ...
+
+
+class LineTranslator(Protocol):
+    """The part of `Translator` that a `SentenceTranslator` can be made of."""
+
+    @property
+    def bundle(self) -> "Model | ModelBundle":
+        """See Translator."""
+        ...
+
+    @property
+    def engine(self) -> "Engine":
+        """See Translator."""
+        ...
+
+    @property
+    def longest_source(self) -> int:
+        """See Translator."""
+        ...
+
+    def translate_chunk(
+        self, texts: Sequence[Request], search: "DecisionRule", tell: Tell | None = None
+    ) -> "list[Translation]":
+        """See Translator."""
+        ...
+
+    def exclusively(self, work: Callable[[], Result]) -> Result:
+        """See Translator."""
+        ...
+
+
+def sentence_translator_of(
+    translator: SentenceTranslator | LineTranslator, search: "DecisionRule | None" = None
+) -> SentenceTranslator:
+    """The translator itself where it is a `SentenceTranslator`, else one by that model and search."""
+    if isinstance(translator, SentenceTranslator):
+        return translator
+    from transduce.inference.documents.sentence_model import SentenceModel  # needs PyTorch
+
+    model: Any = SentenceModel(translator, search)
+    return model
+
+
+def confidence(sentences: Sequence[TranslatedSentence]) -> float | None:
+    """The geometric mean of the probabilities of all tokens, 0 to 1; None for no tokens."""
+    count = sum(one.tokens for one in sentences)
+    return min(1.0, math.exp(sum(one.log_probability for one in sentences) / count)) if count else None

@@ -1,0 +1,16 @@
+"""What can be asked of the translation of one line; needs no PyTorch, so that documents' processes can use it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Request:
+    """A line to translate, and what its translation must be like; a blank line's translation is blank all the same."""
+
+    text: str
+    prefix: str = ""
+    """Whole words that the translation begins with."""
+    required: tuple[str, ...] = ()
+    """Words or phrases that it must hold; of a line that is split, its last piece."""
+    banned: tuple[str, ...] = ()
+    """Words or phrases that it must not hold."""
