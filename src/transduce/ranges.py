@@ -28,6 +28,8 @@ PositiveShare = Annotated[float, Meta(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Meta(ge=0, lt=1)]
 ShareWithin = Annotated[float, Meta(gt=0, lt=1)]
 
+Workers = Annotated[int, Meta(ge=1, le=1024)]
+MemoryInMiB = Annotated[int, Meta(ge=64, le=1_048_576)]
 Processes = Annotated[int, Meta(ge=1, le=1024)]
 Threads = Annotated[int, Meta(ge=1, le=1024)]
 Iterations = Annotated[int, Meta(ge=1, le=1000)]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from transduce.cli.options import BeamSize, Device, InferencePrecision, Threads, ranged
-from transduce.ranges import NonNegativeInt, Port, PositiveInt
+from transduce.ranges import MemoryInMiB, NonNegativeInt, Port, PositiveInt, Workers
 
 
 def serve(
@@ -27,6 +27,10 @@ def serve(
     max_sentences: Annotated[int, ranged(PositiveInt, "Sentences of a request")] = 500,
     max_upload: Annotated[int, ranged(PositiveInt, "Bytes of an uploaded document")] = 10 * 2**20,
     max_document_characters: Annotated[int, ranged(PositiveInt, "Characters of text in a document")] = 1_000_000,
+    document_workers: Annotated[
+        int, ranged(Workers, "Documents and HTML texts at work at a time, each in a process of its own")
+    ] = 8,
+    document_memory: Annotated[int, ranged(MemoryInMiB, "Memory of each of these processes in MiB")] = 512,
     max_waiting: Annotated[int, ranged(PositiveInt, "Requests in progress; more are answered with 503")] = 256,
     requests_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
     characters_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
@@ -70,6 +74,8 @@ def serve(
         max_sentences=max_sentences,
         max_upload_bytes=max_upload,
         max_document_characters=max_document_characters,
+        document_workers=document_workers,
+        document_memory=document_memory * 2**20,
         max_waiting=max_waiting,
         requests_per_minute=requests_per_minute,
         characters_per_minute=characters_per_minute,

@@ -3,6 +3,8 @@
 import json
 import logging
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import resources
 from importlib.metadata import version
 from typing import Any
@@ -34,7 +36,14 @@ log = logging.getLogger("transduce.serving")
 
 def build_app(server: Server) -> FastAPI:
     """The application of a server."""
-    app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        server.documents.start()
+        yield
+        server.documents.close()
+
+    app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None, lifespan=lifespan)
     detector, files = Detector(), Files()
     app.include_router(libretranslate(server, detector, files))
     app.include_router(v1(server, detector, files))

@@ -15,8 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request as HTTPRequest
 
 from transduce.corpora.language_names import name_of
-from transduce.documents.document import Languages
-from transduce.documents.formats import FORMATS, format_of, read_document
+from transduce.documents.formats import FORMATS, format_of
 from transduce.search.beam import Beam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
@@ -107,16 +106,20 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     source, target = given.get("source", "auto"), given.get("target", "")
     if source == "auto":
         sources = [one.source for one in server.models.all if one.target == target]
-        source = await run_in_threadpool(_source_of, data, name, kind, target, detector, sources) if sources else ""
+        source = (
+            await _source_of(http, server, Upload(data, name, kind, "", target), detector, sources) if sources else ""
+        )
     return Upload(data, name, kind, source, target)
 
 
-def _source_of(
-    data: bytes, name: str, kind: str | None, target: str, detector: Detector, sources: Sequence[str]
+async def _source_of(
+    http: HTTPRequest, server: Server, upload: Upload, detector: Detector, sources: Sequence[str]
 ) -> str:
-    """The language of a document, as its first segments tell."""
-    units = read_document(data, name, Languages("", target), kind).units
-    language: str = detector.detect(" ".join(unit.source.text for unit in units[:50])[:2000], sources)[0]["language"]
+    """The language of a document, as the beginning of its text tells."""
+    sample = server.sample_document(http, upload.data, upload.name, upload.kind, upload.target)
+    text = await server.finish(http, sample)
+    found = await run_in_threadpool(detector.detect, text, sources)
+    language: str = found[0]["language"]
     return language
 
 
@@ -173,7 +176,7 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
         source = detected[0]["language"] if detected else asked.source
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
-                outputs = await server.finish(http, server.translate_pages(model, texts))
+                outputs = await server.finish(http, server.translate_pages(http, model, texts))
                 others: list[list[str]] = [[] for _ in texts]
             else:
                 n_best = asked.alternatives + 1
@@ -199,8 +202,8 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
         async with server.begin(upload.source, upload.target) as model:
 
             async def work() -> bytes:
-                document = await server.read_document(http, model, upload.data, upload.name, upload.kind)
-                return await server.translate_document(model, document)
+                async with server.open_document(http, model, upload.data, upload.name, upload.kind) as document:
+                    return (await document.translate())[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)
         return {"translatedFileUrl": str(http.url_for("download_file", key=files.keep(translated, upload.new_name)))}

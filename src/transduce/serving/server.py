@@ -2,24 +2,26 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import TypeVar
 
 from starlette.requests import Request as HTTPRequest
 
-from transduce.documents.document import Document
-from transduce.documents.formats import read_document
 from transduce.documents.sentences import split_sentences
-from transduce.inference.documents.translate import DocumentTranslator
+from transduce.inference.documents.sentence_model import SentenceModel
+from transduce.inference.documents.sentence_translator import Tell
+from transduce.inference.documents.translate import html_data, html_text
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.serving.batching import SharedTranslator
+from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
+from transduce.serving.documents.worker import Limits
+from transduce.serving.documents.workers import DocumentWorkers, Work
 from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Key, Keys
 from transduce.serving.limits import RateLimit
@@ -29,7 +31,6 @@ from transduce.serving.settings import ServerSettings
 from transduce.text.glossary import Glossary
 
 T = TypeVar("T")
-DOCUMENT_THREADS = 8
 _HALF = re.compile("[\ud800-\udfff]")
 MOST_MARKS = 1000
 """Tags and placeholders of a paragraph: the time to put them into its translation grows with their square."""
@@ -53,9 +54,10 @@ class Server:
     metrics: Metrics
     running: int = 0
     """Requests that are translated, or wait for it."""
-    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(DOCUMENT_THREADS))
 
     def __post_init__(self) -> None:
+        limits = Limits(self.settings.document_memory, max(1, round(self.settings.timeout)))
+        self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.keys = None if self.settings.keys is None else Keys(self.settings.keys)
         self._requests = RateLimit("requests")
         self._characters = RateLimit("characters")
@@ -65,6 +67,7 @@ class Server:
             "Sentences that wait for a batch",
             lambda: sum(batcher.waiting for batcher in {model.batcher for model in self.models.all}),
         )
+        self.metrics.watch("transduce_document_processes", "Processes of documents", lambda: self.documents.busy)
 
     def find_key(self, http: HTTPRequest, given: str | None) -> Key | None:
         """Whose key a request has, in the body, the query, or a header; RefusedError (403) where one is needed."""
@@ -190,48 +193,80 @@ class Server:
             found[number].append(sentence)
         return found
 
-    async def read_document(
+    @asynccontextmanager
+    async def open_document(
         self, http: HTTPRequest, model: ServedModel, data: bytes, name: str, kind: str | None
-    ) -> Document:
-        """Read a document, whose characters are counted; RefusedError for too much text (413), or too soon (429)."""
-        document = await self._with_documents(model, lambda own: read_document(data, name, own.languages, kind))
-        count, most = sum(len(unit.source.text) for unit in document.units), self.settings.max_document_characters
-        if count > most:
-            raise RefusedError(413, f"The document has {count:,} characters, but at most {most:,} are taken")
-        for unit in document.units:
-            if len(unit.source.text) > self.settings.max_characters or len(unit.source.marks) > MOST_MARKS:
+    ) -> AsyncIterator["OpenDocument"]:
+        """A document that a process has read, which ends with the block, and whose characters are counted.
+
+        Raises InputError for one that cannot be read; RefusedError for too much text, or one that takes too much memory
+        or processor time (413), for text that comes too soon (429), or where too many wait (503).
+        """
+        async with self._at_work(http, model, is_upload=True) as document:
+            counted = await document.read([File(data, name, kind)], self.settings.max_characters)
+            most = self.settings.max_document_characters
+            if counted.characters > most:
+                raise RefusedError(
+                    413, f"The document has {counted.characters:,} characters, but at most {most:,} are taken"
+                )
+            if counted.too_large:
                 raise RefusedError(
                     413,
-                    f"The paragraph at {unit.where} has more than {self.settings.max_characters:,} characters or "
-                    f"{MOST_MARKS:,} tags and placeholders; divide it",
+                    f"The paragraph at {counted.too_large} has more than {self.settings.max_characters:,} characters "
+                    f"or {MOST_MARKS:,} tags and placeholders; divide it",
                 )
-        self.charge(http, count)
-        return document
+            self.charge(http, counted.characters)
+            yield document
 
-    async def translate_document(
-        self, model: ServedModel, document: Document, tell: Callable[[float], None] | None = None
-    ) -> bytes:
-        """Translate a document; `tell` hears in another thread, now and then, the share that is done."""
-        return await self._with_documents(model, lambda own: own.translate_document(document, tell=tell).data)
+    async def sample_document(self, http: HTTPRequest, data: bytes, name: str, kind: str | None, target: str) -> str:
+        """The beginning of a document's text; raises as `open_document` does."""
+        async with self.documents.work(http.state.client, is_upload=True) as work:
+            return (await work.ask(Sample(File(data, name, kind), target), Sampled)).text
 
-    async def translate_pages(self, model: ServedModel, texts: Sequence[str]) -> list[str]:
+    async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translate pages in HTML, or parts of some."""
+        pages = [number for number, text in enumerate(texts) if text.strip()]
+        translated = list(texts)
+        if pages:
+            files = [File(html_data(texts[number]), "the text", "html") for number in pages]
+            async with self._at_work(http, model, is_upload=False) as document:
+                await document.read(files, sum(map(len, texts)))
+                for number, data in zip(pages, await document.translate(), strict=True):
+                    translated[number] = html_text(data)
+        return translated
 
-        def work(text: str, documents: DocumentTranslator) -> str:
-            return documents.translate_html(text)
-
-        return await asyncio.gather(*(self._with_documents(model, partial(work, text)) for text in texts))
-
-    async def _with_documents(self, model: ServedModel, work: Callable[[DocumentTranslator], T]) -> T:
-        """Do something in a thread, which ends soon when this is cancelled."""
+    @asynccontextmanager
+    async def _at_work(self, http: HTTPRequest, model: ServedModel, is_upload: bool) -> AsyncIterator["OpenDocument"]:
         shared = SharedTranslator(model.batcher, model.translator)
-        documents = DocumentTranslator(shared, Beam(size=self.settings.beam_size))
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.threads, work, documents)
-        except CancelledError:
-            raise RefusedError(503, "The translation was cancelled", 1.0) from None
-        finally:
-            shared.cancel()
+        sentences = SentenceModel(shared, Beam(size=self.settings.beam_size))
+        async with self.documents.work(http.state.client, is_upload) as work:
+            try:
+                yield OpenDocument(work, sentences)
+            except CancelledError:
+                raise RefusedError(503, "The translation was cancelled", 1.0) from None
+            finally:
+                shared.cancel()
+
+
+@dataclass(frozen=True)
+class OpenDocument:
+    """Documents in a process of their own, and what translates their sentences."""
+
+    work: Work
+    sentences: SentenceModel
+
+    async def read(self, files: list[File], longest_unit: int) -> Counted:
+        """Read files, and count their text; first of all."""
+        own = self.sentences
+        languages = own.languages
+        order = Read(
+            files, languages.source, languages.target, own.can_require, own.can_align, longest_unit, MOST_MARKS
+        )
+        return await self.work.ask(order, Counted)
+
+    async def translate(self, tell: Tell | None = None) -> list[bytes]:
+        """Translate what was read; `tell` hears in another thread, now and then, the share that is done."""
+        return (await self.work.ask(Translate(tell is not None), Written, self.sentences, tell)).files
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:

@@ -24,6 +24,10 @@ class ServerSettings:
     max_document_characters: int = 1_000_000
     """Of the text of an uploaded document."""
     max_upload_bytes: int = 10 * 2**20
+    document_workers: int = 8
+    """Documents, uploaded or HTML, that are read, translated or written at a time, each in a process of its own."""
+    document_memory: int = 512 * 2**20
+    """Bytes of memory that such a process may use."""
     max_waiting: int = 256
     """Requests that are translated or wait for it at a time; more are answered with 503."""
     requests_per_minute: int = 0

@@ -97,19 +97,21 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
 
         async def facts() -> AsyncIterator[dict[str, Any]]:
             async with server.begin(upload.source, upload.target) as model:
-                document = await server.read_document(http, model, upload.data, upload.name, upload.kind)
-                yield {"done": 0.0}
-                shares: asyncio.Queue[float] = asyncio.Queue()
-                loop = asyncio.get_running_loop()
+                name, kind = upload.name, upload.kind
+                async with server.open_document(http, model, upload.data, name, kind) as document:
+                    yield {"done": 0.0}
+                    shares: asyncio.Queue[float] = asyncio.Queue()
+                    loop = asyncio.get_running_loop()
 
-                def tell(share: float) -> None:
-                    with suppress(RuntimeError):  # the loop has ended
-                        loop.call_soon_threadsafe(shares.put_nowait, share)
+                    def tell(share: float) -> None:
+                        with suppress(RuntimeError):  # the loop has ended
+                            loop.call_soon_threadsafe(shares.put_nowait, share)
 
-                task = asyncio.ensure_future(server.translate_document(model, document, tell))
-                async for share in _while_at_work(shares, task):
-                    yield {"done": share}
-            address = http.url_for("download_file", key=files.keep(task.result(), upload.new_name))
+                    task = asyncio.ensure_future(document.translate(tell))
+                    async for share in _while_at_work(shares, task):
+                        yield {"done": share}
+                    (translated,) = task.result()
+            address = http.url_for("download_file", key=files.keep(translated, upload.new_name))
             yield {"done": 1.0, "translatedFileUrl": str(address)}
 
         return await _stream(http, server, facts(), 10 * server.settings.timeout)
@@ -124,7 +126,7 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
     return router
 
 
-async def _while_at_work(shares: "asyncio.Queue[float]", task: "asyncio.Future[bytes]") -> AsyncIterator[float]:
+async def _while_at_work(shares: "asyncio.Queue[float]", task: "asyncio.Future[list[bytes]]") -> AsyncIterator[float]:
     """The newest share, at most ten times a second, until work has ended, which is dropped when nobody reads on."""
     try:
         while not task.done():

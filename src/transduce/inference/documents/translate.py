@@ -131,10 +131,7 @@ class DocumentTranslator:
 
     def translate_html(self, text: str) -> str:
         """Translate a page, or a part of one."""
-        if not text.strip():
-            return text
-        data = codecs.BOM_UTF8 + text.encode(errors="replace")  # the mark, since the page may name another encoding
-        return self.translate(data, "the text", "html").data.removeprefix(codecs.BOM_UTF8).decode()
+        return html_text(self.translate(html_data(text), "the text", "html").data) if text.strip() else text
 
     def translate_document(
         self, document: Document, fill_only: bool = False, tell: Tell | None = None
@@ -232,6 +229,16 @@ class _Work:
     def all_reports(self) -> list[SegmentReport]:
         """One a unit."""
         return [report for report in self._reports if report is not None]
+
+
+def html_data(text: str) -> bytes:
+    """A page's text as a file, with a byte order mark, since the page may name another encoding."""
+    return codecs.BOM_UTF8 + text.encode(errors="replace")
+
+
+def html_text(data: bytes) -> str:
+    """The text of such a file."""
+    return data.removeprefix(codecs.BOM_UTF8).decode()
 
 
 def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Languages | None = None) -> Languages:

@@ -1,0 +1,168 @@
+"""A process that reads a document, as the server sees it: started by a fork server, answered, and killed."""
+
+import logging
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+
+from transduce.errors import InputError
+from transduce.inference.documents.sentence_translator import Progress, SentenceTranslator, Tell
+from transduce.serving.documents import worker
+from transduce.serving.documents.messages import (
+    Failed,
+    Lacks,
+    Order,
+    OutOfMemory,
+    Question,
+    Refused,
+    Report,
+    Result,
+    Sentences,
+    Split,
+    decode,
+    encode,
+)
+from transduce.serving.failures import RefusedError
+
+R = TypeVar("R", bound=Result)
+PRELOADED = "transduce.serving.documents.preloaded"
+LARGEST_MESSAGE = 256 * 2**20
+"""Bytes of a message from a process."""
+PATIENCE = 1.0
+"""Seconds of silence after which a process gives way to others: the model and other answers go first."""
+NICE = 10
+END_SECONDS = 10.0
+log = logging.getLogger("transduce.serving")
+_lock = threading.Lock()  # multiprocessing keeps a list of processes that several threads must not change at once
+
+
+class ProcessFailedError(Exception):
+    """A mistake of the program in a document's process; with the lines of code that led to it."""
+
+
+class DocumentProcess:
+    """A process with a document's limits; it knows nothing until it is given an order, and ends after it.
+
+    Raises RefusedError (503) where the system has no process left.
+    """
+
+    def __init__(self, limits: worker.Limits) -> None:
+        self._limits = limits
+        self._is_killed = False
+        self._asking = threading.Lock()
+        try:
+            with _lock:
+                context = multiprocessing.get_context("forkserver")
+                context.set_forkserver_preload([PRELOADED])
+                self._connection, theirs = context.Pipe()
+                self._process = context.Process(
+                    target=worker.work, args=(theirs, limits), name="transduce-document", daemon=True
+                )
+                self._process.start()
+            theirs.close()
+        except (OSError, EOFError) as error:
+            log.error("no process for a document: %s", error)
+            raise RefusedError(503, "The server has no process left for documents; try again soon", 10.0) from None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs, or waits for an order."""
+        with _lock:
+            return self._process.is_alive()
+
+    def ask(
+        self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
+    ) -> R:
+        """Give an order, answer its questions, and return its result; this blocks, and ends soon when it is killed.
+
+        Raises InputError for documents that cannot be read or translated, RefusedError for those that need too much,
+        ProcessFailedError for mistakes of the program.
+        """
+        with self._asking:
+            try:
+                self._connection.send_bytes(encode(order))
+                while True:
+                    report = self._receive()
+                    if isinstance(report, kind):
+                        return report
+                    self._check(report)
+                    if sentences is None or not isinstance(report, Question):
+                        raise msgspec.ValidationError(f"{type(report).__name__} in place of {kind.__name__}")
+                    self._connection.send_bytes(encode(_answer(report, sentences, tell)))
+            except (EOFError, OSError):
+                raise self._ended() from None
+            except msgspec.MsgspecError as error:
+                raise ProcessFailedError(f"a document's process sent what it must not: {error}") from None
+
+    def kill(self) -> None:
+        """End it at once; whoever waits for it in another thread hears of that."""
+        with _lock, suppress(ValueError):  # it has been released
+            self._is_killed = True
+            if self._process.is_alive():
+                self._process.kill()
+
+    def release(self) -> None:
+        """Kill it, and wait until all that it had is free again."""
+        self.kill()
+        self._wait()
+        with self._asking, _lock, suppress(ValueError):
+            self._connection.close()
+            self._process.close()
+
+    def _wait(self) -> int | None:
+        """Wait for its end; its exit status, None if it goes on."""
+        with suppress(ValueError):
+            multiprocessing.connection.wait([self._process.sentinel], END_SECONDS)
+            with _lock:
+                return self._process.exitcode
+        return None
+
+    def _receive(self) -> Report:
+        is_polite = False
+        while not self._connection.poll(None if is_polite else PATIENCE):
+            is_polite = True
+            with suppress(OSError, AttributeError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid or 0, NICE)
+        report: Report = decode(self._connection.recv_bytes(LARGEST_MESSAGE), Report)  # type: ignore[arg-type]
+        return report
+
+    def _check(self, report: Report) -> None:
+        """Raise the error that a report is of."""
+        match report:
+            case Refused(reason):
+                raise InputError(reason)
+            case OutOfMemory():
+                most = self._limits.memory // 2**20
+                raise RefusedError(413, f"This document needs more than the {most:,} MiB of memory allowed; divide it")
+            case Failed(error, lines):
+                raise ProcessFailedError("".join([f"{error} in the process of a document\n", *lines]))
+
+    def _ended(self) -> RefusedError:
+        """Why a process that was not killed has ended without a word."""
+        code = self._wait()
+        if code == -signal.SIGXCPU:
+            most = self._limits.processor_seconds
+            return RefusedError(
+                413, f"This document needs more than the {most:,} seconds of processor time allowed; divide it"
+            )
+        if not self._is_killed:
+            log.error("a document's process ended with status %s", code)
+        return RefusedError(503, "The process that read this document has ended; try again, or divide it", 10.0)
+
+
+def _answer(question: Question, sentences: SentenceTranslator, tell: Tell | None) -> object:
+    match question:
+        case Split(texts):
+            return sentences.split(texts)
+        case Lacks(texts):
+            return sentences.lacks(texts)
+        case Sentences(requests, before, size):
+            progress = None if tell is None else Progress(tell, before, size)
+            return sentences.translate(requests, progress)
+    return sentences.align(question.pairs)

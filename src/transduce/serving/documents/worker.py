@@ -1,0 +1,246 @@
+"""The process in which one document is read and written: what it does, and the limits that it puts on itself.
+
+It imports nothing that needs PyTorch or a web server, so that it is small and starts in milliseconds.
+"""
+
+import ctypes
+import gc
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TypeVar
+from xml.parsers import expat
+
+from transduce.documents.document import Document, Edit, Languages, Unit
+from transduce.documents.formats import read_document
+from transduce.documents.segment import Segment
+from transduce.errors import TransduceError
+from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
+from transduce.inference.documents.translate import DocumentTranslator
+from transduce.inference.request import Request
+from transduce.serving.documents.messages import (
+    Align,
+    Counted,
+    Failed,
+    Lacks,
+    OutOfMemory,
+    Question,
+    Read,
+    Refused,
+    Sample,
+    Sampled,
+    Sentences,
+    Split,
+    Translate,
+    Written,
+    decode,
+    encode,
+)
+
+T = TypeVar("T")
+SAMPLE_UNITS, SAMPLE_CHARACTERS = 50, 2000
+SPARE_MEMORY = 32 * 2**20
+"""Bytes beyond the limit with which a process that has reached it can still say so."""
+MOST_FILES = 32
+"""Descriptors that a process may have open."""
+MOST_INHERITED = 1024
+"""Number below which all descriptors are that a process begins with: multiprocessing hands on 256 at most."""
+DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process may use."""
+
+    memory: int
+    """Bytes."""
+    processor_seconds: int
+
+
+def work(connection: Connection, limits: Limits) -> None:
+    """Do as the other end of a connection orders, and end with it."""
+    confine(limits, connection.fileno())
+    with suppress(_GoneError):
+        line = _Line(connection)
+        line.send(_done_with_care(line, limits))
+    os._exit(0)
+
+
+def confine(limits: Limits, kept: int) -> None:
+    """Put limits on this process, which keeps one file descriptor and no standard stream, and ends with its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):  # a library's warning may hold the text of a document
+        os.dup2(nowhere, standard)
+    os.closerange(3, kept)  # the server notices the end of a process, and a process that of the server, by what closes
+    os.closerange(kept + 1, MOST_INHERITED)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, this goes and not the server
+    _limit(resource.RLIMIT_CPU, limits.processor_seconds, limits.processor_seconds + 5)
+    _limit(resource.RLIMIT_DATA, limits.memory, limits.memory + SPARE_MEMORY)
+    _limit(resource.RLIMIT_NOFILE, MOST_FILES)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NPROC, 0)
+    gc.freeze()  # what the processes share stays shared
+
+
+class _GoneError(Exception):
+    """The other end of the connection is closed."""
+
+
+class _Line:
+    """A connection to send and receive messages by."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def send(self, message: object) -> None:
+        """Send a message."""
+        try:
+            self._connection.send_bytes(encode(message))
+        except OSError:
+            raise _GoneError from None
+
+    def receive(self, kind: type[T]) -> T:
+        """Wait for a message of a type."""
+        try:
+            data = self._connection.recv_bytes()
+        except (EOFError, OSError):
+            raise _GoneError from None
+        return decode(data, kind)
+
+
+class _Asking:
+    """A SentenceTranslator that asks the other end of a connection."""
+
+    def __init__(self, line: _Line, order: Read) -> None:
+        self.languages = Languages(order.source, order.target)
+        self.can_require = order.can_require
+        self.can_align = order.can_align
+        self._line = line
+
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        """See SentenceTranslator."""
+        return self._ask(Split(list(texts)), list[list[str]])
+
+    def lacks(self, texts: Sequence[str]) -> list[bool]:
+        """See SentenceTranslator."""
+        return self._ask(Lacks(list(texts)), list[bool])
+
+    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+        """See SentenceTranslator; the other end reports the progress."""
+        shares = () if progress is None else (progress.before, progress.size)
+        return self._ask(Sentences(list(requests), *shares), list[TranslatedSentence])
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
+        """See SentenceTranslator."""
+        return self._ask(Align(list(pairs)), list[Links | None])
+
+    def _ask(self, question: Question, kind: type[T]) -> T:
+        self._line.send(question)
+        return self._line.receive(kind)
+
+
+def _done_with_care(line: _Line, limits: Limits) -> Sampled | Written | Refused | OutOfMemory | Failed:
+    """What came of an order, or why nothing did."""
+    report: Refused | Failed
+    try:
+        return _done(line)
+    except TransduceError as error:
+        is_memory, report = _is_memory(error), Refused(str(error))
+    except _GoneError:
+        raise
+    except BaseException as error:
+        is_memory = _is_memory(error)
+        lines = [] if is_memory else traceback.format_tb(error.__traceback__)[-20:]
+        report = Failed(type(error).__name__, lines)
+    if is_memory:
+        _limit(resource.RLIMIT_DATA, limits.memory + SPARE_MEMORY)
+        return OutOfMemory()
+    return report
+
+
+def _done(line: _Line) -> Sampled | Written:
+    order: Sample | Read = line.receive(Sample | Read)  # type: ignore[arg-type]
+    if isinstance(order, Sample):
+        units = read_document(order.file.data, order.file.name, Languages("", order.target), order.file.kind).units
+        return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
+    translator = DocumentTranslator(_Asking(line, order))
+    documents = [read_document(one.data, one.name, translator.languages, one.kind) for one in order.files]
+    line.send(_counted(order, documents))
+    with_progress = line.receive(Translate).with_progress
+    together = _Together(documents)
+    translator.translate_document(together.document, tell=_ignore if with_progress else None)
+    return Written(together.written)
+
+
+def _counted(order: Read, documents: Sequence[Document]) -> Counted:
+    units = [unit for document in documents for unit in document.units]
+    texts = [unit.source.text for unit in units]
+    too_large = (
+        unit.where
+        for unit, text in zip(units, texts, strict=True)
+        if len(text) > order.longest_unit or len(unit.source.marks) > order.most_marks
+    )
+    return Counted(sum(map(len, texts)), next(too_large, ""))
+
+
+class _Together:
+    """Documents as one, so that sentences of all are translated at the same time."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+        self.written: list[bytes] = []
+        """The documents, once the one that they are together has been saved."""
+        units = [_numbered(unit, number) for number, one in enumerate(documents) for unit in one.units]
+        self.document = Document(units, self._save)
+
+    def _save(self, edits: Sequence[Edit]) -> bytes:
+        of_each: list[list[Edit]] = [[] for _ in self._documents]
+        for edit in edits:
+            number, _, part = edit.part.partition(" ")
+            of_each[int(number)].append(replace(edit, part=part))
+        self.written = [document.save(own) for document, own in zip(self._documents, of_each, strict=True)]
+        return b""
+
+
+def _numbered(unit: Unit, number: int) -> Unit:
+    """A unit whose edits name the document that they are of."""
+
+    def write(segment: Segment) -> list[Edit]:
+        return [replace(edit, part=f"{number} {edit.part}") for edit in unit.write(segment)]
+
+    return replace(unit, write=write)
+
+
+def _is_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out, whatever other error a library or a reader has made of it."""
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, expat.ExpatError) and error.code == 1):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _ignore(share: float) -> None:
+    """Progress is reported by the other end, which hears each sentence."""
+
+
+def _limit(what: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit, as far as the system knows it and has none that is lower."""
+    highest = resource.getrlimit(what)[1]
+    wanted = [soft, soft if hard is None else hard]
+    if highest != resource.RLIM_INFINITY:
+        wanted = [min(one, highest) for one in wanted]
+    with suppress(ValueError, OSError):
+        resource.setrlimit(what, (wanted[0], wanted[1]))

@@ -1,0 +1,208 @@
+"""The processes of a server's documents: so many at once, shared out among clients, a few started ahead."""
+
+import asyncio
+import threading
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
+from transduce.serving.documents.messages import Order, Result
+from transduce.serving.documents.process import DocumentProcess
+from transduce.serving.documents.worker import Limits
+from transduce.serving.failures import RefusedError
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Result)
+AHEAD = 2
+"""Processes that wait for the next documents: to start one takes longer than to read a short text."""
+
+
+class Work:
+    """A process at work for one client, from a coroutine's side."""
+
+    def __init__(self, process: DocumentProcess) -> None:
+        self._process = process
+
+    async def ask(
+        self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
+    ) -> R:
+        """See DocumentProcess."""
+        return await in_thread(lambda: self._process.ask(order, kind, sentences, tell))
+
+
+@dataclass(eq=False)
+class _Turn:
+    """A document that has a process, or waits for one."""
+
+    client: str
+    is_upload: bool
+    has_begun: "asyncio.Future[None]"
+    process: DocumentProcess | None = None
+    is_over: bool = False
+    """Whether its process is not wanted any more, even one that is being started."""
+
+
+class DocumentWorkers:
+    """At most so many processes at a time.
+
+    Who waits goes on in the order of clients with the fewest processes at work. Uploads, which may take minutes, have
+    at most three quarters of all, and half for one client; so there is one for a short text soon.
+    """
+
+    def __init__(self, count: int, limits: Limits, most_waiting: int) -> None:
+        self._count = count
+        self._limits = limits
+        self._most_waiting = most_waiting
+        self._running: list[_Turn] = []
+        self._waiting: list[_Turn] = []
+        self._ahead: deque[DocumentProcess] = deque()
+        self._changing = threading.Lock()
+        self._filling = threading.Lock()
+        self._is_open = False
+
+    @property
+    def busy(self) -> int:
+        """Processes at work."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """Documents that wait for a process."""
+        return len(self._waiting)
+
+    def start(self) -> None:
+        """Begin to start processes ahead."""
+        self._is_open = True
+        _in_background(self._fill)
+
+    def close(self) -> None:
+        """End all processes, at work or not."""
+        with self._changing:
+            self._is_open = False
+            idle, at_work = list(self._ahead), [turn.process for turn in self._running if turn.process is not None]
+            self._ahead.clear()
+        for process in at_work:
+            process.kill()
+        for process in idle:
+            process.release()
+
+    @asynccontextmanager
+    async def work(self, client: str, is_upload: bool) -> AsyncIterator[Work]:
+        """A process for a client, once it is its turn, which ends with the block; RefusedError (503) for too many."""
+        turn, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
+
+        def end() -> None:
+            with self._changing:
+                turn.is_over = True
+            if turn.process is not None:
+                turn.process.release()
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._end, turn)
+
+        try:
+            yield Work(await in_thread(lambda: self._take(turn)))
+        finally:
+            if turn.process is not None:
+                turn.process.kill()
+            _in_background(end)
+
+    async def _begin(self, client: str, is_upload: bool) -> _Turn:
+        if len(self._waiting) >= self._most_waiting:
+            raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
+        turn = _Turn(client, is_upload, asyncio.get_running_loop().create_future())
+        self._waiting.append(turn)
+        self._go_on()
+        try:
+            await turn.has_begun
+        except asyncio.CancelledError:
+            self._end(turn)
+            raise
+        return turn
+
+    def _end(self, turn: _Turn) -> None:
+        for turns in (self._waiting, self._running):
+            if turn in turns:
+                turns.remove(turn)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin what may."""
+        while True:
+            of_clients = Counter(turn.client for turn in self._running)
+            able = [turn for turn in self._waiting if self._may_begin(turn)]
+            if not able:
+                return
+            turn = min(able, key=lambda one: of_clients[one.client])
+            self._waiting.remove(turn)
+            self._running.append(turn)
+            if not turn.has_begun.done():  # else it is given up just now
+                turn.has_begun.set_result(None)
+
+    def _may_begin(self, turn: _Turn) -> bool:
+        if len(self._running) >= self._count:
+            return False
+        uploads = [one for one in self._running if one.is_upload]
+        own = sum(one.client == turn.client for one in uploads)
+        return not turn.is_upload or (len(uploads) < -(-3 * self._count // 4) and own < -(-self._count // 2))
+
+    def _take(self, turn: _Turn) -> DocumentProcess:
+        """A process that waits, else a new one."""
+        process = None
+        while process is None:
+            with self._changing:
+                waiting = self._ahead.popleft() if self._ahead else None
+            process = waiting or DocumentProcess(self._limits)
+            if waiting is not None and not waiting.is_alive:
+                waiting.release()
+                process = None
+        with self._changing:
+            turn.process = process
+        if turn.is_over:
+            process.release()
+        _in_background(self._fill)
+        return process
+
+    def _fill(self) -> None:
+        """Start processes ahead where some are missing."""
+        if not self._filling.acquire(blocking=False):
+            return
+        try:
+            while self._is_open and len(self._ahead) < min(AHEAD, self._count):
+                process = DocumentProcess(self._limits)
+                with self._changing:
+                    self._ahead.append(process)
+            if not self._is_open:
+                self.close()
+        except RefusedError:  # there is none now, as the log says; who needs one is told
+            pass
+        finally:
+            self._filling.release()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Do what blocks in a thread of its own, which keeps no program from ending; given up, it goes on to no end."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(set_: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_(value)
+
+    def run() -> None:
+        outcome: tuple[Callable[[Any], None], Any]
+        try:
+            outcome = future.set_result, work()
+        except BaseException as error:
+            outcome = future.set_exception, error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    _in_background(run)
+    return await future
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="transduce-document", daemon=True).start()
