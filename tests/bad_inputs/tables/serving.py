@@ -10,6 +10,8 @@ MISTAKEN = (
     ("serve run --keys nowhere", "no such file of keys"),
     ("serve run --max-waiting 0", "--max-waiting"),
     ("serve run --max-sentences 0", "--max-sentences"),
+    ("serve run --document-workers 0", "--document-workers"),
+    ("serve run --document-memory 8", "--document-memory"),
     ("serve run --max-upload -1", "--max-upload"),
     ("serve run --max-document-characters 0", "--max-document-characters"),
     ("keys list nowhere", "no such file of keys"),

@@ -82,12 +82,10 @@ class DocumentWorkers:
         """End all processes, at work or not."""
         with self._changing:
             self._is_open = False
-            idle, at_work = list(self._ahead), [turn.process for turn in self._running if turn.process is not None]
-            self._ahead.clear()
+            at_work = [turn.process for turn in self._running if turn.process is not None]
         for process in at_work:
             process.kill()
-        for process in idle:
-            process.release()
+        self._release_ahead()
 
     @asynccontextmanager
     async def work(self, client: str, is_upload: bool) -> AsyncIterator[Work]:
@@ -105,8 +103,6 @@ class DocumentWorkers:
         try:
             yield Work(await in_thread(lambda: self._take(turn)))
         finally:
-            if turn.process is not None:
-                turn.process.kill()
             _in_background(end)
 
     async def _begin(self, client: str, is_upload: bool) -> _Turn:
@@ -175,11 +171,16 @@ class DocumentWorkers:
                 with self._changing:
                     self._ahead.append(process)
             if not self._is_open:
-                self.close()
+                self._release_ahead()
         except RefusedError:  # there is none now, as the log says; who needs one is told
             pass
         finally:
             self._filling.release()
+
+    def _release_ahead(self) -> None:
+        while self._ahead:
+            with suppress(IndexError):  # one that another thread has taken
+                self._ahead.popleft().release()
 
 
 async def in_thread(work: Callable[[], T]) -> T:
