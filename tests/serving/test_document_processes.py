@@ -323,7 +323,7 @@ def test_no_process_to_be_had_is_said(served: Running, sentence: str, monkeypatc
 
 
 def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    workers = DocumentWorkers(4, LIMITS, 4)
+    workers = DocumentWorkers(4, LIMITS, 8)
     begun: list[str] = []
 
     async def check() -> None:
@@ -346,14 +346,16 @@ def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch)
         workers._end(tasks[2].result())
         await asyncio.sleep(0.01)
         assert begun[5:] == ["b"]
-        for client in "dddd":
+        for client in "deeffgghhi":
             tasks.append(asyncio.ensure_future(begin(client, True)))
         await asyncio.sleep(0.01)
         assert begun[6:] == ["d"]
-        tasks.append(asyncio.ensure_future(begin("e", True)))
-        await asyncio.sleep(0.01)
-        with pytest.raises(RefusedError, match="Too many documents wait"):
-            await begin("f", False)
+        with pytest.raises(RefusedError, match="2 of your documents wait") as refused:
+            await begin("e", False)
+        assert refused.value.status == 429
+        with pytest.raises(RefusedError, match="Too many documents wait") as refused:
+            await begin("j", False)
+        assert refused.value.status == 503
         for task in tasks:
             task.cancel()
         await asyncio.sleep(0.01)

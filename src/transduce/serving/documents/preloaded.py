@@ -1,5 +1,6 @@
 """What the fork server of documents has ready, so that a process that it forks imports nothing and compiles nothing."""
 
+import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -45,6 +46,8 @@ def preload() -> None:
             import_module(module)
     with suppress(InputError):
         DocumentTranslator(_Echo()).translate_html("<p>Ein <b>Hund</b> sieht {name}.</p><p>Und &amp; <code>x</code>!")
+    gc.collect()
+    gc.freeze()  # memory that all processes share stays shared if none of them looks through it
 
 
 preload()

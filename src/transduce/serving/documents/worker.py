@@ -4,7 +4,6 @@ It imports nothing that needs PyTorch or a web server, so that it is small and s
 """
 
 import ctypes
-import gc
 import os
 import resource
 import signal
@@ -91,7 +90,6 @@ def confine(limits: Limits, kept: int) -> None:
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NPROC, 0)
-    gc.freeze()  # what the processes share stays shared
 
 
 class _GoneError(Exception):

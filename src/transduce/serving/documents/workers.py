@@ -89,7 +89,10 @@ class DocumentWorkers:
 
     @asynccontextmanager
     async def work(self, client: str, is_upload: bool) -> AsyncIterator[Work]:
-        """A process for a client, once it is its turn, which ends with the block; RefusedError (503) for too many."""
+        """A process for a client, once it is its turn, which ends with the block.
+
+        Raises RefusedError where a quarter of the places to wait are the client's (429), or none is free (503).
+        """
         turn, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
 
         def end() -> None:
@@ -106,6 +109,9 @@ class DocumentWorkers:
             _in_background(end)
 
     async def _begin(self, client: str, is_upload: bool) -> _Turn:
+        own = sum(turn.client == client for turn in self._waiting)
+        if own >= max(1, self._most_waiting // 4):
+            raise RefusedError(429, f"{own:,} of your documents wait already; send the next one later", 10.0)
         if len(self._waiting) >= self._most_waiting:
             raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
         turn = _Turn(client, is_upload, asyncio.get_running_loop().create_future())
