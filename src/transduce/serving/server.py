@@ -19,7 +19,7 @@ from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.serving.batching import SharedTranslator
-from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
+from transduce.serving.documents.messages import Bounds, Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers, Work
 from transduce.serving.failures import RefusedError
@@ -203,7 +203,7 @@ class Server:
         or processor time (413), for text that comes too soon (429), or where too many wait (503).
         """
         async with self._at_work(http, model, is_upload=True) as document:
-            counted = await document.read([File(data, name, kind)], self.settings.max_characters)
+            counted = await document.read([File(data, name, kind)], Bounds(self.settings.max_characters, MOST_MARKS))
             most = self.settings.max_document_characters
             if counted.characters > most:
                 raise RefusedError(
@@ -230,8 +230,7 @@ class Server:
         if pages:
             files = [File(html_data(texts[number]), "the text", "html") for number in pages]
             async with self._at_work(http, model, is_upload=False) as document:
-                await document.read(files, sum(map(len, texts)))
-                for number, data in zip(pages, await document.translate(), strict=True):
+                for number, data in zip(pages, await document.translate_at_once(files), strict=True):
                     translated[number] = html_text(data)
         return translated
 
@@ -255,18 +254,21 @@ class OpenDocument:
     work: Work
     sentences: SentenceModel
 
-    async def read(self, files: list[File], longest_unit: int) -> Counted:
+    async def read(self, files: Sequence[File], bounds: Bounds) -> Counted:
         """Read files, and count their text; first of all."""
-        own = self.sentences
-        languages = own.languages
-        order = Read(
-            files, languages.source, languages.target, own.can_require, own.can_align, longest_unit, MOST_MARKS
-        )
-        return await self.work.ask(order, Counted)
+        return await self.work.ask(self._order(files, bounds), Counted)
 
     async def translate(self, tell: Tell | None = None) -> list[bytes]:
         """Translate what was read; `tell` hears in another thread, now and then, the share that is done."""
         return (await self.work.ask(Translate(tell is not None), Written, self.sentences, tell)).files
+
+    async def translate_at_once(self, files: Sequence[File]) -> list[bytes]:
+        """Read files and translate them, however much text they have."""
+        return (await self.work.ask(self._order(files, None), Written, self.sentences)).files
+
+    def _order(self, files: Sequence[File], bounds: Bounds | None) -> Read:
+        own, languages = self.sentences, self.sentences.languages
+        return Read(list(files), languages.source, languages.target, own.can_require, own.can_align, bounds)
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Translates segments with inline marks: sentence by sentence, what is held in place, and marks by word alignment."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -62,9 +62,8 @@ class SegmentTranslator:
 
         `tell` hears, now and then, the share that is done. Raises InputError as `Translator.translate` does.
         """
-        pieces = self._pieces(segments)
+        pieces, unknown = self._examined(segments)
         wanted = [piece for of_segment in pieces for piece in of_segment if piece.is_translated]
-        unknown = self._unknown([piece.free_text for piece in wanted], wanted)
         for piece in wanted:
             piece.let_read(unknown)
         found = dict(zip(map(id, wanted), self._search(wanted, tell), strict=True))
@@ -85,7 +84,7 @@ class SegmentTranslator:
         for segment, text in pairs:
             held, places = held_of(segment)
             pieces.append(Piece(0, len(segment.text), segment.text, held, places, output=text))
-        unknown = self._unknown([], pieces)
+        unknown = self._unknown([mark.shown for piece in pieces for mark in piece.held])
         for piece in pieces:
             piece.let_read(unknown)
             piece.restore()
@@ -95,23 +94,30 @@ class SegmentTranslator:
             for (segment, _), piece in zip(pairs, pieces, strict=True)
         ]
 
-    def _pieces(self, segments: Sequence[Segment]) -> list[list[Piece]]:
-        """The sentences of each segment, in parts where one is too long for the model."""
-        texts = [segment.text for segment in segments]
-        sentences = [list(_sentences(segment, text)) for segment, text in zip(segments, texts, strict=True)]
-        of_sentences = [text[a:b] for text, spans in zip(texts, sentences, strict=True) for a, b in spans]
-        parts = iter(self._sentences.split(of_sentences))
-        found = []
-        for segment, text, spans in zip(segments, texts, sentences, strict=True):
-            marks = list(zip(*held_of(segment), strict=True))
-            bounds = [bound for span in spans for bound in _divide(text, span, next(parts))]
-            found.append([_piece(text, bound, marks) for bound in without_torn(bounds, marks)])
-        return found
+    def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[Piece]], set[str]]:
+        """The sentences of each segment, in parts where one is too long for the model; and which of their texts, with
+        and without what is held, the model's vocabulary lacks a part of."""
+        held = [(segment.text, list(zip(*held_of(segment), strict=True))) for segment in segments]
+        sentences = [
+            [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0])]
+            for segment, of_segment in zip(segments, held, strict=True)
+        ]
+        asked = [piece for of_segment in sentences for piece in of_segment]
+        texts = list(dict.fromkeys([text for piece in asked for text in _texts_of(piece)]))
+        all_parts, are_unknown = self._sentences.examine([piece.text for piece in asked], texts)
+        known, parts = dict(zip(texts, are_unknown, strict=True)), iter(all_parts)
+        pieces = []
+        for (text, marks), of_segment in zip(held, sentences, strict=True):
+            bounds = [bound for sentence in of_segment for bound in _divide(text, sentence, next(parts))]
+            pieces.append([_piece(bound, text, marks) for bound in without_torn(bounds, marks)])
+        others = {text for of_segment in pieces for piece in of_segment for text in _texts_of(piece)} - known.keys()
+        return pieces, {text for text, is_unknown in known.items() if is_unknown} | self._unknown(list(others))
 
-    def _unknown(self, texts: Iterable[str], pieces: Sequence[Piece]) -> set[str]:
-        """Which of some texts, and of the texts held in pieces, the model's vocabulary lacks a part of."""
-        asked = list(dict.fromkeys([*texts, *(mark.shown for piece in pieces for mark in piece.held)]))
-        return {text for text, is_unknown in zip(asked, self._sentences.lacks(asked), strict=True) if is_unknown}
+    def _unknown(self, texts: Sequence[str]) -> set[str]:
+        """Which of some texts the model's vocabulary lacks a part of."""
+        texts = list(dict.fromkeys(texts))
+        are_unknown = self._sentences.examine([], texts)[1] if texts else []
+        return {text for text, is_unknown in zip(texts, are_unknown, strict=True) if is_unknown}
 
     def _search(self, pieces: Sequence[Piece], tell: Tell | None) -> Iterator[TranslatedSentence]:
         done, total = 0, sum(len(piece.text) for piece in pieces)
@@ -207,18 +213,24 @@ def _sentences(segment: Segment, text: str) -> Iterator[Span]:
             yield run_start + start, run_start + end
 
 
-def _divide(text: str, sentence: Span, parts: Sequence[str]) -> Iterator[Span]:
+def _divide(text: str, sentence: Piece, parts: Sequence[str]) -> Iterator[Span]:
     """Where the parts of a sentence begin and end, whose blanks may be others than those of the text."""
-    start, end = sentence
+    start, end = sentence.start, sentence.end
     for part in parts:
         stop = after_same(text, start, part)
         yield start, stop
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
 
 
-def _piece(text: str, bound: Span, marks: Sequence[tuple[Mark, int]]) -> Piece:
+def _piece(bound: Span, text: str, marks: Sequence[tuple[Mark, int]]) -> Piece:
+    """What is between two places of a text, given what is held in it and where that begins."""
     start, end = bound
     held = [(mark, place - start) for mark, place in marks if start <= place < end]
     piece = Piece(start, end, text[start:end], [mark for mark, _ in held], [place for _, place in held])
     piece.is_translated = any(map(str.isalpha, piece.free_text))
     return piece
+
+
+def _texts_of(piece: Piece) -> list[str]:
+    """The texts of which it matters whether the vocabulary lacks a part of them."""
+    return [piece.free_text, *(mark.shown for mark in piece.held)] if piece.is_translated else []

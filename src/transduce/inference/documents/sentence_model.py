@@ -42,17 +42,14 @@ class SentenceModel:
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None
 
-    def split(self, texts: Sequence[str]) -> list[list[str]]:
+    def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         """See SentenceTranslator."""
-        longest = self.translator.longest_source
-        return [
-            [text] if len(ids) <= longest else split_text(text, self._source, longest) or [text]
-            for text, ids in zip(texts, self._source.encode_batch(texts), strict=True)
+        tokenizer, longest = self._source, self.translator.longest_source
+        parts = [
+            [sentence] if len(ids) <= longest else split_text(sentence, tokenizer, longest) or [sentence]
+            for sentence, ids in zip(sentences, tokenizer.encode_batch(sentences), strict=True)
         ]
-
-    def lacks(self, texts: Sequence[str]) -> list[bool]:
-        """See SentenceTranslator."""
-        return [self._source.unknown in ids for ids in self._source.encode_batch(texts)]
+        return parts, [tokenizer.unknown in ids for ids in tokenizer.encode_batch(texts)]
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
         """See SentenceTranslator."""

@@ -72,12 +72,9 @@ class SentenceTranslator(Protocol):
         """Whether `align` may know which words go together."""
         ...
 
-    def split(self, texts: Sequence[str]) -> list[list[str]]:
-        """Each text in parts that the model can read at once; nearly always the text itself."""
-        ...
-
-    def lacks(self, texts: Sequence[str]) -> list[bool]:
-        """For each text whether the model's source vocabulary lacks a part of it."""
+    def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
+        """For each sentence the parts that the model can read at once, nearly always the sentence itself; and for each
+        of some texts whether the model's source vocabulary lacks a part of it."""
         ...
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:

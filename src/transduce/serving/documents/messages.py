@@ -27,7 +27,7 @@ class Sample(msgspec.Struct, frozen=True, tag=True):
 
 
 class Read(msgspec.Struct, frozen=True, tag=True):
-    """To the process: read documents, to be translated next."""
+    """To the process: read documents, translate and write them."""
 
     files: list[File]
     source: str
@@ -35,14 +35,20 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     can_require: bool
     """See SentenceTranslator, as the next one."""
     can_align: bool
-    longest_unit: int
-    """Characters that a paragraph may have."""
-    most_marks: int
-    """Tags and placeholders that a paragraph may have."""
+    bounds: "Bounds | None" = None
+    """What a paragraph may have; with it the process reports what it has read, and waits for the order to go on."""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """What a paragraph of a document may have."""
+
+    characters: int
+    marks: int
+    """Tags and placeholders."""
 
 
 class Translate(msgspec.Struct, frozen=True, tag=True):
-    """To the process: translate and write what it has read."""
+    """To the process: go on, translate and write what you have read."""
 
     with_progress: bool
 
@@ -86,15 +92,10 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     """The lines of code that led to it; its message is left out, for it may hold the document's text."""
 
 
-class Split(msgspec.Struct, frozen=True, tag=True):
-    """From the process: a question, see SentenceTranslator.split."""
+class Examine(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a question, see SentenceTranslator.examine."""
 
-    texts: list[str]
-
-
-class Lacks(msgspec.Struct, frozen=True, tag=True):
-    """From the process: a question, see SentenceTranslator.lacks."""
-
+    sentences: list[str]
     texts: list[str]
 
 
@@ -115,7 +116,7 @@ class Align(msgspec.Struct, frozen=True, tag=True):
 
 
 Order = Sample | Read | Translate
-Question = Split | Lacks | Sentences | Align
+Question = Examine | Sentences | Align
 Result = Sampled | Counted | Written
 Report = Question | Result | Refused | OutOfMemory | Failed
 

@@ -22,11 +22,8 @@ class _Echo:
     languages = Languages("de", "en")
     can_require = can_align = True
 
-    def split(self, texts: Sequence[str]) -> list[list[str]]:
-        return [[text] for text in texts]
-
-    def lacks(self, texts: Sequence[str]) -> list[bool]:
-        return [False] * len(texts)
+    def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
+        return [[sentence] for sentence in sentences], [False] * len(texts)
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
         return [TranslatedSentence(request.text) for request in requests]

@@ -15,8 +15,8 @@ from transduce.errors import InputError
 from transduce.inference.documents.sentence_translator import Progress, SentenceTranslator, Tell
 from transduce.serving.documents import worker
 from transduce.serving.documents.messages import (
+    Examine,
     Failed,
-    Lacks,
     Order,
     OutOfMemory,
     Question,
@@ -24,7 +24,6 @@ from transduce.serving.documents.messages import (
     Report,
     Result,
     Sentences,
-    Split,
     decode,
     encode,
 )
@@ -158,10 +157,8 @@ class DocumentProcess:
 
 def _answer(question: Question, sentences: SentenceTranslator, tell: Tell | None) -> object:
     match question:
-        case Split(texts):
-            return sentences.split(texts)
-        case Lacks(texts):
-            return sentences.lacks(texts)
+        case Examine(of_document, texts):
+            return sentences.examine(of_document, texts)
         case Sentences(requests, before, size):
             progress = None if tell is None else Progress(tell, before, size)
             return sentences.translate(requests, progress)

@@ -26,9 +26,10 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.request import Request
 from transduce.serving.documents.messages import (
     Align,
+    Bounds,
     Counted,
+    Examine,
     Failed,
-    Lacks,
     OutOfMemory,
     Question,
     Read,
@@ -36,7 +37,6 @@ from transduce.serving.documents.messages import (
     Sample,
     Sampled,
     Sentences,
-    Split,
     Translate,
     Written,
     decode,
@@ -127,13 +127,9 @@ class _Asking:
         self.can_align = order.can_align
         self._line = line
 
-    def split(self, texts: Sequence[str]) -> list[list[str]]:
+    def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         """See SentenceTranslator."""
-        return self._ask(Split(list(texts)), list[list[str]])
-
-    def lacks(self, texts: Sequence[str]) -> list[bool]:
-        """See SentenceTranslator."""
-        return self._ask(Lacks(list(texts)), list[bool])
+        return self._ask(Examine(list(sentences), list(texts)), tuple[list[list[str]], list[bool]])
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
         """See SentenceTranslator; the other end reports the progress."""
@@ -175,20 +171,22 @@ def _done(line: _Line) -> Sampled | Written:
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
     translator = DocumentTranslator(_Asking(line, order))
     documents = [read_document(one.data, one.name, translator.languages, one.kind) for one in order.files]
-    line.send(_counted(order, documents))
-    with_progress = line.receive(Translate).with_progress
+    with_progress = False
+    if order.bounds is not None:
+        line.send(_counted(order.bounds, documents))
+        with_progress = line.receive(Translate).with_progress
     together = _Together(documents)
     translator.translate_document(together.document, tell=_ignore if with_progress else None)
     return Written(together.written)
 
 
-def _counted(order: Read, documents: Sequence[Document]) -> Counted:
+def _counted(bounds: Bounds, documents: Sequence[Document]) -> Counted:
     units = [unit for document in documents for unit in document.units]
     texts = [unit.source.text for unit in units]
     too_large = (
         unit.where
         for unit, text in zip(units, texts, strict=True)
-        if len(text) > order.longest_unit or len(unit.source.marks) > order.most_marks
+        if len(text) > bounds.characters or len(unit.source.marks) > bounds.marks
     )
     return Counted(sum(map(len, texts)), next(too_large, ""))
 

@@ -21,16 +21,23 @@ AHEAD = 2
 
 
 class Work:
-    """A process at work for one client, from a coroutine's side."""
+    """A process at work for one client, from a coroutine's side; it is there from the first order on."""
 
-    def __init__(self, process: DocumentProcess) -> None:
-        self._process = process
+    def __init__(self, take: Callable[[], DocumentProcess]) -> None:
+        self._take = take
+        self._process: DocumentProcess | None = None
 
     async def ask(
         self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
     ) -> R:
         """See DocumentProcess."""
-        return await in_thread(lambda: self._process.ask(order, kind, sentences, tell))
+
+        def ask() -> R:
+            if self._process is None:
+                self._process = self._take()
+            return self._process.ask(order, kind, sentences, tell)
+
+        return await in_thread(ask)
 
 
 @dataclass(eq=False)
@@ -100,11 +107,12 @@ class DocumentWorkers:
                 turn.is_over = True
             if turn.process is not None:
                 turn.process.release()
+            self._fill()  # now, not when the process was taken: it would take time from its work
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(self._end, turn)
 
         try:
-            yield Work(await in_thread(lambda: self._take(turn)))
+            yield Work(lambda: self._take(turn))
         finally:
             _in_background(end)
 
@@ -164,7 +172,6 @@ class DocumentWorkers:
             turn.process = process
         if turn.is_over:
             process.release()
-        _in_background(self._fill)
         return process
 
     def _fill(self) -> None:
