@@ -366,6 +366,18 @@ def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch)
     asyncio.run(check())
 
 
+def test_one_client_leaves_some_processes_to_others() -> None:
+    workers = DocumentWorkers(8, LIMITS, 100)
+
+    async def check() -> list[bool]:
+        begun = [asyncio.ensure_future(workers._begin("a", False)) for _ in range(9)]
+        begun += [asyncio.ensure_future(workers._begin("b", False)) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        return [task.done() for task in begun]
+
+    assert asyncio.run(check()) == [True] * 6 + [False] * 3 + [True] * 2
+
+
 def test_processes_of_documents_need_neither_pytorch_nor_a_web_server() -> None:
     program = f"import sys, {preloaded.__name__}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()

@@ -102,10 +102,10 @@ class _Line:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def send(self, message: object) -> None:
+    def send(self, message: bytes) -> None:
         """Send a message."""
         try:
-            self._connection.send_bytes(encode(message))
+            self._connection.send_bytes(message)
         except OSError:
             raise _GoneError from None
 
@@ -141,15 +141,15 @@ class _Asking:
         return self._ask(Align(list(pairs)), list[Links | None])
 
     def _ask(self, question: Question, kind: type[T]) -> T:
-        self._line.send(question)
+        self._line.send(encode(question))
         return self._line.receive(kind)
 
 
-def _done_with_care(line: _Line, limits: Limits) -> Sampled | Written | Refused | OutOfMemory | Failed:
-    """What came of an order, or why nothing did."""
+def _done_with_care(line: _Line, limits: Limits) -> bytes:
+    """A message with what came of an order, or why nothing did."""
     report: Refused | Failed
     try:
-        return _done(line)
+        return encode(_done(line))
     except TransduceError as error:
         is_memory, report = _is_memory(error), Refused(str(error))
     except _GoneError:
@@ -160,8 +160,8 @@ def _done_with_care(line: _Line, limits: Limits) -> Sampled | Written | Refused 
         report = Failed(type(error).__name__, lines)
     if is_memory:
         _limit(resource.RLIMIT_DATA, limits.memory + SPARE_MEMORY)
-        return OutOfMemory()
-    return report
+        return encode(OutOfMemory())
+    return encode(report)
 
 
 def _done(line: _Line) -> Sampled | Written:
@@ -173,7 +173,7 @@ def _done(line: _Line) -> Sampled | Written:
     documents = [read_document(one.data, one.name, translator.languages, one.kind) for one in order.files]
     with_progress = False
     if order.bounds is not None:
-        line.send(_counted(order.bounds, documents))
+        line.send(encode(_counted(order.bounds, documents)))
         with_progress = line.receive(Translate).with_progress
     together = _Together(documents)
     translator.translate_document(together.document, tell=_ignore if with_progress else None)

@@ -55,8 +55,8 @@ class _Turn:
 class DocumentWorkers:
     """At most so many processes at a time.
 
-    Who waits goes on in the order of clients with the fewest processes at work. Uploads, which may take minutes, have
-    at most three quarters of all, and half for one client; so there is one for a short text soon.
+    The next one is for the client with the fewest. One client has at most three quarters of them, and so have uploads,
+    which may take minutes, half of them for one client; so there is one for another client, and for a short text, soon.
     """
 
     def __init__(self, count: int, limits: Limits, most_waiting: int) -> None:
@@ -107,9 +107,9 @@ class DocumentWorkers:
                 turn.is_over = True
             if turn.process is not None:
                 turn.process.release()
-            self._fill()  # now, not when the process was taken: it would take time from its work
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(self._end, turn)
+            self._fill()  # now, not when the process was taken: it would take time from its work
 
         try:
             yield Work(lambda: self._take(turn))
@@ -154,9 +154,11 @@ class DocumentWorkers:
     def _may_begin(self, turn: _Turn) -> bool:
         if len(self._running) >= self._count:
             return False
-        uploads = [one for one in self._running if one.is_upload]
-        own = sum(one.client == turn.client for one in uploads)
-        return not turn.is_upload or (len(uploads) < -(-3 * self._count // 4) and own < -(-self._count // 2))
+        most, half = -(-3 * self._count // 4), -(-self._count // 2)
+        if sum(one.client == turn.client for one in self._running) >= most:
+            return False
+        uploads = [one.client for one in self._running if one.is_upload]
+        return not turn.is_upload or (len(uploads) < most and uploads.count(turn.client) < half)
 
     def _take(self, turn: _Turn) -> DocumentProcess:
         """A process that waits, else a new one."""
