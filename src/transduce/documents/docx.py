@@ -1,21 +1,17 @@
 """Word documents (DOCX): paragraphs in the XML files of an archive, of which only texts and their runs are changed."""
 
-import io
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from transduce.documents.archive import Archive
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.placeholders import hold
 from transduce.documents.segment import Mark, Part, Segment
-from transduce.documents.xml import Element, Token, element_of, escape, read_xml, tokens_of
+from transduce.documents.xml import Element, Token, element_of, escape, tokens_of
 from transduce.errors import InputError
 
-LARGEST = 256 * 2**20  # bytes that an archive's files may have together, unpacked
-DENSEST = 500  # times as large as packed; XML that a program has written is some ten or twenty times
-SMALL = 2**20  # bytes for which that does not matter
 _RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
 _FIELD = re.compile(r"""<\w+:fldChar\s[^>]*?fldCharType=["'](begin|separate|end)["']""")
 _TEXTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
@@ -26,62 +22,15 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
-    files = _unpacked(data, name)
-    parts = {path: read_xml(content, f"{name}: {path}") for path, content in files.items() if _TEXTS.fullmatch(path)}
-    if "word/document.xml" not in parts:
+    archive = Archive(data, name, "Word document")
+    if "word/document.xml" not in archive:
         raise InputError(f"{name}: is no Word document; it has no word/document.xml")
-    units = [unit for path in sorted(parts, key=_order) for unit in _units(parts[path], path)]
-    return Document(units, lambda edits: _packed(data, name, parts, edits))
+    paths = sorted(filter(_TEXTS.fullmatch, archive.paths), key=_order)
+    return Document([unit for path in paths for unit in _units(archive.xml(path), path)], archive.pack)
 
 
 def _order(path: str) -> tuple[bool, str]:
     return path != "word/document.xml", path
-
-
-def _unpacked(data: bytes, name: str) -> dict[str, bytes]:
-    """The files of an archive; InputError where it is damaged, encrypted or a bomb."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-            total = sum(entry.file_size for entry in entries)
-            if total > LARGEST or (total > SMALL and total > DENSEST * len(data)):
-                raise InputError(f"{name}: would be {total:,} bytes when unpacked, which is more than is read")
-            if any(entry.flag_bits & 1 for entry in entries):
-                raise InputError(f"{name}: is encrypted; save it without a password")
-            if len({entry.filename for entry in entries}) < len(entries):
-                raise InputError(f"{name}: damaged: two files in it have one name")
-            return {
-                entry.filename: _read(archive, entry, name) for entry in entries if _TEXTS.fullmatch(entry.filename)
-            }
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError, RuntimeError) as error:
-        if isinstance(error, OSError) and not isinstance(error, zipfile.BadZipFile) and error.errno:
-            raise
-        raise InputError(f"{name}: is no Word document, or damaged ({str(error)[:80]})") from None
-
-
-def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> bytes:
-    """A file of an archive, of which no more is unpacked than it says to have."""
-    try:
-        with archive.open(entry) as stream:
-            content = stream.read(entry.file_size + 1)
-    except Exception as error:  # zlib's and others', of a library that names none of its own
-        raise InputError(f"{name}: {entry.filename} in it is damaged ({str(error)[:80]})") from None
-    if len(content) != entry.file_size:
-        raise InputError(f"{name}: {entry.filename} in it is not as large as it says")
-    return content
-
-
-def _packed(data: bytes, name: str, parts: dict[str, TextFile], edits: Sequence[Edit]) -> bytes:
-    """The archive with some of its files changed; all others, and their order, stay."""
-    if not edits:
-        return data
-    changed = {path: parts[path].save([e for e in edits if e.part == path]) for path in {e.part for e in edits}}
-    packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(packed, "w") as new:
-        for entry in old.infolist():
-            content = changed.get(entry.filename)
-            new.writestr(entry, _read(old, entry, name) if content is None else content, entry.compress_type)
-    return packed.getvalue()
 
 
 def _units(file: TextFile, path: str) -> Iterator[Unit]:
