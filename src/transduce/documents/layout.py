@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from transduce.documents.segment import Mark, Part
+from transduce.documents.segment import Mark, Part, joined
 from transduce.documents.sentences import WINDOW, ends_sentence
 
 COLUMN = 3
@@ -34,7 +34,7 @@ def mark_layout(
             line = (line + (part if isinstance(part, str) else part.shown))[-WINDOW:]
             if isinstance(part, Mark) and part.breaks:
                 line = ""
-    return marked
+    return joined(marked)
 
 
 def _pieces(parts: Iterable[Part]) -> Iterator[Part]:
