@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.theorem import check_theorem, in_capitals
+from transduce.documents.formats import read_document
+from transduce.errors import InputError
 
 etree = pytest.importorskip("lxml.etree")
 
@@ -282,3 +284,42 @@ def test_runs_keep_their_formats(random: Random) -> None:
     data = archive({"word/main.xml": f"<w:document {NAMESPACES}><w:body><w:p>{runs}</w:p></w:body></w:document>"}, {})
     wanted = [[(key, text.upper()) for key, text in runs] for runs in formats(data)]
     assert formats(in_capitals(data, "a.docx").data) == wanted
+
+
+def test_what_is_left_is_named_with_its_place_and_paragraphs_have_their_ids() -> None:
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    ruby = run.format("dog").join(["<w:r><w:ruby><w:rt>", "</w:rt><w:rubyBase>" + run.format("cat")])
+    body = f'<w:p w14:paraId="0A"/><w:p w14:paraId="0B">{ruby}</w:rubyBase></w:ruby></w:r></w:p>'
+    labels = '<w:lvlText w:val="%1."/><w:lvlText w:val="Chapter %1"/>'
+    parts = {
+        "word/main.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>",
+        "word/numbers.xml": f"<w:numbering {NAMESPACES}>{labels}</w:numbering>",
+        "word/part.htm": "<p>The dog",
+    }
+    document = read_document(archive(parts, {"numbering": "numbers.xml", "aFChunk": "part.htm"}), "a.docx")
+    assert [(unit.source.text, unit.id, unit.where) for unit in document.units] == [
+        ("cat", "0B", "paragraph 2 of word/main.xml")
+    ]
+    assert [(one.text, one.where) for one in document.untranslated] == [
+        ("dog", "paragraph 2 of word/main.xml"),
+        ("Chapter %1", "line 1 of word/numbers.xml"),
+        ("word/part.htm", "word/main.xml"),
+    ]
+
+
+def test_an_archive_that_does_not_say_where_its_text_is_is_refused() -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as packed:
+        packed.writestr("word/other.xml", "<a/>")
+    with pytest.raises(InputError, match="which of its files the text is in"):
+        read_document(data.getvalue(), "a.docx")
+
+
+def test_a_title_is_translated() -> None:
+    docx = pytest.importorskip("docx")
+    document = docx.Document()
+    document.core_properties.title = "The dog"
+    data = io.BytesIO()
+    document.save(data)
+    again = docx.Document(io.BytesIO(in_capitals(data.getvalue(), "a.docx").data))
+    assert again.core_properties.title == "THE DOG"

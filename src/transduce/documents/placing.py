@@ -68,11 +68,6 @@ class _Placing:
         self.fixed_marks = [mark for mark in source.marks if is_fixed(mark)]
         self.crossing = _crossing(source.marks)
         self.roots, fixed_sources = _tree(source, self.crossing)
-        self.breaks = [
-            (source, span)
-            for mark, source, span in zip(self.fixed_marks, fixed_sources, self.fixed, strict=True)
-            if mark.breaks
-        ]
         self.source_words, self.words = _words(self.source, fixed_sources), _words(text, self.fixed)
         self.is_fixed = [False] * len(self.words)
         for span in self.fixed:
@@ -126,38 +121,16 @@ class _Placing:
         taken: list[Span] = []
         pairs = [node for node in nodes if node.closing is not None and self.source[node.start : node.end].strip()]
         for node in sorted(pairs, key=lambda node: (node.start - node.end, node.order)):  # the longest first
-            zone = self._zone(node, room)
-            place = self._run(node, zone, taken) or self._point(node, zone, taken)
-            node.place = self._with_breaks(node, place, room, taken)
+            node.place = self._run(node, room, taken) or self._point(node, room, taken)
             if node.place[0] < node.place[1]:
                 taken.append(node.place)
         for node in nodes:
             if node.closing is None or node not in pairs:
-                zone = self._zone(node, room)
-                node.place = self._line_end(node, zone, taken) or self._point(node, zone, taken)
+                node.place = self._line_end(node, room, taken) or self._point(node, room, taken)
                 if node.place[0] < node.place[1]:
                     taken.append(node.place)
         for node in nodes:
             self._place(node.inside, node.place)
-
-    def _zone(self, node: _Node, room: Span) -> Span:
-        """The room between the breaks that are before a node and those that are after it."""
-        after = bisect_right(self.breaks, node.start, key=lambda pair: pair[0][1])
-        before = bisect_left(self.breaks, node.end, key=lambda pair: pair[0][0])
-        start = self.breaks[after - 1][1][1] if after else room[0]
-        end = self.breaks[before][1][0] if before < len(self.breaks) else room[1]
-        start = min(max(start, room[0]), room[1])
-        return start, max(start, min(end, room[1]))
-
-    def _with_breaks(self, node: _Node, place: Span, room: Span, taken: Sequence[Span]) -> Span:
-        """The place of a pair with the breaks that are in it, unless another pair is between."""
-        first = bisect_left(self.breaks, node.start, key=lambda pair: pair[0][0])
-        last = bisect_right(self.breaks, node.end, key=lambda pair: pair[0][1])
-        if first >= last:
-            return place
-        wider = min(place[0], self.breaks[first][1][0]), max(place[1], self.breaks[last - 1][1][1])
-        is_free = room[0] <= wider[0] and wider[1] <= room[1] and not any(_overlap(wider, span) for span in taken)
-        return wider if is_free else place
 
     def _run(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """The run of words in the room that goes best with those of the pair; None where none does."""
