@@ -31,16 +31,36 @@ def test_a_catalogue_is_translated_into_another(transduce: Command, tiny_run: Pa
 
     (tmp_path / "a.po").write_text(PO)
     out, log = tmp_path / "a.de.po", tmp_path / "log.jsonl"
-    status, output, errors = transduce(
-        "translate", tiny_run, tmp_path / "a.po", "-o", out, "--fill-only", "--log", log, *FAST
-    )
+    status, output, errors = transduce("translate", tiny_run, tmp_path / "a.po", "-o", out, "--log", log, *FAST)
     assert (status, output) == (0, "")
     first, second = polib.pofile(str(out))
     assert first.msgstr.count("%s") == 1
     assert second.msgstr == "Der Mann"
-    assert "2 segments: 1 translated, 1 left as they were" in errors
+    assert "2 segments: 1 translated, 1 translated before and left" in errors
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["origin"] for line in lines] == ["model", "document"]
+
+
+def test_translations_that_a_file_has_are_replaced_where_that_is_asked_for(
+    transduce: Command, tiny_run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.po").write_text(PO)
+    kept = transduce("translate", tiny_run, tmp_path / "a.po", *FAST)
+    assert transduce("translate", tiny_run, tmp_path / "a.po", "--fill-only", *FAST) == kept
+    status, output, errors = transduce("translate", tiny_run, tmp_path / "a.po", "--retranslate", *FAST)
+    assert status == 0
+    assert "2 segments: 2 translated" in errors
+    assert ("Der Mann" in kept[1], "Der Mann" in output) == (True, False)
+
+
+def test_a_document_in_another_encoding_stays_in_it(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    cue = "1\r\n00:00:01,000 --> 00:00:02,000\r\n{}\r\n"
+    (tmp_path / "a.srt").write_bytes(cue.format("{一只狗}").encode("gbk"))
+    assert "name its encoding" in transduce("translate", tiny_run, tmp_path / "a.srt", *FAST)[2]
+    out = tmp_path / "b.srt"
+    found = transduce("translate", tiny_run, tmp_path / "a.srt", "-o", out, "--encoding", "gbk", "--quiet", *FAST)
+    assert found == (0, "", "")
+    assert out.read_bytes().decode("gbk") == cue.format("{一只狗}")
 
 
 def test_a_page_from_standard_input_goes_to_standard_output(

@@ -20,7 +20,7 @@ from transduce.inference.documents.translate import DocumentTranslator, Translat
 from transduce.inference.translator import Translator
 
 OF_LINES = ("resume", "n_best", "prefix", "prefix_file", "compile", "json", "details", "explain")
-OF_DOCUMENTS = ("memory", "fill_only", "log", "source_language", "target_language")
+OF_DOCUMENTS = ("memory", "retranslate", "fill_only", "encoding", "log", "source_language", "target_language")
 NAMED = 3  # segments to look at that are named
 
 
@@ -42,6 +42,8 @@ def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
 def translate_document(context: typer.Context, translator: Translator, kind: str) -> None:
     """Translate the document that a command names, and write its log."""
     options = context.params
+    if options["retranslate"] and options["fill_only"]:
+        raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
     languages = _languages(translator, options["source_language"], options["target_language"])
     search = make_rule(context)
     glossary = read_glossary(options["glossary"], search)
@@ -52,7 +54,12 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
     documents = DocumentTranslator(translator, search, glossary, memory, languages)
     with show_progress(100, is_shown=not quiet, what="percent") as tell:
         translated = documents.translate(
-            data, options["input"], kind, options["fill_only"], lambda share: tell(100 * share)
+            data,
+            options["input"],
+            kind,
+            options["retranslate"],
+            lambda share: tell(100 * share),
+            options["encoding"],
         )
     if options["log"] is not None:
         with text_output(options["log"]) as stream:
@@ -97,7 +104,7 @@ def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:
     counts = [
         (translated.count("model"), "translated"),
         (translated.count("memory"), "from the memory"),
-        (translated.count("document"), "left as they were"),
+        (translated.count("document"), "translated before and left"),
         (translated.count("source"), "without words"),
         (translated.count("untranslated"), "not translated"),
     ]

@@ -18,7 +18,7 @@ PANELS = {
     "Constraints": "prefix prefix_file glossary",
     "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",
     "Languages": "to from_",
-    "Documents": "format memory fill_only log source_language target_language",
+    "Documents": "format memory retranslate fill_only encoding log source_language target_language",
     "Output": "output resume json details explain quiet",
 }
 

@@ -144,9 +144,20 @@ def translate(
             "is like it is offered in the log."
         ),
     ] = None,
-    fill_only: Annotated[
-        bool, typer.Option("--fill-only", help="Leave segments as they are that have a translation.")
+    retranslate: Annotated[
+        bool,
+        typer.Option(
+            "--retranslate",
+            help="Replace the translations that a PO, XLIFF or TMX file has. Without it they stay, but for drafts.",
+        ),
     ] = False,
+    fill_only: Annotated[
+        bool, typer.Option("--fill-only", hidden=True, help="Keep the translations that a file has: the default.")
+    ] = False,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="The encoding of a document, such as gbk (default: as the document says, else UTF-8)."),
+    ] = None,
     log: Annotated[
         str | None,
         typer.Option(help="A new file of JSON lines: where each segment's translation is from, and what to look at."),

@@ -19,6 +19,9 @@ MARKS_OF_ORDER = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
+NO_CHARSETS = frozenset(["idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"])
+"""Codecs of Python that no file is written in, of which some take very long for texts that are made so."""
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -111,6 +114,8 @@ class TextFile:
             try:
                 encoding = codecs.lookup(encoding).name
                 "".encode(encoding)
+                if encoding.replace("_", "-") in NO_CHARSETS:
+                    raise LookupError
             except (LookupError, ValueError):
                 raise InputError(f"{name}: unknown encoding {encoding[:40]!r}; convert the file to UTF-8") from None
         return TextFile(name, _decode(data, name, encoding or "utf-8"), encoding or "utf-8")
@@ -121,7 +126,7 @@ class TextFile:
 
     @cached_property
     def _line_ends(self) -> list[int]:
-        return [found.start() for found in re.finditer("\n", self.text)]
+        return [found.end() - 1 for found in re.finditer(r"\r\n|\r|\n", self.text)]
 
     def save(self, edits: Sequence[Edit]) -> bytes:
         """The file with edits made."""
@@ -130,9 +135,13 @@ class TextFile:
             assert edit.start >= done, f"{self.name}: edits overlap at {edit.start}"
             pieces += [self.text[done : edit.start], edit.text]
             done = edit.end
-        return self.mark + self._encode("".join([*pieces, self.text[done:]]))
+        return self.encode("".join([*pieces, self.text[done:]]))
 
-    def _encode(self, text: str) -> bytes:
+    def encode(self, text: str) -> bytes:
+        """A text as the file writes it, with its byte order mark; InputError for what its encoding lacks."""
+        return self.mark + self._encoded(text)
+
+    def _encoded(self, text: str) -> bytes:
         try:
             return text.encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -154,7 +163,7 @@ def _decode(data: bytes, name: str, encoding: str) -> str:
         place = error.start
         raise InputError(
             f"{name}: line {data.count(bytes([10]), 0, place) + 1} is not {encoding.upper()} (byte "
-            f"0x{data[place]:02x}); convert the file to UTF-8, for example with iconv"
+            f"0x{data[place]:02x}); name its encoding (encoding), or convert the file to UTF-8, for example with iconv"
         ) from None
     except ValueError:
         pass

@@ -1,273 +1,131 @@
 """Word documents (DOCX): paragraphs in the XML files of an archive, of which only texts and their runs are changed."""
 
-import io
 import re
-import zipfile
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.archive import Archive
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.inline import written
+from transduce.documents.packaging import main_part, relations_of
+from transduce.documents.paragraphs import paragraphs_in, whole_edits
 from transduce.documents.placeholders import hold
-from transduce.documents.segment import Mark, Part, Segment
-from transduce.documents.xml import Element, Token, element_of, escape, read_xml, tokens_of
-from transduce.errors import InputError
+from transduce.documents.segment import Segment
+from transduce.documents.xml import Element, content_edit, element_of, escape, tokens_of
 
-LARGEST = 256 * 2**20  # bytes that an archive's files may have together, unpacked
-DENSEST = 500  # times as large as packed; XML that a program has written is some ten or twenty times
-SMALL = 2**20  # bytes for which that does not matter
-_RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
-_FIELD = re.compile(r"""<\w+:fldChar\s[^>]*?fldCharType=["'](begin|separate|end)["']""")
-_TEXTS = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
+MAIN = "word/document.xml"
+"""The file that the text is in, where the archive does not say."""
+_TEXTS = "chart chartEx chartUserShapes comments diagramData diagramDrawing endnotes footer footnotes header"
+TEXTS = frozenset(_TEXTS.split())
+"""Relations to files with text that a reader of the document sees."""
+PROPERTIES = frozenset(["title", "subject"])
+"""Properties of a document that programs show with it."""
+_CACHES = frozenset(["strCache", "strDim", "txData"])  # in charts, of texts in the table that a chart was made of
+_ATTRIBUTES = {"textpath": "string", "listEntry": "val"}  # that are texts, by their elements
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
-    """The paragraphs of a document, its headers, footers and notes.
+    """The paragraphs of a document, its headers, footers, notes and comments, of its diagrams and charts.
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
-    files = _unpacked(data, name)
-    parts = {path: read_xml(content, f"{name}: {path}") for path, content in files.items() if _TEXTS.fullmatch(path)}
-    if "word/document.xml" not in parts:
-        raise InputError(f"{name}: is no Word document; it has no word/document.xml")
-    units = [unit for path in sorted(parts, key=_order) for unit in _units(parts[path], path)]
-    return Document(units, lambda edits: _packed(data, name, parts, edits))
+    archive = Archive(data, name, "Word document")
+    main = MAIN if MAIN in archive and "_rels/.rels" not in archive else main_part(archive)
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    for path in _paths(archive, main, left):
+        file = archive.xml(path)
+        for number, paragraph in enumerate(paragraphs_in(file, path), 1):
+            where = f"paragraph {number} of {path}"
+            if paragraph.segment.text.strip():
+                units.append(Unit(paragraph.segment, paragraph.write, where, id=paragraph.id))
+            left += [Untranslated(where, text, "it is beside the text of its paragraph") for text in paragraph.left]
+        if any(name in file.text for name in _CACHES):
+            units += _texts(file, path, ("v", "pt"), _CACHES, ("the table of the chart keeps its own text",))
+        if any(name in file.text for name in _ATTRIBUTES):
+            left += _drawn(file, path)
+    for relation in relations_of(archive, ""):
+        if relation.kind == "core-properties":
+            units += _texts(archive.xml(relation.path), relation.path, PROPERTIES)
+    return Document(units, lambda edits: archive.pack(_outer(archive, edits)), left)
 
 
-def _order(path: str) -> tuple[bool, str]:
-    return path != "word/document.xml", path
+def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[str]:
+    """The files with text, from the main one on as they refer to each other."""
+    seen = {main}
+    waiting = [main]
+    for path in waiting:
+        yield path
+        for relation in relations_of(archive, path):
+            if relation.path in seen:
+                continue
+            seen.add(relation.path)
+            if relation.kind in TEXTS:
+                waiting.append(relation.path)
+            elif relation.kind == "aFChunk":
+                left.append(Untranslated(path, relation.path, "it is a document within the document"))
+            elif relation.kind == "numbering":
+                left += _labels(archive.xml(relation.path), relation.path)
 
 
-def _unpacked(data: bytes, name: str) -> dict[str, bytes]:
-    """The files of an archive; InputError where it is damaged, encrypted or a bomb."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-            total = sum(entry.file_size for entry in entries)
-            if total > LARGEST or (total > SMALL and total > DENSEST * len(data)):
-                raise InputError(f"{name}: would be {total:,} bytes when unpacked, which is more than is read")
-            if any(entry.flag_bits & 1 for entry in entries):
-                raise InputError(f"{name}: is encrypted; save it without a password")
-            if len({entry.filename for entry in entries}) < len(entries):
-                raise InputError(f"{name}: damaged: two files in it have one name")
-            return {
-                entry.filename: _read(archive, entry, name) for entry in entries if _TEXTS.fullmatch(entry.filename)
-            }
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError, RuntimeError) as error:
-        if isinstance(error, OSError) and not isinstance(error, zipfile.BadZipFile) and error.errno:
-            raise
-        raise InputError(f"{name}: is no Word document, or damaged ({str(error)[:80]})") from None
-
-
-def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> bytes:
-    """A file of an archive, of which no more is unpacked than it says to have."""
-    try:
-        with archive.open(entry) as stream:
-            content = stream.read(entry.file_size + 1)
-    except Exception as error:  # zlib's and others', of a library that names none of its own
-        raise InputError(f"{name}: {entry.filename} in it is damaged ({str(error)[:80]})") from None
-    if len(content) != entry.file_size:
-        raise InputError(f"{name}: {entry.filename} in it is not as large as it says")
-    return content
-
-
-def _packed(data: bytes, name: str, parts: dict[str, TextFile], edits: Sequence[Edit]) -> bytes:
-    """The archive with some of its files changed; all others, and their order, stay."""
-    if not edits:
-        return data
-    changed = {path: parts[path].save([e for e in edits if e.part == path]) for path in {e.part for e in edits}}
-    packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(packed, "w") as new:
-        for entry in old.infolist():
-            content = changed.get(entry.filename)
-            new.writestr(entry, _read(old, entry, name) if content is None else content, entry.compress_type)
-    return packed.getvalue()
-
-
-def _units(file: TextFile, path: str) -> Iterator[Unit]:
+def _texts(
+    file: TextFile,
+    path: str,
+    names: Sequence[str] | frozenset[str],
+    within: frozenset[str] = frozenset(),
+    notes: tuple[str, ...] = (),
+) -> Iterator[Unit]:
+    """Elements that are nothing but text, by their names, and by elements that they must be in, if any."""
+    outer: list[str] = []
     tokens = tokens_of(file)
     for token in tokens:
-        if token.kind == "start" and token.name == "p":
-            yield from _paragraphs(element_of(token, tokens), file, path)
+        if token.kind == "end":
+            outer.pop()
+        if token.kind != "start":
+            continue
+        if token.name not in names or (within and within.isdisjoint(outer)):
+            outer.append(token.name)
+            continue
+        waiting = [element_of(token, tokens)]
+        for element in waiting:
+            waiting += element.elements
+            text = "".join(child.value for child in element.content if not isinstance(child, Element))
+            if not element.elements and any(map(str.isalpha, text)):
+                where = f"line {file.line_of(element.start)} of {path}"
+                yield Unit(Segment.of(hold([text], escape)), _writer(element, file, path), where, notes=notes)
 
 
-def _paragraphs(element: Element, file: TextFile, path: str) -> Iterator[Unit]:
-    """A paragraph, or where that has no words those in a box of text within it."""
-    paragraph, inner = _Paragraph(element, file, path), list(_inner_paragraphs(element))
-    if inner and not paragraph.segment.is_translatable:
-        for one in inner:
-            yield from _paragraphs(one, file, path)
-    elif paragraph.segment.text.strip():
-        where = f"line {file.line_of(element.start)} of {path}"
-        notes = ("a box of text that stands in it is left as it is",) if inner else ()
-        yield Unit(paragraph.segment, paragraph.write, where, notes=notes)
+def _writer(element: Element, file: TextFile, path: str) -> Callable[[Segment], list[Edit]]:
+    def write(segment: Segment) -> list[Edit]:
+        edit = content_edit(element, file, written(segment))
+        return [Edit(edit.start, edit.end, edit.text, path)]
+
+    return write
 
 
-def _inner_paragraphs(element: Element) -> Iterator[Element]:
-    """The outermost paragraphs within another."""
-    for inner in element.elements:
-        if inner.name == "p":
-            yield inner
-        else:
-            yield from _inner_paragraphs(inner)
+def _drawn(file: TextFile, path: str) -> Iterator[Untranslated]:
+    """Texts that are drawn, such as a watermark, and those that a list of choices shows, which are attributes."""
+    for token in tokens_of(file):
+        name = _ATTRIBUTES.get(token.name) if token.kind == "start" else None
+        text = next((value for key, value in token.attributes.items() if key.rpartition(":")[2] == name), "")
+        if any(map(str.isalpha, text)):
+            what = "it is drawn as a picture" if name == "string" else "it is a choice of a form"
+            yield Untranslated(f"line {file.line_of(token.start)} of {path}", text, what)
 
 
-class _Paragraph:
-    """A paragraph as a segment: a run whose format is not the usual one of the paragraph is a pair of marks."""
-
-    def __init__(self, element: Element, file: TextFile, path: str) -> None:
-        self.file, self.path = file, path
-        self.prefix = element.tag.rpartition("p")[0]
-        content = [one for one in element.content if not (isinstance(one, Element) and one.name == "pPr")]
-        self.start = content[0].start if content else element.inner_end
-        self.end = element.inner_end
-        self.usual = self._usual_format(element)
-        parts = self._with_whole_fields(_joined_runs(list(self._parts(content))))
-        self.segment = Segment.of(hold(parts, escape))
-
-    def write(self, segment: Segment) -> list[Edit]:
-        """All runs anew."""
-        written, opened = [], [self.usual]
-        for part in segment.parts:
-            if isinstance(part, str):
-                written.append(self._run(opened[-1], part))
-            elif part.kind == "open" and _is_run(part):
-                opened.append(part.raw)
-            elif part.kind == "close" and _is_run(part):
-                opened.pop()
-            elif part.is_held:
-                written.append(self._run(opened[-1], part.shown))
-            else:
-                written.append(part.raw)
-        return [Edit(self.start, self.end, "".join(written), self.path)]
-
-    def _run(self, format: str, text: str) -> str:
-        p = self.prefix
-        pieces = [
-            f"<{p}tab/>" if piece == "\t" else f'<{p}t xml:space="preserve">{escape(piece)}</{p}t>'
-            for piece in re.split("(\t)", text)
-            if piece
-        ]
-        return f"<{p}r>{format}{''.join(pieces)}</{p}r>"
-
-    def _usual_format(self, element: Element) -> str:
-        counts: Counter[str] = Counter()
-        for run in _runs(element):
-            counts[self._format(run)] += sum(len(_text(one)) for one in run.elements if one.name == "t")
-        return counts.most_common(1)[0][0] if counts else ""
-
-    def _format(self, run: Element) -> str:
-        """The format of a run, as it is written."""
-        properties = run.find("rPr")
-        return "" if properties is None else self.file.text[properties.start : properties.end]
-
-    def _parts(self, content: Sequence[Element | Token]) -> Iterator[Part]:
-        for one in content:
-            if isinstance(one, Token):
-                if self.file.text[one.start : one.end].strip():
-                    yield Mark(self.file.text[one.start : one.end])
-            elif one.name == "r":
-                yield from self._parts_of_run(one)
-            elif one.name in ("hyperlink", "ins", "smartTag") and one.inner_end < one.end:
-                name = f"{one.name} {one.start}"
-                yield Mark(self.file.text[one.start : one.inner_start], "open", name)
-                yield from self._parts(one.content)
-                yield Mark(self.file.text[one.inner_end : one.end], "close", name)
-            elif (filled_in := one.find("sdtContent")) is not None and filled_in.inner_end < filled_in.end:
-                name = f"{one.name} {one.start}"  # a control, which a form has
-                yield Mark(self.file.text[one.start : filled_in.inner_start], "open", name)
-                yield from self._parts(filled_in.content)
-                yield Mark(self.file.text[filled_in.inner_end : one.end], "close", name)
-            elif (half := _RANGE.fullmatch(one.name)) is not None:
-                number = next((value for key, value in one.attributes.items() if key.endswith(":id")), "")
-                kind: Literal["open", "close"] = "open" if half["half"] == "Start" else "close"
-                yield Mark(self.file.text[one.start : one.end], kind, f"{half['name']} {number}")
-            elif one.name != "proofErr":  # of Word's own check of the text that was there
-                yield Mark(self.file.text[one.start : one.end])
-
-    def _parts_of_run(self, run: Element) -> Iterator[Part]:
-        format = self._format(run)
-        name = f"run {run.start}"
-        if format != self.usual:
-            yield Mark(format, "open", name)
-        for one in run.elements:
-            if one.name == "t":
-                yield _text(one)
-            elif one.name == "tab":
-                yield "\t"
-            elif one.name == "noBreakHyphen":
-                yield "\u2011"
-            elif one.name in ("br", "cr"):
-                yield Mark(self._alone(run, one, format), shown=" ", breaks=True)
-            elif one.name not in ("rPr", "lastRenderedPageBreak", "softHyphen"):
-                yield Mark(self._alone(run, one, format))
-        if format != self.usual:
-            yield Mark("", "close", name)
-
-    def _with_whole_fields(self, parts: Sequence[Part]) -> list[Part]:
-        """The parts, in which all from a field's beginning to its result is one mark, which the field's end closes."""
-        found: list[Part] = []
-        opened: list[str] = []  # fields whose result is being read
-        head, depth = "", 0  # of the field whose instruction is being read, and how many are in it
-        for part in parts:
-            kind = _FIELD.search(part.raw) if isinstance(part, Mark) else None
-            is_begin, is_end = kind is not None and kind[1] == "begin", kind is not None and kind[1] == "end"
-            if not depth and not is_begin:
-                if is_end and opened:
-                    part = Mark(part.raw, "close", opened.pop())  # type: ignore[union-attr]
-                found.append(part)
-                continue
-            head += self._run(self.usual, part) if isinstance(part, str) else "" if _is_run(part) else part.raw
-            depth += is_begin - is_end
-            if depth == 1 and kind is not None and kind[1] == "separate":
-                opened.append(f"field {len(found)}")
-                found.append(Mark(head, "open", opened[-1]))
-                head, depth = "", 0
-            elif not depth:  # without a result
-                found.append(Mark(head))
-                head = ""
-        return [*found, Mark(head)] if head else found
-
-    def _alone(self, run: Element, one: Element, format: str) -> str:
-        """Something of a run in a run of its own."""
-        return f"<{run.tag}>{format}{self.file.text[one.start : one.end]}</{run.tag}>"
+def _labels(file: TextFile, path: str) -> Iterator[Untranslated]:
+    """Words in the numbers of headings and lists, such as `Chapter %1`."""
+    seen = set()
+    for token in tokens_of(file):
+        if token.kind == "start" and token.name == "lvlText":
+            text = next((value for key, value in token.attributes.items() if key.endswith(":val")), "")
+            if _LETTERS.search(text) and text not in seen:
+                seen.add(text)
+                yield Untranslated(f"line {file.line_of(token.start)} of {path}", text, "it is part of a number")
 
 
-def _runs(element: Element) -> Iterator[Element]:
-    for one in element.elements:
-        if one.name == "r":
-            yield one
-        else:
-            yield from _runs(one)
-
-
-def _text(element: Element) -> str:
-    return "".join(one.value for one in element.content if isinstance(one, Token) and one.kind == "text")
-
-
-def _is_run(mark: Mark) -> bool:
-    """Whether a half of a pair is that of a run: the one that opens it is its format, which may be none."""
-    return not mark.raw or re.match(r"<(?:\w+:)?rPr\b", mark.raw) is not None
-
-
-def _joined_runs(parts: Sequence[Part]) -> list[Part]:
-    """The parts, in which a run goes on with the one before it that has its format."""
-    found: list[Part] = []
-    opened: list[Mark] = []
-    last: Mark | None = None  # the run that has just been closed
-    for part in parts:
-        if not isinstance(part, Mark) or part.kind == "alone" or not _is_run(part):
-            found.append(part)
-            last = None
-        elif part.kind == "close":
-            last = opened.pop()
-            found.append(Mark("", "close", last.pair))
-        elif last is not None and last.raw == part.raw:
-            found.pop()
-            opened.append(last)
-            last = None
-        else:
-            found.append(part)
-            opened.append(part)
-            last = None
-    return found
+def _outer(archive: Archive, edits: Sequence[Edit]) -> list[Edit]:
+    by_path: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_path.setdefault(edit.part, []).append(edit)
+    return [edit for path, some in by_path.items() for edit in whole_edits(archive.xml(path), some)]

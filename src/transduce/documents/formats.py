@@ -1,11 +1,12 @@
 """The one table of documents: which formats there are, by the endings of files, and what reads each."""
 
+import codecs
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import PurePath
 
-from transduce.documents.document import Document, Languages
+from transduce.documents.document import Document, Languages, TextFile
 from transduce.documents.segment import depth
 from transduce.errors import InputError
 
@@ -51,8 +52,21 @@ def format_of(name: str) -> str | None:
     return next((kind for kind, one in FORMATS.items() if ending in one.endings), None)
 
 
-def read_document(data: bytes, name: str, languages: Languages | None = None, kind: str | None = None) -> Document:
-    """Read a document of a format of the table, by default that of its name's ending.
+def read_document(
+    data: bytes,
+    name: str,
+    languages: Languages | None = None,
+    kind: str | None = None,
+    encoding: str | None = None,
+) -> Document:
+    """Read a document of a format of the table.
+
+    Args:
+        data: its bytes.
+        name: its file's name, for messages.
+        languages: those to translate between.
+        kind: the format, by its name in the table (default: that of the name's ending).
+        encoding: the encoding of its characters (default: as the document says, else UTF-8).
 
     Raises InputError for other formats, and for what is damaged, in other languages, or not in the format it should be.
     """
@@ -66,8 +80,22 @@ def read_document(data: bytes, name: str, languages: Languages | None = None, ki
         )
     if not data.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0"):
         raise InputError(f"{name}: is empty")
-    document = FORMATS[chosen].read(data, name, languages or Languages())
+    read = FORMATS[chosen].read if encoding is None else _in_encoding(encoding, FORMATS[chosen].read)
+    document = read(data, name, languages or Languages())
     for unit in document.units:
         if depth(unit.source.marks) > DEEPEST:
             raise InputError(f"{name}: {unit.where}: more than {DEEPEST} tags in each other")
     return document
+
+
+def _in_encoding(encoding: str, read: Read) -> Read:
+    """The same for a file in an encoding that is given, whatever the file says."""
+
+    def read_decoded(data: bytes, name: str, languages: Languages) -> Document:
+        if data.startswith(b"PK\3\4"):
+            raise InputError(f"{name}: is an archive, which has no encoding of its own; leave it out (encoding)")
+        file = TextFile.read(data, name, encoding)
+        document = read(codecs.BOM_UTF8 + file.text.encode(), name, languages)
+        return replace(document, save=lambda edits: file.encode(document.save(edits).decode("utf-8-sig")))
+
+    return read_decoded

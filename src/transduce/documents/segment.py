@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import Literal
+from itertools import accumulate, groupby
+from typing import Literal, cast
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ class Segment:
 def joined(parts: Iterable[Part]) -> list[Part]:
     """The parts, with texts that stand beside each other as one."""
     found: list[Part] = []
-    for part in parts:
-        if isinstance(part, str) and found and isinstance(before := found[-1], str):
-            found[-1] = before + part
-        elif part != "":
-            found.append(part)
+    for is_text, group in groupby(parts, lambda part: isinstance(part, str)):
+        if not is_text:
+            found += group
+        elif text := "".join(cast(Iterable[str], group)):
+            found.append(text)
     return found
 
 

@@ -1,22 +1,31 @@
-"""SRT and WebVTT: pysubs2 reads the cues, and each is found again in the text, so that nothing else changes."""
+"""SRT and WebVTT: cues are found in the text as players find them, and only their texts are changed."""
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.libraries import require
-from transduce.documents.placeholders import hold, mark_lines, mark_tags
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.layout import mark_layout
+from transduce.documents.placeholders import hold, pair_tags
+from transduce.documents.placing import Span
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.sentences import ends_sentence
 from transduce.errors import InputError
 
-_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})"
-_TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*(?:\n|\Z)")
-_STYLE = re.compile(r"\{\\[^{}\n]*\}")  # {\an8}, of other formats, in SRT
-_SPEAKER = re.compile(r"<v(?:\.[^ \t>]+)*[ \t][^<>\n]*>|<\d[\d:.]*>")  # names of speakers, and times within a cue
-_DIALOGUE = re.compile(r"\A[-–—][ \t]*")
+_LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
+_TIME = r"(?:(\d{1,4}+):)?(\d{1,2}+):(\d{1,2}+)(?:[,.:](\d{1,3}+))?"
+_TIMES = re.compile(rf"[ \t]*+{_TIME}[ \t]*+-->[ \t]*+{_TIME}")
+_NUMBER = re.compile(r"[ \t]*+\d++[ \t]*+")
+_READING = r"<rt(?=[\s.>])[^<>]*+>(?P<reading>[^<]*+)(?:</rt>)?+"
+_TAGS = "b|big|br|c|center|del|em|font|i|ins|lang|mark|p|rt|ruby|s|small|span|strong|sub|sup|u|v"
+_IN_VTT = re.compile(rf"{_READING}|<(?P<close>/)?+(?P<name>[A-Za-z]++)?+[^<>]*+>")
+_IN_SRT = re.compile(
+    rf"{_READING}|<(?P<close>/)?+(?P<name>{_TAGS})(?=[\s.>/])[^<>]*+>|<\d[\d:.]*+>|\{{\\[^{{}}\r\n]*+\}}",  # {{\an8}}
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"&(?:#(?P<code>[0-9]++)|#[xX](?P<hex>[0-9A-Fa-f]++)|[A-Za-z][A-Za-z0-9]{1,40}+);?+")
+_DIALOGUE = re.compile(r"\A[-–—][ \t]*+")
 
 
 def read_srt(data: bytes, name: str, wanted: Languages) -> Document:
@@ -36,27 +45,15 @@ class Cue:
     start: int
     """Milliseconds from the beginning."""
     end: int
-    place: tuple[int, int]
+    place: Span
     """The characters of its text, without the last line's end."""
+    id: str = ""
+    """Its number, or the name that it has."""
 
 
 def cues_of(file: TextFile, kind: str) -> list[Cue]:
-    """All cues in their order; InputError where pysubs2 finds others."""
-    text = file.text
-    if kind == "vtt" and not re.match(r"WEBVTT(?:[ \t\n\r]|\Z)", text):
-        raise InputError(f"{file.name}: is no WebVTT file; it must begin with WEBVTT")
-    found = list(_cues(text))
-    if not found:
-        raise InputError(f"{file.name}: no cues, such as 00:00:01{',' if kind == 'srt' else '.'}000 --> 00:00:02")
-    pysubs2 = require("pysubs2")
-    try:
-        read = pysubs2.SSAFile.from_string(text.replace("\r\n", "\n"), format_=kind)
-    except (pysubs2.Pysubs2Error, ValueError, IndexError) as error:
-        raise InputError(f"{file.name}: not a file of subtitles ({error})") from None
-    times = sorted((event.start, event.end) for event in read)
-    if times != sorted((cue.start, cue.end) for cue in found):
-        raise InputError(f"{file.name}: its cues cannot be told apart; there must be an empty line between them")
-    return found
+    """All cues in their order; InputError where there are none."""
+    return _read(file, kind)[0]
 
 
 def plain_text(file: TextFile, cue: Cue) -> str:
@@ -67,77 +64,157 @@ def plain_text(file: TextFile, cue: Cue) -> str:
 
 def _document(data: bytes, name: str, kind: str) -> Document:
     file = TextFile.read(data, name)
+    cues, left = _read(file, kind)
     units = []
-    for cue in cues_of(file, kind):
-        segment = _segment(file.text[slice(*cue.place)], kind)
-        units.append(Unit(segment, _Writer(cue, kind).write, f"line {file.line_of(cue.place[0])}"))
-    return Document(units, file.save)
+    for cue in cues:
+        text, where = file.text[slice(*cue.place)], f"line {file.line_of(cue.place[0])}"
+        segment = _segment(text, kind)
+        units.append(Unit(segment, _Writer(cue, kind, segment).write, where, id=cue.id))
+        for found in _tags(kind).finditer(text):
+            if found["reading"] and any(map(str.isalpha, found["reading"])):
+                left.append(Untranslated(where, found["reading"].strip(), "the reading of a word (<rt>) stays"))
+    return Document(units, file.save, left)
 
 
 @dataclass(frozen=True)
 class _Writer:
     cue: Cue
     kind: str
+    source: Segment
 
     def write(self, segment: Segment) -> list[Edit]:
-        """A cue's text, in which no empty line or arrow may end it."""
+        """A cue's text, in which no empty line and no other cue's times end it that did not do so before."""
         escape = _escape_vtt if self.kind == "vtt" else str
-        text = "".join(
-            part.raw if isinstance(part, Mark) else escape(re.sub(r"-->|\s*[\r\n]+\s*", " ", part))
-            for part in segment.parts
-        )
+        pieces, line, is_same = [], "", True  # the last line so far, and whether all is as in the source
+        for number, part in enumerate(segment.parts):
+            is_same = is_same and self.source.parts[number : number + 1] == (part,)
+            if isinstance(part, str):
+                piece = escape(" ".join(re.split(r"[\r\n]+", part)))
+            elif is_same or not self._ends_empty_line(line, part.raw):
+                piece = part.raw
+            else:
+                continue
+            pieces.append(piece)
+            first, *others = re.split(r"[\r\n]", piece)
+            line = others[-1] if others else line + first
+        text = "".join(pieces)
+        if self.kind == "srt" and any(map(_TIMES.match, re.split(r"[\r\n]", text))):
+            text = text.replace("-->", "->")
         return [Edit(*self.cue.place, text)]
 
+    def _ends_empty_line(self, line: str, raw: str) -> bool:
+        """Whether a line that is empty ends here."""
+        first, *others = re.split(r"[\r\n]", raw)
+        return bool(others) and not ((line + first).strip() if self.kind == "srt" else line + first)
 
-def _cues(text: str) -> Iterator[Cue]:
-    place, is_skipped = 0, False
-    while place < len(text):
-        end = (text.find("\n", place) + 1) or len(text)
-        line = text[place:end]
-        if not line.strip():
-            is_skipped = False
-        elif re.match(r"(?:NOTE|STYLE|REGION)(?:\s|\Z)", line) and "-->" not in line:
-            is_skipped = True
-        elif not is_skipped and (times := _TIMES.match(text, place)):
-            begin = end = times.end()
-            while end < len(text):
-                after = (text.find("\n", end) + 1) or len(text)
-                if not text[end:after].strip():
+
+@dataclass(frozen=True)
+class _Line:
+    text: str
+    start: int
+    end: int
+    """After its text, before what ends the line."""
+
+
+def _lines(text: str) -> list[_Line]:
+    return [_Line(found[1], found.start(), found.end(1)) for found in _LINE.finditer(text)]
+
+
+def _read(file: TextFile, kind: str) -> tuple[list[Cue], list[Untranslated]]:
+    """The cues, and texts that no player shows though they were meant to be cues."""
+    if kind == "vtt" and not re.match(r"WEBVTT(?:[ \t\n\r]|\Z)", file.text):
+        raise InputError(f"{file.name}: is no WebVTT file; it must begin with WEBVTT")
+    left: list[Untranslated] = []
+    cues = []
+    for times, texts, id in (_vtt_blocks if kind == "vtt" else _srt_blocks)(_lines(file.text)):
+        place = (texts[0].start, texts[-1].end) if texts else (times.end, times.end)
+        found = _TIMES.match(times.text)
+        if found is not None:
+            cues.append(Cue(_milliseconds(found.groups()[:4]), _milliseconds(found.groups()[4:]), place, id))
+        elif any(map(str.isalpha, file.text[slice(*place)])):
+            where = f"line {file.line_of(times.start)}"
+            left.append(Untranslated(where, file.text[slice(*place)], f"no times can be read in {times.text[:60]!r}"))
+    if not cues:
+        raise InputError(f"{file.name}: no cues, such as 00:00:01{',' if kind == 'srt' else '.'}000 --> 00:00:02")
+    return cues, left
+
+
+_Blocks = Iterator[tuple[_Line, Sequence[_Line], str]]
+"""Lines with an arrow, lines of the text after each, and what the cue is called."""
+
+
+def _vtt_blocks(lines: Sequence[_Line]) -> _Blocks:
+    """As WebVTT's standard collects blocks: an empty line ends one, and so does another arrow."""
+    at = 1
+    while at < len(lines) and lines[at].text and "-->" not in lines[at].text:  # of the head
+        at += 1
+    while at < len(lines):
+        begin, times = at, None
+        while at < len(lines) and lines[at].text:
+            if "-->" in lines[at].text:
+                if at > begin + 1 or times is not None:
                     break
-                end = after
-            stop = begin + len(text[begin:end].rstrip("\r\n"))
-            yield Cue(_milliseconds(times.groups()[:4]), _milliseconds(times.groups()[4:]), (begin, stop))
-        place = end
+                times = at
+            at += 1
+        if times is not None:
+            yield lines[times], lines[times + 1 : at], lines[begin].text.strip() if times > begin else ""
+        elif at == begin:
+            at += 1
+
+
+def _srt_blocks(lines: Sequence[_Line]) -> _Blocks:
+    """As players do that show most: a cue's text goes on to the next cue's number or times, through empty lines."""
+    begins = [number for number, line in enumerate(lines) if _TIMES.match(line.text)]
+    for begin, next_begin in zip(begins, [*begins, len(lines)][1:], strict=True):
+        end = next_begin
+        if end < len(lines) and end - 1 > begin and _NUMBER.fullmatch(lines[end - 1].text):
+            end -= 1
+        while end > begin + 1 and not lines[end - 1].text.strip():
+            end -= 1
+        number = lines[begin - 1].text.strip() if begin else ""
+        yield lines[begin], lines[begin + 1 : end], number if _NUMBER.fullmatch(number) else ""
 
 
 def _milliseconds(parts: tuple[str | None, ...]) -> int:
     hours, minutes, seconds, fraction = parts
-    assert minutes and seconds and fraction
-    return ((int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(fraction.ljust(3, "0"))
+    assert minutes and seconds
+    return ((int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int((fraction or "0").ljust(3, "0"))
+
+
+def _tags(kind: str) -> re.Pattern[str]:
+    return _IN_VTT if kind == "vtt" else _IN_SRT
 
 
 def _segment(text: str, kind: str) -> Segment:
     """A cue: its lines are one text, but where a sentence or another speaker's begins."""
-    escape = _escape_vtt if kind == "vtt" else str
+    unescape = _unescape if kind == "vtt" else str
     parts: list[Part] = []
     done = 0
-    for found in re.finditer(f"{_STYLE.pattern}|{_SPEAKER.pattern}", text):
-        parts += [text[done : found.start()], Mark(found[0])]
+    for found in _tags(kind).finditer(text):
+        parts += [unescape(text[done : found.start()]), _mark(found)]
         done = found.end()
-    parts.append(text[done:])
-    marked = mark_tags(parts)
-    if kind == "vtt":
-        marked = [html.unescape(part) if isinstance(part, str) else part for part in marked]
-    lines = mark_lines(hold(marked, escape), str, ends_sentence)
-    return Segment.of(_without_dashes(lines))
+    parts.append(unescape(text[done:]))
+    held = hold(pair_tags(parts), _escape_vtt if kind == "vtt" else str)
+    return Segment.of(_with_speakers(mark_layout(held, str, ends_sentence)))
 
 
-def _without_dashes(parts: list[Part]) -> Iterator[Part]:
+def _mark(tag: re.Match[str]) -> Mark:
+    """The mark of a tag, to be paired; names of speakers are apart from what they say."""
+    name = (tag["name"] or "").lower()
+    if not name or tag[0].endswith("/>"):
+        return Mark(tag[0])
+    if name == "v" and not tag["close"]:
+        return Mark(tag[0], shown=" ", breaks=True)
+    return Mark(tag[0], "close" if tag["close"] else "open", f"<{name}")
+
+
+def _with_speakers(parts: list[Part]) -> Iterator[Part]:
     """The dash before what one of several speakers says is no text, and what is before it a text of its own."""
-    parts = list(parts)
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else ""
-        if isinstance(part, Mark) and part.shown == " " and isinstance(following, str) and _DIALOGUE.match(following):
+        is_line_end = isinstance(part, Mark) and part.shown == " "
+        if is_line_end and (following.breaks if isinstance(following, Mark) else _DIALOGUE.match(following)):
+            assert isinstance(part, Mark)
             yield Mark(part.raw, shown=" ", breaks=True)
             continue
         before = parts[number - 1] if number else None
@@ -151,3 +228,16 @@ def _without_dashes(parts: list[Part]) -> Iterator[Part]:
 
 def _escape_vtt(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _unescape(text: str) -> str:
+    return _REFERENCE.sub(_character, text)
+
+
+def _character(reference: re.Match[str]) -> str:
+    """What a reference means; numbers beyond all characters are not read, however long they are."""
+    code, digits = reference["code"], reference["hex"]
+    if code is None and digits is None:
+        return html.unescape(reference[0])
+    number = (code or digits).lstrip("0") or "0"
+    return "\ufffd" if len(number) > 7 else html.unescape(f"&#{'x' * (code is None)}{number};")

@@ -4,40 +4,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from transduce.documents import languages
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.inline import InlineKind, segment_of, written
 from transduce.documents.segment import Segment
-from transduce.documents.xml import (
-    Element,
-    InlineKind,
-    blanks_before,
-    content_edit,
-    element_of,
-    escape,
-    read_xml,
-    segment_of,
-    tokens_of,
-    written,
-)
+from transduce.documents.xml import Element, blanks_before, content_edit, element_of, escape, read_xml, tokens_of
 from transduce.errors import InputError
 
 
 def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
     """The units that have a text in the source language; InputError where there are none, or for unknown languages."""
     file = read_xml(data, name)
-    units, seen = [], set()
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    seen: set[str] = set()
     for unit in _units(file):
         seen |= {code for code, _ in unit.variants}
         source = _variant(unit, wanted.source or unit.source_language)
         if source is None:
+            left += _left(file, unit, wanted.source or unit.source_language)
             continue
         target_language = wanted.target or _other(unit, source[0], name)
         others = [(code, variant) for code, variant in unit.variants if variant is not source[1]]
         target = languages.find(others, target_language)
-        units.append(_unit(file, source, target, target_language))
+        units.append(_unit(file, unit.id, source, target, target_language))
     if not units:
         what = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
         raise InputError(f"{name}: {what}")
-    return Document(units, file.save)
+    return Document(units, file.save, left)
 
 
 def languages_of_tmx(data: bytes, name: str) -> list[str]:
@@ -53,6 +46,7 @@ def languages_of_tmx(data: bytes, name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _TranslationUnit:
+    id: str
     source_language: str
     """As the unit or the header says; "" for any."""
     variants: Sequence[tuple[str, Element]]
@@ -77,7 +71,8 @@ def _units(file: TextFile) -> Iterator[_TranslationUnit]:
                 for variant in unit.elements
                 if variant.name == "tuv" and variant.find("seg") is not None
             ]
-            yield _TranslationUnit(_language(unit.attributes.get("srclang", source_language)), variants)
+            number = unit.attributes.get("tuid", "")
+            yield _TranslationUnit(number, _language(unit.attributes.get("srclang", source_language)), variants)
 
 
 def _language(code: str) -> str:
@@ -97,21 +92,36 @@ def _other(unit: _TranslationUnit, source: str, name: str) -> str:
     return codes[0]
 
 
-def _unit(file: TextFile, source: tuple[str, Element], target: Element | None, language: str) -> Unit:
+def _left(file: TextFile, unit: _TranslationUnit, language: str) -> Iterator[Untranslated]:
+    """What a unit says that has no text in the language that is translated."""
+    for code, variant in unit.variants[:1]:
+        text = segment_of(_seg(variant), file, _inline)
+        if text.is_translatable:
+            where = f"line {file.line_of(variant.start)}"
+            yield Untranslated(where, text.text.strip(), f"the unit has no text in {language!r} but one in {code!r}")
+
+
+def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element | None, language: str) -> Unit:
     variant = source[1]
     source_text, target_text = _seg(variant), None if target is None else _seg(target)
+    segment, found = segment_of(source_text, file, _inline), None
+    if target_text is not None and target_text.has_text:
+        found = segment_of(target_text, file, _inline)
 
     def write(segment: Segment) -> list[Edit]:
         if target_text is not None:
             return [content_edit(target_text, file, written(segment))]
-        prefix = variant.tag.rpartition("tuv")[0]
-        code = escape(language).replace('"', "&quot;")
-        new = f'<{prefix}tuv xml:lang="{code}"><{prefix}seg>{written(segment)}</{prefix}seg></{prefix}tuv>'
+        prefix = variant.tag.removesuffix(variant.name)
+        attributes = {"xml:lang": language} | {
+            name: value for name, value in variant.attributes.items() if name == "xml:space"
+        }
+        tag = f"{prefix}tuv" + "".join(
+            f' {name}="{escape(value).replace(chr(34), "&quot;")}"' for name, value in attributes.items()
+        )
+        new = f"<{tag}><{prefix}seg>{written(segment)}</{prefix}seg></{prefix}tuv>"
         return [Edit(variant.end, variant.end, blanks_before(variant.start, file) + new)]
 
-    found = None if target_text is None or not target_text.has_text else segment_of(target_text, file, _inline)
-    where = f"line {file.line_of(variant.start)}"
-    return Unit(segment_of(source_text, file, _inline), write, where, True, found)
+    return Unit(segment, write, f"line {file.line_of(variant.start)}", True, found, id=id)
 
 
 def _seg(variant: Element) -> Element:
@@ -121,8 +131,9 @@ def _seg(variant: Element) -> Element:
 
 
 def _inline(element: Element) -> tuple[InlineKind, str]:
-    if element.name == "hi":
-        return "pair", "hi"
-    if element.name in ("bpt", "ept"):
-        return ("open" if element.name == "bpt" else "close"), f"i {element.attributes.get('i', '')}"
-    return "alone", ""
+    match element.name:
+        case "bpt" | "ept":
+            return ("open" if element.name == "bpt" else "close"), f"i {element.attributes.get('i', '')}"
+        case "it" | "ph" | "ut":
+            return "alone", ""
+    return "pair", element.name  # <hi>, and those of XLIFF that some programs write, such as <g>

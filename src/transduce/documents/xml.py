@@ -1,36 +1,46 @@
 """XML with the places of all that it holds, read by expat: no entities of a file's own, nothing from elsewhere."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NoReturn, cast
 from xml.parsers import expat
 from xml.sax.saxutils import escape as _escape
 
 from transduce.documents.document import Edit, TextFile
-from transduce.documents.placeholders import hold, mark_lines, mark_tags
-from transduce.documents.segment import Mark, Part, Segment
-from transduce.documents.sentences import ends_sentence
+from transduce.documents.segment import Mark, Part
 from transduce.errors import InputError
 
 BLOCK = 2**16  # bytes given to the parser at a time
 DEEPEST = 200  # elements within each other
 _DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
+_ATTRIBUTE = re.compile(r"""(?P<before>\s++(?P<name>[^\s=<>/"']++)\s*+=\s*+)(?:"[^"]*+"|'[^']*+')""")
+_REFERENCE = re.compile(r"&(?:#x(?P<hex>[0-9A-Fa-f]++)|#(?P<code>[0-9]++)|(?P<name>amp|lt|gt|quot|apos));")
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
+LAYOUT = frozenset("\t\n\r\x85\u2028\u2029")
+"""Characters that a reference names so that no program takes them for mere formatting of the file."""
+CDATA = "cdata"
+"""Value of the token that begins a CDATA section, and of the one that ends it."""
+
 Attributes = Mapping[str, str]
+Kind = Literal["start", "end", "text", "other"]
+_Event = tuple[int, Kind, str | list[str], Attributes]
+_NONE: Attributes = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     """A piece of a file; all of them together are the file."""
 
-    kind: Literal["start", "end", "text", "other"]
+    kind: Kind
     start: int
     end: int
     value: str = ""
     """The name of an element as it is written, or a text as it is read."""
-    attributes: Attributes = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=lambda: _NONE)
 
     @property
     def name(self) -> str:
@@ -38,7 +48,7 @@ class Token:
         return self.value.rpartition(":")[2]
 
 
-@dataclass
+@dataclass(slots=True)
 class Element:
     """An element with its place: from `start` to `end`, its content from `inner_start` to `inner_end`."""
 
@@ -81,62 +91,73 @@ def read_xml(data: bytes, name: str) -> TextFile:
 
 
 def tokens_of(file: TextFile) -> Iterator[Token]:
-    """All pieces of a file; InputError for what is not well-formed, or declares entities."""
+    """All pieces of a file; InputError for what is not well-formed, or declares entities or attributes."""
     data = file.text.encode()
     parser = expat.ParserCreate("utf-8")  # whatever the file declares
     parser.buffer_text = False
-    events: list[tuple[int, Literal["start", "end", "text", "other"], str, Attributes]] = []
+    events: list[_Event] = []
     depth = 0
 
     def start(tag: str, attributes: Attributes) -> None:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise InputError(
-                f"{file.name}: line {parser.CurrentLineNumber}: more than {DEEPEST} elements in each other"
-            )
-        events.append((parser.CurrentByteIndex, "start", tag, attributes))
+            refuse(f"more than {DEEPEST} elements in each other")
+        events.append((parser.CurrentByteIndex, "start", tag, attributes or _NONE))
 
     def end(tag: str) -> None:
         nonlocal depth
         depth -= 1
-        events.append((parser.CurrentByteIndex, "end", tag, {}))
+        events.append((parser.CurrentByteIndex, "end", tag, _NONE))
 
-    def refuse_entity(name: str, *_: object) -> None:
-        raise InputError(
-            f"{file.name}: line {parser.CurrentLineNumber}: it declares the entity {name[:40]!r}, which is not read; "
-            "write out what it stands for"
-        )
+    def text(value: str) -> None:
+        if events and (last := events[-1])[1] == "text":  # expat gives each line, and each entity, by itself
+            cast(list[str], last[2]).append(value)
+        else:
+            events.append((parser.CurrentByteIndex, "text", [value], _NONE))
 
-    def refuse_unknown(name: str, *_: object) -> None:
-        raise InputError(f"{file.name}: line {parser.CurrentLineNumber}: unknown entity &{name[:40]};")
+    def other(value: str, *_: object) -> None:
+        events.append((parser.CurrentByteIndex, "other", value, _NONE))
+
+    def refuse(found: str) -> NoReturn:
+        raise InputError(f"{file.name}: line {parser.CurrentLineNumber}: {found}")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = lambda text: events.append((parser.CurrentByteIndex, "text", text, {}))
-    parser.DefaultHandlerExpand = lambda text: events.append((parser.CurrentByteIndex, "other", "", {}))
-    parser.CommentHandler = lambda text: events.append((parser.CurrentByteIndex, "other", "", {}))
-    parser.ProcessingInstructionHandler = lambda *_: events.append((parser.CurrentByteIndex, "other", "", {}))
-    parser.StartCdataSectionHandler = lambda: events.append((parser.CurrentByteIndex, "other", "cdata", {}))
-    parser.EndCdataSectionHandler = lambda: events.append((parser.CurrentByteIndex, "other", "cdata", {}))
-    parser.EntityDeclHandler = refuse_entity
-    parser.SkippedEntityHandler = refuse_unknown
-    done = place = 0  # bytes, and the characters that they are
-    for begin in range(0, max(len(data), 1), BLOCK):
+    parser.CharacterDataHandler = text
+    parser.DefaultHandlerExpand = lambda *_: other("")
+    parser.CommentHandler = lambda *_: other("")
+    parser.ProcessingInstructionHandler = lambda *_: other("")
+    parser.StartCdataSectionHandler = lambda: other(CDATA)
+    parser.EndCdataSectionHandler = lambda: other(CDATA)
+    parser.EntityDeclHandler = lambda name, *_: refuse(
+        f"it declares the entity {name[:40]!r}, which is not read; write out what it stands for"
+    )
+    parser.AttlistDeclHandler = lambda name, *_: refuse(
+        f"it declares attributes of {name[:40]!r}, which are not read; take the declaration out"
+    )
+    parser.SkippedEntityHandler = lambda name, *_: refuse(f"unknown entity &{name[:40]};")
+    done = place = begin = 0  # bytes that are tokens, the characters that they are, and bytes that are parsed
+    size = BLOCK
+    while True:
+        is_last = begin + size >= len(data)
         try:
-            parser.Parse(data[begin : begin + BLOCK], begin + BLOCK >= len(data))
+            parser.Parse(data[begin : begin + size], is_last)
         except expat.ExpatError as error:
             raise InputError(
                 f"{file.name}: line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
             ) from None
-        is_last = begin + BLOCK >= len(data)
+        begin += size
+        size = BLOCK if len(events) > 1 else 2 * size  # expat may read an unfinished piece anew with every block
         whole = events if is_last else events[:-1]
         ends = [event[0] for event in events[1:]] + ([len(data)] if is_last else [])
         for (_, kind, value, attributes), stop in zip(whole, ends, strict=True):
             stop = max(stop, done)
             until = place + len(data[done:stop].decode())
-            yield Token(kind, place, until, value, attributes)
+            yield Token(kind, place, until, value if isinstance(value, str) else "".join(value), attributes)
             done, place = stop, until
+        if is_last:
+            return
         del events[: len(whole)]
 
 
@@ -161,61 +182,56 @@ def element_of(start: Token, tokens: Iterator[Token]) -> Element:
 
 def escape(text: str) -> str:
     """A text as XML writes it, without the characters that it cannot."""
-    return _escape(_NOT_XML.sub("", text), {"\r": "&#13;"})
+    return as_written(text).replace("\r", "&#13;")
 
 
-InlineKind = Literal["open", "close", "alone", "pair", "held"]
-Inline = Callable[[Element], tuple[InlineKind, str]]
-"""What an element inside a segment is: one half of a pair of that name, alone, itself a pair about text, or about text
-that stays."""
+def as_written(text: str) -> str:
+    """The same for what stands in a file already, whose line ends stay."""
+    return _escape(_NOT_XML.sub("", text))
 
 
-def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:
-    """The text and the marks within an element."""
-    parts = hold(mark_tags(_parts(element, file, inline), escape), escape)
-    return Segment.of(mark_lines(parts, escape, ends_sentence))
+def characters(raw: str) -> Iterator[Part]:
+    """What text of a file, outside CDATA, says; references to line ends and tabs are marks, which stay as they are."""
+    done = 0
+    for found in _REFERENCE.finditer(raw):
+        code = (
+            int(found["hex"].lstrip("0") or "0", 16) if found["hex"] else int((found["code"] or "").lstrip("0") or "0")
+        )
+        character = chr(code) if found["name"] is None else _ENTITIES[found["name"]]
+        yield raw[done : found.start()]
+        yield Mark(found[0], shown=character) if character in LAYOUT else character
+        done = found.end()
+    yield raw[done:]
 
 
-def _parts(element: Element, file: TextFile, inline: Inline) -> Iterator[Part]:
-    for number, one in enumerate(element.content):
-        if isinstance(one, Token):
-            if one.kind == "text":
-                yield one.value
-            elif one.value != "cdata":
-                yield Mark(file.text[one.start : one.end])
-            continue
-        kind, pair = inline(one)
-        if kind == "held":
-            yield Mark(file.text[one.start : one.end], shown=_plain(one))
-        elif kind != "pair":
-            yield Mark(file.text[one.start : one.end], kind, pair)
-        elif one.inner_end == one.end:  # <g/>
-            yield Mark(file.text[one.start : one.end])
-        else:
-            name = f"{pair} {number} {one.start}"
-            yield Mark(file.text[one.start : one.inner_start], "open", name)
-            yield from _parts(one, file, inline)
-            yield Mark(file.text[one.inner_end : one.end], "close", name)
+def content_edit(element: Element, file: TextFile, content: str, attributes: Mapping[str, str | None] = _NONE) -> Edit:
+    """Gives an element other content, and some of its attributes another value, or none at all.
 
-
-def _plain(element: Element) -> str:
-    """The text within an element, those in it included."""
-    return "".join(
-        _plain(one) if isinstance(one, Element) else one.value if one.kind == "text" else "" for one in element.content
-    )
-
-
-def written(segment: Segment) -> str:
-    """A segment as XML writes it."""
-    return "".join(part.raw if isinstance(part, Mark) else escape(part) for part in segment.parts)
-
-
-def content_edit(element: Element, file: TextFile, content: str) -> Edit:
-    """Gives an element other content."""
+    An attribute that the element lacks is not added.
+    """
+    tag = file.text[element.start : element.inner_start]
+    changed = _ATTRIBUTE.sub(lambda found: _changed(found, attributes), tag)
     if element.inner_end < element.end:
-        return Edit(element.inner_start, element.inner_end, content)
-    tag = file.text[element.start : element.end].removesuffix("/>").rstrip()
-    return Edit(element.start, element.end, f"{tag}>{content}</{element.tag}>")
+        return Edit(element.start, element.inner_end, changed + content)
+    return Edit(element.start, element.end, f"{changed.removesuffix('/>').rstrip()}>{content}</{element.tag}>")
+
+
+def tag_edits(element: Element, file: TextFile, attributes: Mapping[str, str | None]) -> list[Edit]:
+    """Gives some attributes of an element another value, or takes them out; none is added."""
+    tag = file.text[element.start : element.inner_start]
+    return [
+        Edit(element.start + found.start(), element.start + found.end(), new)
+        for found in _ATTRIBUTE.finditer(tag)
+        if (new := _changed(found, attributes)) != found[0]
+    ]
+
+
+def _changed(attribute: re.Match[str], values: Mapping[str, str | None]) -> str:
+    name = attribute["name"]
+    if name not in values:
+        return attribute[0]
+    value = values[name]
+    return "" if value is None else f'{attribute["before"]}"{escape(value).replace(chr(34), "&quot;")}"'
 
 
 def blanks_before(place: int, file: TextFile) -> str:

@@ -73,7 +73,7 @@ def test_a_sentence_that_is_too_long_is_translated_in_parts_without_tearing_what
 
 def test_the_log_tells_where_each_is_from(capitals: Capitals) -> None:
     memory = Memory.of([(plain_segment("The man"), plain_segment("Der Mann"))])
-    found = documents(capitals, memory=memory).translate(PO.encode(), "a.po")
+    found = documents(capitals, memory=memory).translate(PO.replace("Mann", "").encode(), "a.po")
     assert [(one.where, one.origin) for one in found.segments] == [
         ("line 2", "model"), ("line 5", "memory"), ("line 8", "source"),
     ]  # fmt: skip
@@ -85,12 +85,68 @@ def test_the_log_tells_where_each_is_from(capitals: Capitals) -> None:
     assert lines[0].keys() >= {"segment", "source", "target", "origin", "memory", "review"}
 
 
-def test_only_gaps_are_filled_where_that_is_asked_for(capitals: Capitals) -> None:
+def test_translations_stay_but_for_drafts_unless_they_are_to_be_replaced(capitals: Capitals) -> None:
     draft = '\n#, fuzzy\nmsgid "A draft"\nmsgstr "x"\n'
-    found = documents(capitals).translate((PO + draft).encode(), "a.po", fill_only=True)
+    found = documents(capitals).translate((PO + draft).encode(), "a.po")
     assert [one.origin for one in found.segments] == ["model", "document", "source", "model"]
     assert b'msgstr "Mann"' in found.data
-    assert b'msgstr "A DRAFT"' in found.data
+    assert b'#, fuzzy\nmsgid "A draft"\nmsgstr "A DRAFT"' in found.data
+    found = documents(capitals).translate((PO + draft).encode(), "a.po", retranslate=True)
+    assert [one.origin for one in found.segments] == ["model", "model", "source", "model"]
+    assert b'msgstr "THE MAN"' in found.data
+
+
+UNIT = '<trans-unit id="u"{}><source>The man</source><target{}>{}</target></trans-unit>'
+IN_XLIFF = '<xliff version="1.2"><file original="f" source-language="en"><body>{}</body></file></xliff>'
+
+
+@pytest.mark.parametrize(
+    ("unit", "state", "target", "is_kept", "unit_after", "state_after"),
+    [
+        (' approved="yes"', "", "Mann", True, ' approved="no"', ""),
+        ("", ' state="final"', "Mann", True, "", ' state="needs-review-translation"'),
+        ("", ' state="signed-off" state-qualifier="id-match"', "Mann", True, "", ' state="needs-review-translation"'),
+        ("", ' state="translated"', "Mann", True, "", ' state="needs-review-translation"'),
+        ("", ' state="needs-review-translation"', "Mann", True, "", ' state="needs-review-translation"'),
+        ("", ' state="needs-adaptation"', "Mann", True, "", ' state="needs-adaptation"'),
+        ("", ' state="translated"', "The man", True, "", ' state="needs-review-translation"'),
+        ("", "", "Mann", True, "", ""),
+        ("", "", "The  man", False, "", ""),
+        ("", ' state="new"', "Mann", False, "", ' state="new"'),
+        ("", ' state="needs-translation"', "Mann", False, "", ' state="needs-translation"'),
+        ("", ' state="needs-l10n"', "Mann", False, "", ' state="needs-l10n"'),
+        (' approved="yes"', "", "", False, ' approved="no"', ""),
+    ],
+)
+def test_a_translation_that_people_approved_stays_and_none_is_approved_by_itself(
+    capitals: Capitals, unit: str, state: str, target: str, is_kept: bool, unit_after: str, state_after: str
+) -> None:
+    data = IN_XLIFF.format(UNIT.format(unit, state, target))
+    replaced = IN_XLIFF.format(UNIT.format(unit_after, state_after, "THE MAN"))
+    assert documents(capitals).translate(data.encode(), "a.xlf").data.decode() == (data if is_kept else replaced)
+    assert documents(capitals).translate(data.encode(), "a.xlf", retranslate=True).data.decode() == replaced
+
+
+@pytest.mark.parametrize(
+    ("state", "is_kept", "state_after"),
+    [
+        (' state="final" subState="x:y"', True, ' state="translated"'),
+        (' state="reviewed"', True, ' state="translated"'),
+        (' state="translated" subState="x:y"', True, ' state="translated" subState="x:y"'),
+        ("", True, ""),
+        (' state="initial" subState="x:y"', False, ' state="initial" subState="x:y"'),
+    ],
+)
+def test_the_states_of_xliff_2_are_kept_alike(capitals: Capitals, state: str, is_kept: bool, state_after: str) -> None:
+    whole = (
+        '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f"><unit id="u"><segment id="s"{}><source>The man'
+        "</source><target>{}</target></segment></unit></file></xliff>"
+    )
+    data, replaced = whole.format(state, "Mann"), whole.format(state_after, "THE MAN")
+    assert documents(capitals).translate(data.encode(), "a.xlf").data.decode() == (data if is_kept else replaced)
+    found = documents(capitals).translate(data.encode(), "a.xlf", retranslate=True)
+    assert found.data.decode() == replaced
+    assert found.segments[0].id == "f/u/s"
 
 
 def test_a_memory_that_is_like_it_is_offered_beside_the_models(capitals: Capitals) -> None:

@@ -97,7 +97,13 @@ class DocumentTranslator:
         self._segments = SegmentTranslator(sentences, None, self.glossary)
 
     def translate(
-        self, data: bytes, name: str, kind: str | None = None, fill_only: bool = False, tell: Tell | None = None
+        self,
+        data: bytes,
+        name: str,
+        kind: str | None = None,
+        retranslate: bool = False,
+        tell: Tell | None = None,
+        encoding: str | None = None,
     ) -> TranslatedDocument:
         """Translate a document of a format of the table, by default that of its name's ending.
 
@@ -105,15 +111,17 @@ class DocumentTranslator:
             data: its bytes.
             name: its file's name, for its format and for messages.
             kind: the format, by its name in the table.
-            fill_only: leave segments as they are that have a translation.
+            retranslate: replace translations that the document has; else those stay, but for drafts.
             tell: hears, now and then, the share that is done.
+            encoding: the encoding of its characters (default: as the document says, else UTF-8).
 
         Raises InputError for a document that cannot be read, or is in other languages.
         """
-        return self.translate_document(read_document(data, name, self.languages, kind), fill_only, tell)
+        document = read_document(data, name, self.languages, kind, encoding)
+        return self.translate_document(document, retranslate, tell)
 
     def translate_file(
-        self, path: str | Path, output: str | Path, kind: str | None = None, fill_only: bool = False
+        self, path: str | Path, output: str | Path, kind: str | None = None, retranslate: bool = False
     ) -> list[SegmentReport]:
         """The same from one file to a new one; InputError where that exists."""
         if Path(output).exists():
@@ -122,7 +130,7 @@ class DocumentTranslator:
             data = Path(path).read_bytes()
         except OSError as error:
             raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
-        translated = self.translate(data, str(path), kind, fill_only)
+        translated = self.translate(data, str(path), kind, retranslate)
         from transduce.files import new_file  # needs PyTorch, which a process of documents does without
 
         with new_file(Path(output)) as partial:
@@ -134,7 +142,7 @@ class DocumentTranslator:
         return html_text(self.translate(html_data(text), "the text", "html").data) if text.strip() else text
 
     def translate_document(
-        self, document: Document, fill_only: bool = False, tell: Tell | None = None
+        self, document: Document, retranslate: bool = False, tell: Tell | None = None
     ) -> TranslatedDocument:
         """The same of a document that has been read."""
         work = _Work(document)
@@ -143,7 +151,7 @@ class DocumentTranslator:
         remembered: list[tuple[int, Segment]] = []
         for number, unit in enumerate(document.units):
             core = work.cores[number]
-            if unit.target is not None and (not core.is_translatable or (fill_only and not unit.is_draft)):
+            if unit.target is not None and (not core.is_translatable or not (retranslate or unit.is_draft)):
                 work.leave(number, unit.target)
             elif not core.is_translatable:
                 work.put(number, core, "source")

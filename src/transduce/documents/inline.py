@@ -1,0 +1,131 @@
+"""Segments of XML with elements in their text (XLIFF, TMX): which are tags, held, or about texts of their own."""
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from transduce.documents.document import TextFile
+from transduce.documents.layout import mark_layout
+from transduce.documents.placeholders import hold, mark_tags
+from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.sentences import ends_sentence
+from transduce.documents.xml import CDATA, Element, Token, as_written, characters, escape
+
+InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]
+"""What an element inside a segment is.
+
+`open`, `close` and `alone` are codes: one half of a pair, or a tag that stands alone; what is in them is no text, but
+for <sub>. `pair` is a pair of marks about text, `apart` the same about a text of its own. `held` has text that stays,
+`free` text that does not though it is within such.
+"""
+
+Inline = Callable[[Element], tuple[InlineKind, str]]
+"""What an element is, and the name by which both halves of a pair are known."""
+
+
+def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:
+    """The text and the marks within an element."""
+    parts = hold(mark_tags(_Reading(file, inline).parts(element), as_written), as_written)
+    return Segment.of(mark_layout(parts, str, ends_sentence))
+
+
+def written(segment: Segment) -> str:
+    """A segment as XML writes it."""
+    return "".join(part.raw if isinstance(part, Mark) else escape(part) for part in segment.parts)
+
+
+class _Reading:
+    def __init__(self, file: TextFile, inline: Inline) -> None:
+        self.file, self.inline = file, inline
+        self.holding: set[str] = set()
+        """Names of what holds the text that is being read."""
+
+    def parts(self, element: Element) -> Iterator[Part]:
+        """All that is within an element."""
+        is_cdata = False
+        for child in element.content:
+            if isinstance(child, Element):
+                yield from self._element(child)
+            elif child.kind == "text":
+                yield from self._text(child, is_cdata)
+            elif child.value == CDATA:
+                is_cdata = not is_cdata
+            else:
+                yield Mark(self.file.text[child.start : child.end])
+
+    def _text(self, token: Token, is_cdata: bool) -> Iterator[Part]:
+        raw = self.file.text[token.start : token.end]
+        if not self.holding:
+            yield from [raw] if is_cdata else characters(raw)
+        elif not raw.strip():
+            yield raw
+        else:
+            core = raw.strip()
+            begin = raw.index(core)
+            yield raw[:begin]
+            yield Mark(as_written(core) if is_cdata else core, shown=token.value.strip())
+            yield raw[begin + len(core) :]
+
+    def _element(self, element: Element) -> Iterator[Part]:
+        kind, pair = self.inline(element)
+        whole = self.file.text[element.start : element.end]
+        if kind in ("open", "close"):
+            if kind == "close":
+                self.holding.discard(pair)
+            elif element.attributes.get("translate") == "no":  # <sm> of XLIFF 2
+                self.holding.add(pair)
+            yield from self._code(element, kind, pair)
+        elif kind == "alone":
+            yield from self._code(element, kind, "")
+        elif element.inner_end == element.end:  # <g/>
+            yield Mark(whole)
+        elif kind == "held" and not self._has_free(element):
+            yield Mark(whole, shown=self._plain(element))
+        else:
+            name, is_apart, before = f"{pair} {element.start}", kind == "apart", set(self.holding)
+            if kind == "held":
+                self.holding.add(name)
+            elif kind == "free":
+                self.holding.clear()
+            opening = self.file.text[element.start : element.inner_start]
+            closing = self.file.text[element.inner_end : element.end]
+            yield Mark(opening, shown=" ", breaks=True) if is_apart else Mark(opening, "open", name)
+            yield from self.parts(element)
+            yield Mark(closing, shown=" ", breaks=True) if is_apart else Mark(closing, "close", name)
+            if kind in ("held", "free"):
+                self.holding = before
+
+    def _code(self, element: Element, kind: Literal["open", "close", "alone"], pair: str) -> Iterator[Part]:
+        """A code as one mark; a text within it divides it, and is apart from what is about it."""
+        texts = [one for one in _within(element, "sub") if self._plain(one).strip()]
+        if not texts:
+            yield Mark(self.file.text[element.start : element.end], kind, pair)
+            return
+        done = element.start
+        for text in texts:
+            yield Mark(self.file.text[done : text.inner_start], shown=" ", breaks=True)
+            yield from self.parts(text)
+            done = text.inner_end
+        yield Mark(self.file.text[done : element.end], shown=" ", breaks=True)
+
+    def _plain(self, element: Element) -> str:
+        """The text within an element, that of the elements in it included, without codes."""
+        return "".join(
+            child.value
+            if isinstance(child, Token) and child.kind == "text"
+            else self._plain(child)
+            if isinstance(child, Element) and self.inline(child)[0] not in ("open", "close", "alone")
+            else ""
+            for child in element.content
+        )
+
+    def _has_free(self, element: Element) -> bool:
+        return any(self.inline(child)[0] == "free" or self._has_free(child) for child in element.elements)
+
+
+def _within(element: Element, name: str) -> Iterator[Element]:
+    """The outermost elements of a name within another."""
+    for child in element.elements:
+        if child.name == name:
+            yield child
+        else:
+            yield from _within(child, name)

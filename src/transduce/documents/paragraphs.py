@@ -1,0 +1,359 @@
+"""Paragraphs of Office documents, which are made of runs: as segments, and written anew with all that is not text.
+
+WordprocessingML (`w:p`) and DrawingML (`a:p`, in charts, diagrams and slides) write them alike.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Literal
+
+from transduce.documents.document import Edit, TextFile
+from transduce.documents.layout import mark_layout
+from transduce.documents.placeholders import hold
+from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.xml import Element, Token, element_of, escape, tokens_of
+
+WORD = frozenset(
+    [
+        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "http://purl.oclc.org/ooxml/wordprocessingml/main",
+    ]
+)
+"""The namespace of WordprocessingML, transitional and strict."""
+DRAWING = frozenset(
+    ["http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main"]
+)
+"""The namespace of DrawingML, transitional and strict."""
+REMOVED = frozenset(["del", "moveFrom"])
+"""Elements about text that a reader no longer sees."""
+_DROPPED = frozenset(["proofErr", "lastRenderedPageBreak", "softHyphen", "rPr"])
+"""What is about the words that were there, or written with each run."""
+_MATH = frozenset(["oMath", "oMathPara"])
+_PROPERTIES = re.compile(r"\w*Pr|fldData")
+_RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
+_FIELD = re.compile(r"""<(?:\w+:)?fldChar\s[^>]*?fldCharType=["'](begin|separate|end)["']""")
+_INNER = re.compile("\0(\\d+):(\\d+)\0")
+"""What stands in the raw text of a mark for characters of the file in which paragraphs of their own are."""
+
+
+def paragraphs_in(file: TextFile, path: str) -> Iterator["Paragraph"]:
+    """All paragraphs of a file of an archive, those in boxes of text after the ones that the boxes belong to."""
+    prefixes: dict[str, bool] = {}  # of the namespaces of paragraphs, and whether they are DrawingML's
+    tokens = tokens_of(file)
+    for token in tokens:
+        if token.kind != "start":
+            continue
+        _note_prefixes(token, prefixes)
+        if token.name == "p" and _prefix(token.value) in prefixes:
+            yield from _paragraphs(element_of(token, tokens), file, path, prefixes)
+
+
+def whole_edits(file: TextFile, edits: Sequence[Edit]) -> list[Edit]:
+    """Edits of which none is within another: those in boxes of text are made in what is written about the boxes."""
+    edits = sorted(edits, key=lambda edit: (edit.start, -edit.end))
+    starts = list(map(attrgetter("start"), edits))
+
+    def expanded(text: str) -> str:
+        return _INNER.sub(lambda found: between(int(found[1]), int(found[2])), text)
+
+    def between(start: int, end: int) -> str:
+        pieces, done = [], start
+        for number in range(bisect_left(starts, start), len(edits)):
+            edit = edits[number]
+            if edit.start >= end:
+                break
+            if edit.start >= done:
+                pieces += [file.text[done : edit.start], expanded(edit.text)]
+                done = edit.end
+        return "".join([*pieces, file.text[done:end]])
+
+    outer: list[Edit] = []
+    for edit in edits:
+        if not outer or edit.start >= outer[-1].end:
+            outer.append(replace(edit, text=expanded(edit.text)))
+    return outer
+
+
+def _note_prefixes(token: Token | Element, prefixes: dict[str, bool]) -> None:
+    for name, value in token.attributes.items():
+        if name.startswith("xmlns") and (value in WORD or value in DRAWING):
+            prefixes[name.removeprefix("xmlns").removeprefix(":")] = value in DRAWING
+
+
+def _prefix(tag: str) -> str:
+    return tag.rpartition(":")[0]
+
+
+def _paragraphs(element: Element, file: TextFile, path: str, prefixes: dict[str, bool]) -> Iterator["Paragraph"]:
+    yield Paragraph(element, file, path, prefixes[_prefix(element.tag)])
+    waiting = list(reversed(element.elements))
+    while waiting:
+        inner = waiting.pop()
+        _note_prefixes(inner, prefixes)
+        if inner.name == "p" and _prefix(inner.tag) in prefixes:
+            yield from _paragraphs(inner, file, path, prefixes)
+        else:
+            waiting += reversed(inner.elements)
+
+
+class Paragraph:
+    """A paragraph as a segment: a run whose format is not the usual one of the paragraph is a pair of marks."""
+
+    def __init__(self, element: Element, file: TextFile, path: str, is_drawing: bool) -> None:
+        self.file, self.path, self.is_drawing = file, path, is_drawing
+        self.id = next((value for name, value in element.attributes.items() if name.endswith(":paraId")), "")
+        self.prefix = element.tag.removesuffix("p")
+        properties = self._child(element, "pPr")
+        last = self._child(element, "endParaRPr")
+        self.start = element.inner_start if properties is None else properties.end
+        self.end = element.inner_end if last is None else last.start
+        content = [child for child in element.content if self.start <= child.start and child.end <= self.end]
+        self.usual = self._usual_format(content)
+        self._read: set[int] = set()  # places of the elements whose text is in the segment
+        parts = self._with_whole_fields(_joined_runs(list(self._parts(content))))
+        self.segment = Segment.of(_with_formulas_apart(mark_layout(hold(parts, escape))))
+        self.left = [text for child in self._texts(element) if (text := _text(child)).strip()]
+        """Texts of the paragraph that are not in its segment, such as how a word is read (ruby)."""
+
+    def write(self, segment: Segment) -> list[Edit]:
+        """All runs anew."""
+        pieces: list[str | tuple[str, str]] = []  # what is written as it is, and runs by their formats
+        opened = [self.usual]
+        for part in segment.parts:
+            if isinstance(part, str):
+                pieces.append((opened[-1], part))
+            elif part.kind == "open" and _is_run(part):
+                opened.append(part.raw)
+            elif part.kind == "close" and _is_run(part):
+                opened.pop()
+            elif part.raw[:1] in ("", "<", "\0"):
+                pieces.append(part.raw)
+            else:
+                pieces.append((opened[-1], part.shown if part.is_held else part.raw))
+        return [Edit(self.start, self.end, "".join(self._written(pieces)), self.path)]
+
+    def _written(self, pieces: Sequence[str | tuple[str, str]]) -> Iterator[str]:
+        run: tuple[str, str] | None = None
+        for piece in [*pieces, ""]:
+            if isinstance(piece, tuple) and run is not None and run[0] == piece[0]:
+                run = (run[0], run[1] + piece[1])
+                continue
+            if run is not None:
+                yield self._run(*run)
+            run = piece if isinstance(piece, tuple) else None
+            if isinstance(piece, str):
+                yield piece
+
+    def _run(self, format: str, text: str) -> str:
+        p = self.prefix
+        if self.is_drawing:
+            return f"<{p}r>{format}<{p}t>{escape(text)}</{p}t></{p}r>"
+        pieces = [
+            f"<{p}tab/>" if piece == "\t" else f'<{p}t xml:space="preserve">{escape(piece)}</{p}t>'
+            for piece in re.split("(\t)", text)
+            if piece
+        ]
+        return f"<{p}r>{format}{''.join(pieces)}</{p}r>"
+
+    def _usual_format(self, content: Sequence[Element | Token]) -> str:
+        counts: Counter[str] = Counter()
+        for run in self._runs(content):
+            counts[self._format(run)] += sum(len(_text(child)) for child in run.elements if self._is(child, "t"))
+        return counts.most_common(1)[0][0] if counts else ""
+
+    def _runs(self, content: Sequence[Element | Token]) -> Iterator[Element]:
+        """All runs of the paragraph itself, in whatever they are."""
+        for child in content:
+            if isinstance(child, Token) or self._is_other(child) or child.name == "AlternateContent":
+                continue
+            if self._is(child, "r"):
+                yield child
+            yield from self._runs(child.content)
+
+    def _has_text(self, element: Element) -> bool:
+        """Whether runs or formulas of the paragraph itself are in an element."""
+        return any(
+            self._is(child, "r") or child.name in _MATH or (not self._is_other(child) and self._has_text(child))
+            for child in element.elements
+            if child.name != "AlternateContent"
+        )
+
+    def _texts(self, element: Element) -> Iterator[Element]:
+        """The elements of text in the paragraph that its segment does not have."""
+        for child in element.elements:
+            if not self._is_other(child):
+                if self._is(child, "t") and child.start not in self._read:
+                    yield child
+                yield from self._texts(child)
+
+    def _is_other(self, element: Element) -> bool:
+        """Whether an element is no part of what the paragraph itself says."""
+        return element.name == "p" or element.name in REMOVED or element.name in _MATH
+
+    def _is(self, element: Element, name: str) -> bool:
+        return element.tag == self.prefix + name
+
+    def _child(self, element: Element, name: str) -> Element | None:
+        return next((child for child in element.elements if self._is(child, name)), None)
+
+    def _format(self, run: Element) -> str:
+        """The format of a run, as it is written."""
+        properties = self._child(run, "rPr")
+        return "" if properties is None else self.file.text[properties.start : properties.end]
+
+    def _raw(self, element: Element) -> str:
+        """An element as it is written; what stands for it where paragraphs of their own are in it."""
+        if any(_inner_paragraphs(element)):
+            return f"\0{element.start}:{element.end}\0"
+        return self.file.text[element.start : element.end]
+
+    def _parts(self, content: Sequence[Element | Token]) -> Iterator[Part]:
+        for child in content:
+            if isinstance(child, Token):
+                if self.file.text[child.start : child.end].strip():
+                    yield Mark(self.file.text[child.start : child.end])
+            elif self._is(child, "r"):
+                yield from self._parts_of_run(child)
+            elif self._is(child, "br"):
+                yield Mark(self._raw(child), shown=" ", breaks=True)
+            elif (half := _RANGE.fullmatch(child.name)) is not None:
+                number = next((value for key, value in child.attributes.items() if key.endswith(":id")), "")
+                kind: Literal["open", "close"] = "open" if half["half"] == "Start" else "close"
+                yield Mark(self._raw(child), kind, f"{half['name']} {number}")
+            elif child.name in _MATH:
+                yield Mark(self._raw(child), shown=" ".join(_math(child).split()))
+            elif child.name not in REMOVED and self._has_text(child):
+                yield from self._container(child, "", "")
+            elif child.name not in _DROPPED:
+                yield Mark(self._raw(child))
+
+    def _container(self, element: Element, before: str, after: str) -> Iterator[Part]:
+        """A pair of marks about the runs in an element; what precedes them in it belongs to the first."""
+        inside = next((child for child in element.elements if child.name in ("sdtContent", "rubyBase")), element)
+        begin = inside.inner_start
+        for child in inside.elements:
+            if not _PROPERTIES.fullmatch(child.name):
+                break
+            begin = child.end
+        name = f"{element.name} {element.start}"
+        yield Mark(before + self.file.text[element.start : begin], "open", name)
+        yield from self._parts([child for child in inside.content if child.start >= begin])
+        yield Mark(self.file.text[inside.inner_end : element.end] + after, "close", name)
+
+    def _parts_of_run(self, run: Element) -> Iterator[Part]:
+        format = self._format(run)
+        name = f"run {run.start}"
+        if format != self.usual:
+            yield Mark(format, "open", name)
+        for child in run.elements:
+            if self._is(child, "t"):
+                self._read.add(child.start)
+                yield from mark_layout([_text(child)], lambda blanks: self._run(format, blanks))
+            elif self._is(child, "noBreakHyphen"):
+                yield "\u2011"
+            elif child.name in ("br", "cr", "tab", "ptab"):
+                yield Mark(self._alone(run, child, format), shown=" ", breaks=True)
+            elif self._is(child, "ruby") and any(self._runs(child.content)):
+                yield from self._container(child, f"<{run.tag}>{format}", f"</{run.tag}>")
+            elif child.name not in _DROPPED:
+                yield Mark(self._alone(run, child, format))
+        if format != self.usual:
+            yield Mark("", "close", name)
+
+    def _with_whole_fields(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts, in which all from a field's beginning to its result is one mark, which the field's end closes."""
+        found: list[Part] = []
+        opened: list[str] = []  # fields whose result is being read
+        head, depth = "", 0  # of the field whose instruction is being read, and how many are in it
+        for part in parts:
+            kind = _FIELD.search(part.raw) if isinstance(part, Mark) else None
+            is_begin, is_end = kind is not None and kind[1] == "begin", kind is not None and kind[1] == "end"
+            if not depth and not is_begin:
+                if is_end and opened:
+                    part = Mark(part.raw, "close", opened.pop())  # type: ignore[union-attr]
+                found.append(part)
+                continue
+            if isinstance(part, str):
+                head += self._run(self.usual, part)
+            else:
+                head += "" if _is_run(part) else part.raw
+            depth += is_begin - is_end
+            if depth == 1 and kind is not None and kind[1] == "separate":
+                opened.append(f"field {len(found)}")
+                found.append(Mark(head, "open", opened[-1]))
+                head, depth = "", 0
+            elif not depth:  # without a result
+                found.append(Mark(head))
+                head = ""
+        return [*found, Mark(head)] if head else found
+
+    def _alone(self, run: Element, child: Element, format: str) -> str:
+        """Something of a run in a run of its own."""
+        return f"<{run.tag}>{format}{self._raw(child)}</{run.tag}>"
+
+
+def _inner_paragraphs(element: Element) -> Iterator[Element]:
+    for child in element.elements:
+        if child.name == "p":
+            yield child
+        yield from _inner_paragraphs(child)
+
+
+def _text(element: Element) -> str:
+    text = "".join(child.value for child in element.content if isinstance(child, Token) and child.kind == "text")
+    return re.sub(r"[\r\n]", " ", text)  # as Word shows it
+
+
+def _math(element: Element) -> str:
+    """What a formula says."""
+    if element.name == "t":
+        return _text(element)
+    return "".join(map(_math, element.elements))
+
+
+def _with_formulas_apart(parts: Sequence[Part]) -> list[Part]:
+    """The parts, in which formulas that touch a word or a placeholder are no words of the text."""
+    found: list[Part] = []
+    after = [" "]  # the first character that is shown after each part, from the last on
+    for part in reversed(parts[1:]):
+        after.append((part if isinstance(part, str) else part.shown)[:1] or after[-1])
+    before = " "
+    for part, following in zip(parts, reversed(after), strict=False):
+        is_apart = before.isspace() and (following.isspace() or following in ".,;:!?)")
+        if isinstance(part, Mark) and part.is_held and part.raw.startswith("<") and not is_apart:
+            part = Mark(part.raw)
+        before = (part if isinstance(part, str) else part.shown)[-1:] or before
+        found.append(part)
+    return found
+
+
+def _is_run(mark: Mark) -> bool:
+    """Whether a half of a pair is that of a run: the one that opens it is its format, which may be none."""
+    return not mark.raw or re.match(r"<(?:\w+:)?rPr\b", mark.raw) is not None
+
+
+def _joined_runs(parts: Sequence[Part]) -> list[Part]:
+    """The parts, in which a run goes on with the one before it that has its format."""
+    found: list[Part] = []
+    opened: list[Mark] = []
+    last: Mark | None = None  # the run that has just been closed
+    for part in parts:
+        if not isinstance(part, Mark) or part.kind == "alone" or not _is_run(part):
+            found.append(part)
+            last = None
+        elif part.kind == "close":
+            last = opened.pop()
+            found.append(Mark("", "close", last.pair))
+        elif last is not None and last.raw == part.raw:
+            found.pop()
+            opened.append(last)
+            last = None
+        else:
+            found.append(part)
+            opened.append(part)
+            last = None
+    return found
