@@ -288,6 +288,21 @@ class Translator:
             for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
         ]
 
+    def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
+        """The translation of a line from those of its pieces, which were translated one by one."""
+        best = [piece.n_best[0] for piece in pieces]
+        text = " ".join(candidate.text for candidate in best)
+        score = score_of_pieces(rule, [candidate.score for candidate in best])
+        candidates = [Candidate(text, score, sum(candidate.log_probability for candidate in best))]
+        details = [piece.details for piece in pieces if piece.details is not None]
+        return self._report(
+            request,
+            candidates,
+            was_split=True,
+            truncated=any(piece.truncated for piece in pieces),
+            details=Details.joined(details) if len(details) == len(pieces) else None,
+        )
+
     def _split(self, line: str) -> list[str]:
         return split_text(line, self.bundle.tokenizers.source, self.longest_source)
 
@@ -366,16 +381,28 @@ class Translator:
             text = " ".join(decode(hypothesis.tokens) for hypothesis in best)
             score = score_of_pieces(rule, [h.score for h in best])
             candidates = [Candidate(text, score, sum(h.log_probability for h in best))]
+        truncated = any(hypothesis.truncated for hypothesis in best)
+        return self._report(request, candidates, was_split=len(pieces) > 1, truncated=truncated)
+
+    def _report(
+        self,
+        request: Request,
+        candidates: list["Candidate"],
+        was_split: bool,
+        truncated: bool,
+        details: Details | None = None,
+    ) -> Translation:
         text = candidates[0].text
         satisfied = self._constraints.found_in(text, request.required)
         return Translation(
             text,
             candidates,
-            was_split=len(pieces) > 1,
-            truncated=any(hypothesis.truncated for hypothesis in best),
+            was_split=was_split,
+            truncated=truncated,
             satisfied=satisfied,
             unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
             violated=self._constraints.found_in(text, request.banned),
+            details=details,
         )
 
 

@@ -1,93 +1,77 @@
 """One model shared by many requests: sentences that wait at the same time are searched together."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import replace
 from typing import Any, cast
 
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Result, Translation, Translator
-from transduce.search.choices import DecisionRule, search_of
+from transduce.search.choices import DecisionRule
+from transduce.serving.clients import CLIENT
+from transduce.serving.failures import RefusedError
+from transduce.serving.fair_queue import FairQueue, Job, Piece, Sentence
 from transduce.serving.metrics import Metrics
 
 WINDOW = 0.002
 """Seconds for which a batch waits for company, when nothing else is waiting."""
 ROWS_AT_ONCE = 3072
-"""Padded source tokens times hypotheses of a batch: half of a file's, since others wait for its end."""
-SPREAD = 2.0
-"""How many times as long as its shortest sentence the longest of a batch may be, beyond SHORT tokens."""
-SHORT = 16
-
-
-@dataclass
-class _Item:
-    """A sentence that waits."""
-
-    request: Request
-    encoded: list[list[int]]
-    """Token ids of the sentence, or of the pieces that it is divided into."""
-    tokens: int
-    future: "Future[Translation]"
-    tell: Callable[[], None]
-
-
-@dataclass
-class _Job:
-    """Sentences of one request that are searched in the same way, or other work with the model."""
-
-    arrived: float
-    translator: Translator | None = None
-    search: DecisionRule | None = None
-    with_details: bool = False
-    waiting: list[_Item] = field(default_factory=list)
-    work: Callable[[], Any] | None = None
-    done: "Future[Any]" = field(default_factory=Future)
-    """Of other work."""
-
-    @property
-    def tokens(self) -> int:
-        return sum(item.tokens for item in self.waiting) or 1
-
-    def goes_with(self, other: "_Job") -> bool:
-        """Whether both can be searched for together."""
-        if self.work is not None or self.translator is not other.translator:
-            return False
-        return (self.search, self.with_details) == (other.search, other.with_details)
+"""Padded tokens times hypotheses of a batch: half of a file's, since others wait for its end."""
+PAUSE = 0.5
+"""Seconds between a mistake that ends the batcher's thread and a new beginning."""
+log = logging.getLogger("transduce.serving")
 
 
 class Batcher:
     """Runs a translator in a thread of its own, the only one that uses its model.
 
-    The next batch begins with the request of the highest response ratio, waiting time plus expected time over expected
-    time (Brinch Hansen 1971): short ones go ahead of long ones, and none waits for ever. Sentences of other requests of
-    the same settings and of like lengths fill it up.
+    `FairQueue` says what comes next. Sentences of other requests of the same settings and of like lengths fill a batch
+    up; a sentence that is too long for the model goes piece by piece, so that no batch takes long.
     """
 
     def __init__(self, translator: Translator, metrics: Metrics | None = None) -> None:
         self.translator = translator
+        self.restarts = 0
+        """How many times its thread had to be started again."""
         self._metrics = metrics
-        self._jobs: list[_Job] = []
+        self._queue = FairQueue()
+        self._dropped: set[Job] = set()
+        """Jobs of which somebody has given up a sentence."""
         self._changed = threading.Condition()
         self._is_closed = False
-        self._seconds_per_token = 0.001  # a guess until the first batch
-        self._thread = threading.Thread(target=self._run, name="transduce-batcher", daemon=True)
-        self._thread.start()
+        self._at_work: list[Future[Any]] = []
+        """What the thread owes, should it die."""
+        self._busy_since: float | None = None
+        self._start()
 
     @property
     def waiting(self) -> int:
         """Sentences that wait."""
         with self._changed:
-            return sum(len(job.waiting) for job in self._jobs)
+            self._forget_dropped()
+            return self._queue.sentences
 
     @property
     def seconds(self) -> float:
         """How long what waits will take, about."""
         with self._changed:
-            return self._seconds_per_token * sum(job.tokens for job in self._jobs)
+            return self._queue.seconds_per_token * self._queue.tokens
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long the batch that is searched has been at it; 0 where there is none."""
+        since = self._busy_since
+        return 0.0 if since is None else time.monotonic() - since
+
+    def waiting_of(self, client: str) -> int:
+        """Sentences of a client that wait."""
+        with self._changed:
+            self._forget_dropped()
+            return self._queue.sentences_of(client)
 
     def submit(
         self,
@@ -96,25 +80,52 @@ class Batcher:
         with_details: bool = False,
         tell: Callable[[], None] = lambda: None,
         translator: Translator | None = None,
+        client: str | None = None,
+        encoded: Sequence[list[list[int]]] | None = None,
     ) -> list["Future[Translation]"]:
         """Queue sentences; a future that is cancelled before its batch begins costs nothing more.
 
         `tell` is called in the batcher's thread after each batch that held some of them: once, since it costs time
-        there to wake another thread. Of a model of several directions, `translator` is the one for the direction.
+        there to wake another thread. Of a model of several directions, `translator` is the one for the direction. The
+        client is by default that of the request that is being answered. What `Translator.encode` has made of the texts
+        need not be made again.
         """
-        encoded = self.translator.encode([request.text for request in requests])
-        items = [
-            _Item(request, own, sum(map(len, own)) + 1, Future(), tell)
-            for request, own in zip(requests, encoded, strict=True)
-        ]
-        self._add(_Job(time.monotonic(), translator or self.translator, search, with_details, list(items)))
-        return [item.future for item in items]
+        translator = translator or self.translator
+        if encoded is None:
+            encoded = self.translator.encode([request.text for request in requests])
+        client = CLIENT.get() if client is None else client
+        job = Job(time.monotonic(), client, translator, search, with_details)
+        lengths: dict[str, int] = {}
 
-    def run(self, work: Callable[[], Result]) -> "Future[Result]":
+        def length(text: str) -> int:
+            if text not in lengths:
+                lengths[text] = len(translator.bundle.tokenizers.target.encode(text)) if text else 0
+            return lengths[text]
+
+        sentences = []
+        for request, own in zip(requests, encoded, strict=True):
+            sentence = Sentence(request, Future(), tell)
+            sentence.pieces = _divided(sentence, own, length, client)
+            sentence.future.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
+            job.waiting += sentence.pieces
+            sentences.append(sentence)
+        self._add(job)
+        return [sentence.future for sentence in sentences]
+
+    def run(self, work: Callable[[], Result], client: str | None = None) -> "Future[Result]":
         """Queue other work with the model."""
-        job = _Job(time.monotonic(), work=work)
+        job = Job(time.monotonic(), CLIENT.get() if client is None else client, work=work)
+        job.done.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
         self._add(job)
         return job.done
+
+    def revive(self) -> None:
+        """Start the thread again where it is dead; whoever waited for its last batch is told."""
+        with self._changed:
+            if self._is_closed or self._thread.is_alive():
+                return
+            self._count_restart()
+            self._start()
 
     def close(self) -> None:
         """Do what is queued, and end."""
@@ -122,103 +133,155 @@ class Batcher:
             self._is_closed = True
             self._changed.notify()
 
-    def _add(self, job: _Job) -> None:
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="transduce-batcher", daemon=True)
+        self._thread.start()
+
+    def _add(self, job: Job) -> None:
         with self._changed:
             if self._is_closed:
                 raise RuntimeError("the batcher is closed")
-            self._jobs.append(job)
+            self._queue.add(job)
             self._changed.notify()
+        if not self._thread.is_alive():
+            self.revive()
 
     def _run(self) -> None:
+        while True:
+            try:
+                self._serve()
+                return
+            except BaseException as error:  # whatever it is, others wait for this thread
+                log.error("the batcher failed and begins anew", exc_info=error)
+                with self._changed:
+                    self._count_restart()
+                time.sleep(PAUSE)
+
+    def _count_restart(self) -> None:
+        self.restarts += 1
+        self._busy_since = None
+        if self._metrics is not None:
+            self._metrics.restart()
+        for future in self._at_work:
+            _fail(future, RefusedError(503, "The translation failed; try again", 1.0))
+        self._at_work = []
+
+    def _serve(self) -> None:
         was_idle = True
         while True:
             with self._changed:
-                while not self._jobs and not self._is_closed:
+                while self._queue.is_empty and not self._is_closed:
                     was_idle = True
                     self._changed.wait()
-                if not self._jobs:
+                if self._queue.is_empty:
                     return
             if was_idle:
                 time.sleep(WINDOW)
                 was_idle = False
             with self._changed:
                 job, batch = self._next_batch()
-            if job is not None and job.work is not None:
-                _settle(job.done, job.work)
-            elif job is not None and batch:
-                self._search(job, batch)
+            if job is not None:
+                self._do(job, batch)
 
-    def _next_batch(self) -> tuple[_Job | None, list[_Item]]:
+    def _next_batch(self) -> tuple[Job | None, list[Piece]]:
         """Take the next work, or sentences that are searched together, off the queue."""
-        for job in self._jobs:
-            job.waiting = [item for item in job.waiting if not item.future.cancelled()]
-        self._jobs = [job for job in self._jobs if job.waiting or (job.work and not job.done.cancelled())]
-        if not self._jobs:
-            return None, []
-        now = time.monotonic()
-        ranked = sorted(self._jobs, key=partial(self._ratio, now), reverse=True)
-        first = ranked[0]
-        if first.work is not None:
-            self._jobs.remove(first)
-            return first, []
-        assert first.search is not None
-        batch: list[_Item] = []
-        room = max(1, ROWS_AT_ONCE // search_of(first.search).rows)
-        shortest = longest = first.waiting[0].tokens
-        for job in [one for one in ranked if one.goes_with(first)]:
-            left = []
-            for item in job.waiting:
-                low, high = min(shortest, item.tokens), max(longest, item.tokens)
-                fits = not batch or ((len(batch) + 1) * high <= room and high <= max(SHORT, SPREAD * low))
-                if not fits:
-                    left.append(item)
-                elif item.future.set_running_or_notify_cancel():
-                    batch.append(item)
-                    shortest, longest = low, high
-            job.waiting = left
-        self._jobs = [job for job in self._jobs if job.waiting or job.work]
-        return first, batch
+        self._forget_dropped()
+        return self._queue.next(time.monotonic(), ROWS_AT_ONCE)
 
-    def _ratio(self, now: float, job: _Job) -> float:
-        service = max(self._seconds_per_token * job.tokens, 1e-6)
-        return (now - job.arrived + service) / service
+    def _forget_dropped(self) -> None:
+        while self._dropped:
+            self._queue.drop(self._dropped.pop())
 
-    def _search(self, job: _Job, batch: list[_Item]) -> None:
+    def _do(self, job: Job, batch: list[Piece]) -> None:
+        began = self._busy_since = time.monotonic()
+        self._at_work = [job.done] if job.work is not None else [piece.sentence.future for piece in batch]
+        if job.work is not None:
+            _settle(job.done, job.work)
+        else:
+            self._search(job, batch)
+        self._at_work, self._busy_since = [], None
+        seconds, tokens = time.monotonic() - began, sum(piece.tokens for piece in batch)
+        with self._changed:
+            if not batch:
+                self._queue.charge(job.client, seconds)
+                return
+            for piece in batch:
+                self._queue.charge(piece.client, seconds * piece.tokens / tokens)
+            self._queue.seconds_per_token += 0.1 * (seconds / tokens - self._queue.seconds_per_token)
+        if self._metrics is not None:
+            self._metrics.batch(len(batch), sum(piece.source_tokens for piece in batch), seconds)
+
+    def _search(self, job: Job, batch: list[Piece]) -> None:
         self._settle_batch(job, batch)
-        for tell in {item.tell for item in batch}:
-            tell()
+        for tell in {piece.sentence.tell for piece in batch}:
+            try:
+                tell()
+            except Exception:
+                log.exception("a client could not be told of its translations")
 
-    def _settle_batch(self, job: _Job, batch: list[_Item]) -> None:
-        assert job.search is not None and job.translator is not None
-        began = time.monotonic()
-        requests = [item.request for item in batch]
+    def _settle_batch(self, job: Job, batch: list[Piece]) -> None:
+        assert job.rule is not None and job.translator is not None
         try:
             found = job.translator.translate_chunk(
-                requests, job.search, with_details=job.with_details, encoded=[item.encoded for item in batch]
+                [piece.request for piece in batch],
+                job.rule,
+                with_details=job.with_details,
+                encoded=[piece.encoded for piece in batch],
             )
         except Exception as error:
             if len(batch) == 1 or not isinstance(error, InputError):
-                for item in batch:
-                    item.future.set_exception(error)
+                for piece in batch:
+                    _fail(piece.sentence.future, error)
             else:  # one that cannot be followed is no other's mistake
-                for item in batch:
-                    self._settle_batch(job, [item])
+                for piece in batch:
+                    if not piece.sentence.is_over:
+                        self._settle_batch(job, [piece])
             return
-        for item, translation in zip(batch, found, strict=True):
-            item.future.set_result(translation)
-        seconds, tokens = time.monotonic() - began, sum(item.tokens for item in batch)
-        with self._changed:
-            self._seconds_per_token += 0.1 * (seconds / tokens - self._seconds_per_token)
-        if self._metrics is not None:
-            self._metrics.batch(len(batch), tokens, seconds)
+        for piece, translation in zip(batch, found, strict=True):
+            _put(job, piece, translation)
+
+
+def _divided(
+    sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str
+) -> list[Piece]:
+    """The pieces of a sentence: the prefix is for the first, required phrases for the last, bans for all."""
+    pieces, last = [], max(0, len(encoded) - 1)
+    for number, ids in enumerate(encoded or [[]]):
+        prefix = sentence.request.prefix if number == 0 else ""
+        required = sentence.request.required if number == last else ()
+        request = replace(sentence.request, prefix=prefix, required=required) if last else sentence.request
+        written = length(prefix) + sum(map(length, required))
+        pieces.append(Piece(sentence, number, request, [ids] if ids else [], len(ids) + 1 + written, client))
+    return pieces
+
+
+def _put(job: Job, piece: Piece, translation: Translation) -> None:
+    """Keep a piece's translation, and give the sentence's where it was the last one."""
+    assert job.translator is not None and job.rule is not None
+    sentence = piece.sentence
+    sentence.found[piece.number] = translation
+    if sentence.is_over or len(sentence.found) < len(sentence.pieces):
+        return
+    if len(sentence.pieces) > 1:
+        found = [sentence.found[number] for number in range(len(sentence.pieces))]
+        _settle(sentence.future, lambda: cast(Translator, job.translator).join(sentence.request, found, job.rule))
+    elif sentence.future.set_running_or_notify_cancel():
+        sentence.future.set_result(translation)
 
 
 def _settle(future: "Future[Any]", work: Callable[[], Any]) -> None:
     if future.set_running_or_notify_cancel():
         try:
             future.set_result(work())
-        except Exception as error:
-            future.set_exception(error)
+        except BaseException as error:
+            future.set_exception(error if isinstance(error, Exception) else RuntimeError(f"ended by {error!r}"))
+            if not isinstance(error, Exception):
+                raise
+
+
+def _fail(future: "Future[Any]", error: Exception) -> None:
+    if not future.done() and (future.running() or future.set_running_or_notify_cancel()):
+        future.set_exception(error)
 
 
 class SharedTranslator:
@@ -230,6 +293,7 @@ class SharedTranslator:
         self.bundle = self.translator.bundle
         self.engine = self.translator.engine
         self.longest_source = self.translator.longest_source
+        self._client = CLIENT.get()
         self._lock = threading.Lock()
         self._futures: list[Future[Any]] = []
         self._is_cancelled = False
@@ -245,14 +309,14 @@ class SharedTranslator:
                 tell(sum(future.done() for future in futures) / len(futures))
 
         def begin() -> list[Future[Any]]:
-            futures.extend(self.batcher.submit(texts, search, tell=hear, translator=self.translator))
+            futures.extend(self.batcher.submit(texts, search, False, hear, self.translator, self._client))
             return futures
 
         return cast(list[Translation], self._wait(begin))
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """See Translator."""
-        return cast(Result, self._wait(lambda: [self.batcher.run(work)])[0])
+        return cast(Result, self._wait(lambda: [self.batcher.run(work, self._client)])[0])
 
     def cancel(self) -> None:
         """Drop what waits, and let whoever waits for it end."""

@@ -21,6 +21,7 @@ class Metrics:
             "transduce_batch_sentences", "Sentences searched together", buckets=SIZES, registry=self.registry
         )
         self._tokens = Counter("transduce_source_tokens", "Source tokens translated", registry=self.registry)
+        self._restarts = Counter("transduce_batcher_restarts", "Batchers started again", registry=self.registry)
         self._search_seconds = Counter("transduce_search_seconds", "Seconds of searching", registry=self.registry)
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
@@ -41,6 +42,10 @@ class Metrics:
         self._batches.observe(sentences)
         self._tokens.inc(tokens)
         self._search_seconds.inc(seconds)
+
+    def restart(self) -> None:
+        """Count a batcher that had to be started again."""
+        self._restarts.inc()
 
     def text(self) -> bytes:
         """All of them in Prometheus's format."""

@@ -1,8 +1,11 @@
 """Texts that are too long for a model, in pieces that are not."""
 
 import re
+from collections.abc import Iterator
 
 from transduce.text.tokenizer import Tokenizer
+
+ENCODED_AT_ONCE = 256
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
@@ -22,7 +25,7 @@ def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> l
     """Join neighbours while their tokens, counted apart, stay within the longest; split parts that are too long."""
     packed: list[list[str]] = []
     room = 0
-    for part, ids in zip(parts, tokenizer.encode_batch(parts), strict=True):
+    for part, ids in zip(parts, _encoded(parts, tokenizer), strict=True):
         if len(ids) > longest:
             packed += [[piece] for piece in split_text(part, tokenizer, longest)]
             room = 0
@@ -33,3 +36,9 @@ def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> l
             packed.append([part])
             room = longest - len(ids)
     return [joint.join(group) for group in packed]
+
+
+def _encoded(parts: list[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
+    """Token ids of each part; some at a time, since other threads wait while the tokenizer makes its results."""
+    for start in range(0, len(parts), ENCODED_AT_ONCE):
+        yield from tokenizer.encode_batch(parts[start : start + ENCODED_AT_ONCE])

@@ -1,0 +1,112 @@
+"""Who a client is, and how what the server has is shared out among clients."""
+
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+UNKNOWN = "unknown"
+CLIENT: ContextVar[str] = ContextVar("client", default=UNKNOWN)
+"""The client of the request that is being answered."""
+
+
+def client_of(address: str) -> str:
+    """The name under which an address is counted: of IPv6 its /64 network, all of which one customer has."""
+    found = _parse(address)
+    if found is None:
+        return UNKNOWN
+    if isinstance(found, IPv6Address) and not found.is_loopback:
+        return str(ip_network((int(found) >> 64 << 64, 64)))
+    return str(found)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is one of this machine's own, which no other machine can have."""
+    found = _parse(address)
+    return found is not None and found.is_loopback
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+
+
+@dataclass(eq=False)
+class Holding(Generic[T]):
+    """Something that a client has of the server: a connection, a request in progress, a file."""
+
+    client: str
+    thing: T
+    size: int = 1
+
+
+def newest(held: list[Holding[T]]) -> Holding[T]:
+    """The holding that a client got last."""
+    return held[-1]
+
+
+@dataclass
+class Holdings(Generic[T]):
+    """What clients have of the server, at most so much in all.
+
+    Where there is no room, the client who has most gives something up, if it has more than the one who asks would have
+    then. So none can take from others what they need.
+    """
+
+    most: int
+    first_to_go: Callable[[list[Holding[T]]], Holding[T]] = newest
+    """Which of its holdings, listed by age, a client gives up."""
+    total: int = 0
+    _held: dict[str, list[Holding[T]]] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Holding[T]]:
+        return (holding for held in self._held.values() for holding in held)
+
+    def of(self, client: str) -> list[Holding[T]]:
+        """What a client has, by age."""
+        return list(self._held.get(client, ()))
+
+    def size_of(self, client: str) -> int:
+        """How much a client has."""
+        return self._sizes.get(client, 0)
+
+    def make_room(self, client: str, size: int = 1) -> list[Holding[T]] | None:
+        """Take back what makes room for a client; None, and nothing is taken, where none has more than it would."""
+        taken: list[Holding[T]] = []
+        while self.total + size > self.most:
+            greediest = max(self._sizes, key=self._sizes.__getitem__, default=client)
+            if self.size_of(greediest) <= self.size_of(client) + size:
+                for holding in taken:
+                    self._put(holding)
+                return None
+            taken.append(self.first_to_go(self._held[greediest]))
+            self.remove(taken[-1])
+        return taken
+
+    def add(self, client: str, thing: T, size: int = 1) -> Holding[T]:
+        """Give a client something, whether or not there is room."""
+        holding = Holding(client, thing, size)
+        self._put(holding)
+        return holding
+
+    def remove(self, holding: Holding[T]) -> None:
+        """Take something back; nothing happens where that was done before."""
+        held = self._held.get(holding.client, [])
+        if holding not in held:
+            return
+        held.remove(holding)
+        self._sizes[holding.client] -= holding.size
+        self.total -= holding.size
+        if not held:
+            del self._held[holding.client], self._sizes[holding.client]
+
+    def _put(self, holding: Holding[T]) -> None:
+        self._held.setdefault(holding.client, []).append(holding)
+        self._sizes[holding.client] = self.size_of(holding.client) + holding.size
+        self.total += holding.size

@@ -1,0 +1,244 @@
+"""What waits for a model, by client: each gets its share of the model's time, however much it asks for."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translation, Translator
+from transduce.search.choices import DecisionRule, search_of
+from transduce.serving.clients import UNKNOWN
+
+SPREAD = 2.0
+"""How many times as long as its shortest sentence the longest of a batch may be, beyond SHORT tokens."""
+SHORT = 16
+SLACK = 0.1
+"""Seconds of the model that a client may have had more than another, and still go into a batch beside it."""
+PARTS = 4
+"""A client has at most one of so many parts of a batch beside others, who wait for its end."""
+LOOKED_AT = 256
+"""Sentences of a job that are looked through for those that fit into a batch."""
+
+
+@dataclass(eq=False)
+class Sentence:
+    """A sentence that waits, and what becomes of its pieces where it is divided."""
+
+    request: Request
+    future: "Future[Translation]"
+    tell: Callable[[], None]
+    pieces: list["Piece"] = field(default_factory=list)
+    found: dict[int, Translation] = field(default_factory=dict)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for it any more, or one of its pieces has failed."""
+        return self.future.done()
+
+
+@dataclass(eq=False)
+class Piece:
+    """What is translated at once: a sentence, or a part of one that is too long for the model."""
+
+    sentence: Sentence
+    number: int
+    request: Request
+    encoded: list[list[int]]
+    """Token ids; none for a blank line."""
+    tokens: int
+    """Tokens that are read or must be written."""
+    client: str = UNKNOWN
+
+    @property
+    def source_tokens(self) -> int:
+        """Tokens that are read, the end token included."""
+        return sum(map(len, self.encoded)) + 1
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the request asks for more than a translation; the search may fail, and others should not be in it."""
+        return bool(self.request.prefix or self.request.required or self.request.banned)
+
+
+@dataclass(eq=False)
+class Job:
+    """Sentences of one request that are searched in the same way, or other work with the model."""
+
+    arrived: float
+    client: str
+    translator: Translator | None = None
+    rule: DecisionRule | None = None
+    with_details: bool = False
+    waiting: list[Piece] = field(default_factory=list)
+    tokens: int = 0
+    """Tokens that wait."""
+    work: Callable[[], Any] | None = None
+    done: "Future[Any]" = field(default_factory=Future)
+    """The result of other work."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it waits."""
+        return not self.waiting if self.work is None else self.done.cancelled()
+
+    def goes_with(self, other: "Job") -> bool:
+        """Whether both can be searched for together."""
+        if self.work is not None or self.translator is not other.translator:
+            return False
+        return (self.rule, self.with_details) == (other.rule, other.with_details)
+
+
+@dataclass
+class _Line:
+    """What waits for one client."""
+
+    jobs: list[Job] = field(default_factory=list)
+    sentences: int = 0
+    """Pieces that wait."""
+
+
+@dataclass
+class FairQueue:
+    """Jobs by client; not for several threads at once.
+
+    The client goes first who has had least of the model's time while it waited (start-time fair queueing, Goyal et al.
+    1996): one who comes new begins level with the others. Of its jobs that of the highest response ratio goes first,
+    waiting time plus expected time over expected time (Brinch Hansen 1971): short ones go ahead of long ones, and none
+    waits for ever.
+    """
+
+    seconds_per_token: float = 0.001  # a guess until the first batch
+    _lines: dict[str, _Line] = field(default_factory=dict)
+    _had: dict[str, float] = field(default_factory=dict)
+    """Seconds of the model that clients have had, from a common beginning."""
+    _level: float = 0.0
+    """What the client had who went last."""
+
+    @property
+    def sentences(self) -> int:
+        """Sentences, and pieces of divided ones, that wait."""
+        return sum(line.sentences for line in self._lines.values())
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that wait."""
+        return sum(job.tokens for line in self._lines.values() for job in line.jobs)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._lines
+
+    def sentences_of(self, client: str) -> int:
+        """Sentences of a client that wait."""
+        line = self._lines.get(client)
+        return 0 if line is None else line.sentences
+
+    def add(self, job: Job) -> None:
+        """Let a job wait."""
+        line = self._lines.get(job.client)
+        if line is None:
+            line = self._lines[job.client] = _Line()
+            self._had[job.client] = max(self._level, self._had.get(job.client, 0.0))
+        line.jobs.append(job)
+        line.sentences += len(job.waiting)
+        job.tokens = sum(piece.tokens for piece in job.waiting)
+
+    def drop(self, job: Job) -> None:
+        """Forget what nobody waits for any more of a job."""
+        self._keep(job, [piece for piece in job.waiting if not piece.sentence.is_over])
+        self._tidy(job.client)
+
+    def charge(self, client: str, seconds: float) -> None:
+        """Count time that the model has worked for a client."""
+        self._had[client] = self._had.get(client, self._level) + seconds
+        if len(self._had) > 1000:
+            self._had = {name: had for name, had in self._had.items() if name in self._lines or had > self._level}
+
+    def next(self, now: float, rows: int) -> tuple[Job | None, list[Piece]]:
+        """Take the next work out of the queue, or sentences that are searched together.
+
+        These have at most so many rows, padded tokens times hypotheses, or are one alone.
+        """
+        while self._lines:
+            clients = sorted(self._lines, key=self._had.__getitem__)
+            self._level = max(self._level, self._had[clients[0]])
+            first = max(self._lines[clients[0]].jobs, key=partial(self._ratio, now))
+            if first.work is not None:
+                self._lines[first.client].jobs.remove(first)
+                self._tidy(first.client)
+                return first, []
+            batch = self._batch(now, first, clients, rows)
+            if batch:
+                return first, batch
+        return None, []
+
+    def _batch(self, now: float, first: Job, clients: list[str], rows: int) -> list[Piece]:
+        assert first.rule is not None
+        batch = _Batch(max(1, rows // search_of(first.rule).rows))
+        share = batch.room if len(clients) == 1 else batch.room // min(PARTS, len(clients))
+        latest = self._had[clients[0]] + SLACK
+        for client in [one for one in clients if self._had[one] <= latest]:
+            begun = len(batch.pieces)
+            ranked = sorted(self._lines[client].jobs, key=partial(self._ratio, now), reverse=True)
+            for job in [one for one in ranked if one.goes_with(first)]:
+                left = []
+                looked_at, others = job.waiting[:LOOKED_AT], job.waiting[LOOKED_AT:]
+                for piece in looked_at:
+                    if piece.sentence.is_over:
+                        continue
+                    is_welcome = client == first.client or not (piece.is_constrained or batch.is_constrained)
+                    own = len(batch.pieces) - begun
+                    if is_welcome and (own == 0 or (own + 1) * piece.tokens <= share) and batch.fits(piece):
+                        batch.add(piece)
+                    else:
+                        left.append(piece)
+                self._keep(job, left + others)
+            self._tidy(client)
+        return batch.pieces
+
+    def _keep(self, job: Job, pieces: list[Piece]) -> None:
+        line = self._lines.get(job.client)
+        if line is None or job not in line.jobs:
+            return
+        line.sentences -= len(job.waiting) - len(pieces)
+        job.waiting = pieces
+        job.tokens = sum(piece.tokens for piece in pieces)
+
+    def _tidy(self, client: str) -> None:
+        """Forget jobs of which nothing waits."""
+        if (line := self._lines.get(client)) is not None:
+            line.jobs = [job for job in line.jobs if not job.is_over]
+            if not line.jobs:
+                del self._lines[client]
+
+    def _ratio(self, now: float, job: Job) -> float:
+        service = max(self.seconds_per_token * max(job.tokens, 1), 1e-6)
+        return (now - job.arrived + service) / service
+
+
+class _Batch:
+    """Pieces that are searched together, of like lengths."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.pieces: list[Piece] = []
+        self.is_constrained = False
+        self._shortest = self._longest = 0
+
+    def fits(self, piece: Piece) -> bool:
+        """Whether the piece is like the others in length, and there is room for it."""
+        if not self.pieces:
+            return True
+        shortest, longest = min(self._shortest, piece.tokens), max(self._longest, piece.tokens)
+        return (len(self.pieces) + 1) * longest <= self.room and longest <= max(SHORT, SPREAD * shortest)
+
+    def add(self, piece: Piece) -> None:
+        """Take one more."""
+        if not self.pieces:
+            self._shortest = self._longest = piece.tokens
+        self.pieces.append(piece)
+        self.is_constrained |= piece.is_constrained
+        self._shortest, self._longest = min(self._shortest, piece.tokens), max(self._longest, piece.tokens)
