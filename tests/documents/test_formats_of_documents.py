@@ -18,7 +18,6 @@ from transduce.errors import InputError
 
 pytest.importorskip("polib")
 pytest.importorskip("pysubs2")
-pytest.importorskip("justhtml")
 
 LIST = (
     "a.po crlf.po latin.po a.xlf two.xliff latin.xlf a.tmx crlf.tmx a.srt a.vtt a.html crlf.htm latin.html a.md "

@@ -121,7 +121,7 @@ class TextFile:
 
     @cached_property
     def _line_ends(self) -> list[int]:
-        return [found.start() for found in re.finditer("\n", self.text)]
+        return [found.start() for found in re.finditer("\r\n?|\n", self.text)]
 
     def save(self, edits: Sequence[Edit]) -> bytes:
         """The file with edits made."""

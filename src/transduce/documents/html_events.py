@@ -229,8 +229,8 @@ class Events:
         self, name: str, namespace: str, given: dict[str, Attribute], before: Decision, decision: Decision | None
     ) -> tuple[Role, bool]:
         """What a start tag is to the sentence, and whether its element is a mark as a whole."""
-        if before != "translated":
-            return ("end" if decision == "translated" else "open"), False
+        if before != "translated" and decision == "translated":
+            return "end", False
         if name == "br" and namespace == "html":
             return "break", False
         if name in ("svg", "math"):
@@ -241,7 +241,7 @@ class Events:
             if name in INLINE or name in INLINE_VOID:
                 return "open", decision == "held"
             return "end", False
-        is_inline = namespace == "svg" and name in _INLINE_SVG and given.keys().isdisjoint(_LINE_OF_SVG)
+        is_inline = namespace == "math" or (name in _INLINE_SVG and given.keys().isdisjoint(_LINE_OF_SVG))
         return ("open" if is_inline else "end"), False
 
     def _read_attributes(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from transduce.documents.html_events import Event
 from transduce.documents.html_text import Written, escape_text
-from transduce.documents.html_tree import READINGS
+from transduce.documents.html_tree import READINGS, Decision
 from transduce.documents.placeholders import Escape, hold
 from transduce.documents.segment import Mark, Part
 
@@ -40,6 +40,8 @@ class _Flow:
 
     start: int
     name: str = ""
+    decision: Decision = "translated"
+    """What becomes of the text about it."""
     items: list[Item] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     """What is held of the element."""
@@ -60,11 +62,18 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Ite
             left.append((flows[-1].readings[0][0], texts, READING_STAYS))
         flows[-1].items, flows[-1].readings = [], []
 
+    def add(item: Item) -> None:
+        items = flows[-1].items
+        if items and items[-1].end != item.start:  # characters that belong to no sentence, such as a script
+            end_segment()
+        flows[-1].items.append(item)
+
     for number, event in enumerate(events):
         flow = flows[-1]
         if event.written is not None:
             if event.decision == "translated":
-                flow.items += _text_items(page, event.written, event.role == "text", escape_text)
+                for item in _text_items(page, event.written, event.role == "text", escape_text):
+                    add(item)
             else:
                 end_segment()
                 flow.shown.append(event.written.text)
@@ -74,15 +83,18 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Ite
             end_segment()
             flow.shown.append(" ")
         elif event.is_whole and event.role == "open":
-            flows.append(_Flow(event.start, event.name))
+            flows.append(_Flow(event.start, event.name, event.decision))
         elif event.is_whole and event.role == "close":
             end_segment()
             flows.pop()
-            flows[-1].items.append(_whole_item(page, flow, event, flows[-1]))
+            if flow.decision == "translated":
+                add(_whole_item(page, flow, event, flows[-1]))
+            else:
+                flows[-1].shown += flow.shown
         elif event.decision != "translated" and event.role in ("mark", "break"):
             flow.shown.append(event.shown or " " * (event.role == "break"))
         else:
-            flow.items.append(_mark_item(page, event, number))
+            add(_mark_item(page, event, number))
     end_segment()
     return found, left
 
