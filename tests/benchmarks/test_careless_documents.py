@@ -2,7 +2,7 @@
 
 import pytest
 
-for library in ("polib", "pysubs2", "justhtml", "docx", "markdown"):
+for library in ("polib", "pysubs2", "docx", "markdown"):
     pytest.importorskip(library)
 
 from careless_documents import KINDS, Kind, measure  # noqa: E402

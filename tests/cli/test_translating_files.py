@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("polib")
-pytest.importorskip("justhtml")
 pytest.importorskip("rapidfuzz")
 
 Command = Callable[..., tuple[int, str, str]]

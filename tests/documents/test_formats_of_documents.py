@@ -5,6 +5,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from transduce.errors import InputError
 
 pytest.importorskip("polib")
 pytest.importorskip("pysubs2")
-pytest.importorskip("justhtml")
 
 LIST = (
     "a.po crlf.po latin.po a.xlf two.xliff latin.xlf a.tmx crlf.tmx a.srt a.vtt a.html crlf.htm latin.html a.md "
@@ -67,8 +67,13 @@ def test_what_is_written_is_read_again_with_all_marks(folder: Path, name: str) -
     for old, new in zip(before.units, after.units, strict=True):
         found = new.target if new.is_bilingual else new.source
         assert found is not None
-        assert not problems(old.source, found)
+        assert not problems(*(Segment(tuple(map(in_small, one.parts))) for one in (old.source, found)))
         assert " ".join(found.text.split()) == " ".join(upper(old.source).text.split())
+
+
+def in_small(part: str | Mark) -> str | Mark:
+    """A part, of which attributes may have been translated."""
+    return part if isinstance(part, str) else replace(part, raw=part.raw.lower())
 
 
 @pytest.mark.parametrize(
@@ -242,18 +247,19 @@ def test_subtitles_a_sentence_goes_on_through_its_lines_and_speakers_are_apart(f
     assert marks == [("- ", False), ("\r\n", False), ("\r\n", True), ("- ", False), ("{\\an8}", False)]
 
 
-def test_html_texts_are_found_and_code_scripts_and_attributes_are_not(folder: Path) -> None:
-    found = texts(read(folder, "a.html"))
-    assert found == [
+def test_html_texts_and_attributes_are_found_and_code_and_scripts_are_not(folder: Path) -> None:
+    units = [unit for unit in read(folder, "a.html").units if not unit.where.endswith(("title", "alt"))]
+    assert [" ".join(unit.source.text.split()) for unit in units] == [
         "The dog & I",
         "The small cat sleeps & sings. The man",
         "Unclosed The dog() and Dog",
         "One",
         "{name} sees it",
+        "Lost text",
         "The child",
         "a < b x",
     ]
-    segment = read(folder, "a.html").units[2].source
+    segment = units[2].source
     assert [mark.shown for mark in segment.marks if mark.is_held] == ["The dog()", "Dog"]
 
 

@@ -1,168 +1,117 @@
-"""HTML: an HTML5 parser tells what is text and in which elements; only characters of texts are ever changed."""
+"""HTML and XHTML: every text that a browser shows, and the attributes that readers see; only their characters change.
 
-import html
+`html_tokens` divides a page, `html_tree` knows which elements are open, `html_events` says what tags are to a sentence,
+and `html_segments` makes segments of it. Each takes time linear in the length of the page, whatever is in it.
+"""
+
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from operator import attrgetter
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.libraries import require
-from transduce.documents.placeholders import hold, pair_tags, tag_mark
-from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
+from transduce.documents.html_edits import Write, without_inner, write_within, writer
+from transduce.documents.html_events import Events, settle_pairs
+from transduce.documents.html_segments import Item, attribute_segment, find_segments
+from transduce.documents.html_text import Written, escape_attribute, escape_text, read_text
+from transduce.documents.html_tokens import Attribute
+from transduce.documents.placeholders import Escape
+from transduce.documents.segment import Segment
 from transduce.errors import InputError
 
-_INLINE = (
-    "a abbr acronym b bdi bdo big cite data del dfn em font i img ins label mark nobr picture q rp rt ruby s small "
-    "source span strike strong sub sup time u wbr"
-)
-_SKIPPED = (
-    "audio canvas embed iframe listing noembed noframes noscript object plaintext pre script style template textarea "
-    "video xmp"
-)
-INLINE = frozenset(_INLINE.split())
-"""Elements that a sentence goes on through; all others end it."""
-CODE = frozenset(["code", "kbd", "samp", "tt", "var", "math", "svg"])
-"""Elements of a sentence whose content is held."""
-SKIPPED = frozenset(_SKIPPED.split())
-"""Elements whose content is no text to translate."""
-_META = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
-_TAG = re.compile(
-    r"""<!--(?:>|->|.*?(?:-->|--!>|\Z))
-    | <(?P<close>/)?(?P<name>[A-Za-z][^\s/>]*+)(?>=\s*+"[^"]*"|=\s*+'[^']*'|[^>])*?(?P<alone>/)?>
-    | <[!/?][^>]*>""",
-    re.VERBOSE | re.DOTALL,
-)
-_OTHER = re.compile(r"(?P<close>)(?P<alone>)(?P<name>.)[^<]*", re.DOTALL)
-_UNENDED = re.compile(r"(?P<close>)(?P<alone>)(?P<name>.).*", re.DOTALL)
-_MARKUP = re.compile(r"<[A-Za-z/!?]")
-_VOID = frozenset(["img", "source", "wbr"])  # inline ones without an end
+DEEPEST_PAGE = 3  # pages within the attributes of others
+DEEPEST_MARK = 4  # elements within each other that are marks of a sentence as a whole
+_PAGE_STAYS = f"a page within {DEEPEST_PAGE} others (srcdoc), or in an attribute without quotes"
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_META = re.compile(rb"""<meta[^>]*?charset\s*+=\s*+["']?\s*+([\w.:-]++)""", re.IGNORECASE)
+_XML = re.compile(rb"""\s*+<\?xml\s[^>]*?encoding\s*+=\s*+["']([\w.:-]++)""")
+_AS_BROWSERS_READ = {  # https://encoding.spec.whatwg.org: labels of pages that mean more than their names say
+    **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "ascii", "us-ascii"), "windows-1252"),
+    **dict.fromkeys(("iso-8859-9", "latin5"), "windows-1254"),
+    **dict.fromkeys(("iso-8859-11", "tis-620"), "windows-874"),
+    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "ksc5601"), "cp949"),
+    "big5": "big5hkscs",
+}
 
 
 def read_html(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of a page, a segment for each paragraph, heading, cell and the like."""
-    meta = _META.search(data[:1024])
-    encoding = meta[1].decode() if meta else None
-    if encoding and encoding.lower() in ("iso-8859-1", "latin1", "ascii", "us-ascii"):
-        encoding = "windows-1252"  # which browsers take it for
-    if encoding and encoding.lower().startswith("utf-16"):
-        encoding = None  # as the standard has it: what can be read as ASCII is not
-    file = TextFile.read(data, name, encoding)
+    """The texts of a page or of a part of one: a segment for each paragraph, heading, cell, attribute and the like."""
+    file = TextFile.read(data, name, _encoding(data))
     file = TextFile(name, file.text, file.encoding, file.mark, lambda character: f"&#{ord(character)};")
     if "\0" in file.text:
         raise InputError(f"{name}: is no HTML; it holds zero bytes")
-    return Document([_unit(file, *found) for found in _segments(file.text)], file.save)
+    page = _Page(file.text, is_xml=name.lower().endswith((".xhtml", ".xht")))
+    units = [
+        Unit(one.source, one.write, f"line {file.line_of(one.start)}{one.place}")
+        for one in sorted(page.texts, key=attrgetter("start"))
+    ]
+    untranslated = [
+        Untranslated(f"line {file.line_of(start)}", text, reason) for start, text, reason in sorted(page.untranslated)
+    ]
+    return Document(units, lambda edits: file.save(without_inner(file.text, edits)), untranslated)
+
+
+def _encoding(data: bytes) -> str | None:
+    """The encoding that a page names, as browsers take it."""
+    head = data[:1024]
+    found = _XML.match(head) or _META.search(_COMMENT.sub(b"", head))
+    if found is None:
+        return None
+    encoding = found[1].decode().lower()
+    if encoding.startswith("utf-16"):
+        return None  # as the standard has it: what can be read as ASCII is not
+    return _AS_BROWSERS_READ.get(encoding, encoding)
 
 
 @dataclass(frozen=True)
 class _Text:
-    """A run of characters that the parser takes for text."""
+    """A segment of a page."""
 
     start: int
-    end: int
-    is_code: bool
+    place: str
+    """For a person, beside the line: the name of an attribute."""
+    source: Segment
+    write: Write
 
 
-def _unit(file: TextFile, parts: list[Part], start: int, end: int) -> Unit:
-    def write(segment: Segment) -> list[Edit]:
-        return [Edit(start, end, "".join(p.raw if isinstance(p, Mark) else _escape(p) for p in segment.parts))]
+class _Page:
+    """The texts of a page, and of the pages in its attributes."""
 
-    return Unit(Segment.of(pair_tags(parts)), write, f"line {file.line_of(start)}")
+    def __init__(self, page: str, is_xml: bool = False, depth: int = 0) -> None:
+        self.texts: list[_Text] = []
+        self._page, self._depth = page, depth
+        found = Events(page, is_xml)
+        settle_pairs(found.events, DEEPEST_MARK)
+        segments, self.untranslated = find_segments(page, found.events)
+        for items in segments:
+            self._add(items, "", writer(page, items, escape_text))
+        for attribute in found.attributes:
+            self._read_attribute(attribute)
 
+    def _add(self, items: Sequence[Item], place: str, write: Write) -> None:
+        self.texts.append(_Text(items[0].start, place, Segment.of(one.part for one in items), write))
 
-def _escape(text: str) -> str:
-    return html.escape(text, quote=False)
+    def _read_attribute(self, attribute: Attribute) -> None:
+        value = read_text(self._page, attribute.start, attribute.end, is_attribute=True)
+        quote = attribute.quote or '"'
+        escape = partial(escape_attribute, quote=quote)
+        if attribute.name == "srcdoc":
+            self._read_page(attribute, value, escape)
+            return
+        items = attribute_segment(self._page, value, attribute.quote != "", escape)
+        if items is not None:
+            self._add(items, f", {attribute.name}", writer(self._page, items, escape, "" if attribute.quote else quote))
 
-
-def _segments(text: str) -> Iterator[tuple[list[Part], int, int]]:
-    """The parts of each segment, and the characters that they are."""
-    parts: list[Part] = []
-    begin = done = 0
-    for run in [*_texts(text), _Text(len(text), len(text), False)]:
-        for place, end, tag in _tags(text, done, run.start):
-            name = (tag["name"] or "").lower()
-            if not name or name in INLINE or name in CODE:  # a comment, too
-                parts.append(tag_mark(text[place:end], tag) if name and name not in _VOID else Mark(text[place:end]))
-            elif name == "br":
-                parts.append(Mark(text[place:end], shown=" ", breaks=True))
-            else:
-                if any(_is_text(part) for part in parts):
-                    yield parts, begin, place
-                parts, begin = [], end
-        written = text[run.start : run.end]
-        plain = html.unescape(written)
-        if run.is_code:
-            parts.append(Mark(written, shown=plain))
-        else:
-            parts += hold([plain], _escape)
-        done = run.end
-    if any(_is_text(part) for part in parts):
-        yield parts, begin, len(text)
-
-
-def _is_text(part: Part) -> bool:
-    return isinstance(part, str) and bool(part.strip())
-
-
-def _tags(text: str, start: int, end: int) -> Iterator[tuple[int, int, re.Match[str]]]:
-    """All markup between two texts; whatever is none ends the segment, as a tag of no inline element would."""
-    while start < end:
-        found = _TAG.match(text, start, end)
-        if found is None:  # the content of a script, or a tag without an end, of which all that follows is a part
-            found = (_UNENDED if _MARKUP.match(text, start, end) else _OTHER).match(text, start, end)
-            assert found is not None
-        yield start, found.end(), found
-        start = found.end()
-
-
-def _texts(text: str) -> list[_Text]:
-    """The texts to translate, or to hold, in their order."""
-    justhtml = require("justhtml")
-    root = justhtml.JustHTML(text, sanitize=False, track_node_locations=True).root
-    found: dict[int, _Text] = {}
-    stack: list[tuple[Any, bool]] = [(root, False)]
-    while stack:
-        node, is_code = stack.pop()
-        if node.name == "#text":
-            if (run := _run(text, node, is_code)) is not None:
-                found[run.start] = run
-            continue
-        attributes = getattr(node, "attrs", None) or {}
-        if node.name in SKIPPED:
-            continue
-        held = node.name in CODE or attributes.get("translate") == "no" or "notranslate" in _classes(attributes)
-        stack += [(child, is_code or held) for child in reversed(getattr(node, "children", None) or [])]
-    runs, done = [], 0
-    for start in sorted(found):
-        if start >= done:
-            runs.append(found[start])
-            done = found[start].end
-    return runs
-
-
-def _run(text: str, node: Any, is_code: bool) -> _Text | None:
-    """Where a text of the parser's stands; None for one that is put together otherwise than it is written."""
-    start = node.origin_offset
-    if start is None:
-        return None
-    if node.parent is not None and node.parent.name == "title":
-        end = _end_of(re.compile(r"</title", re.IGNORECASE), text, start)
-    else:
-        end = _end_of(_MARKUP, text, start)
-    read = html.unescape(text[start:end]).replace("\r\n", "\n").replace("\r", "\n")
-    if read != node.data:
-        if not read.startswith(node.data):
-            return None
-        end = start + len(node.data)  # the parser has put what follows into another place
-        if text[start:end] != node.data:
-            return None
-    return _Text(start, end, is_code)
-
-
-def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.search(text, start)
-    return found.start() if found else len(text)
-
-
-def _classes(attributes: dict[str, str | None]) -> list[str]:
-    return (attributes.get("class") or "").split()
+    def _read_page(self, attribute: Attribute, value: Written, escape: Escape) -> None:
+        """Adds the texts of a page that is the value of an attribute."""
+        if self._depth == DEEPEST_PAGE or not attribute.quote:
+            self.untranslated.append((attribute.start, value.text, _PAGE_STAYS))
+            return
+        inner = _Page(value.text, depth=self._depth + 1)
+        for one in inner.texts:
+            write = write_within(self._page, one.write, value, escape)
+            self.texts.append(_Text(value.offsets[one.start], f", srcdoc{one.place}", one.source, write))
+        self.untranslated += [(value.offsets[start], text, reason) for start, text, reason in inner.untranslated]

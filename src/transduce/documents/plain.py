@@ -9,7 +9,8 @@ from transduce.documents.placing import Span
 from transduce.documents.segment import Mark, Segment
 from transduce.errors import InputError
 
-_BULLET = re.compile(r"[ \t]*(?:[-*•–—]|\d+[.)])[ \t]+")
+_BULLET = re.compile(r"[ \t]*+(?:[-*•–—]|\d++[.)])[ \t]++")
+_LINE = re.compile(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
 
 
 def read_text(data: bytes, name: str, wanted: Languages) -> Document:
@@ -24,7 +25,7 @@ def _unit(file: TextFile, start: int, end: int) -> Unit:
     def write(segment: Segment) -> list[Edit]:
         return [Edit(start, end, "".join(p.raw if isinstance(p, Mark) else p for p in segment.parts))]
 
-    text = re.sub(r"[ \t]*\r?\n[ \t]*", " ", file.text[start:end])
+    text = " ".join(line.strip(" \t\r\n") for line in _LINE.findall(file.text, start, end))
     return Unit(Segment.of(hold([text])), write, f"line {file.line_of(start)}")
 
 
@@ -32,7 +33,7 @@ def _paragraphs(text: str) -> Iterator[Span]:
     """Where the paragraphs stand, without bullets and blanks about them."""
     start: int | None = None
     end = place = 0
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+    for line in _LINE.findall(text):
         bullet = _BULLET.match(line)
         if start is not None and (bullet or not line.strip()):
             yield start, end

@@ -241,9 +241,7 @@ class Batcher:
             _put(job, piece, translation)
 
 
-def _divided(
-    sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str
-) -> list[Piece]:
+def _divided(sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str) -> list[Piece]:
     """The pieces of a sentence: the prefix is for the first, required phrases for the last, bans for all."""
     pieces, last = [], max(0, len(encoded) - 1)
     for number, ids in enumerate(encoded or [[]]):

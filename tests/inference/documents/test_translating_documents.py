@@ -20,7 +20,6 @@ from transduce.inference.translator import Candidate, Translation, Translator
 from transduce.search.beam import Beam
 
 pytest.importorskip("polib")
-pytest.importorskip("justhtml")
 pytest.importorskip("rapidfuzz")
 
 

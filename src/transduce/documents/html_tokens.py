@@ -1,0 +1,224 @@
+"""Divides a page into tags, comments and text as the HTML standard does, in time linear in its length.
+
+What a server replaces before a browser reads the page (`<?php ... ?>`, `<% ... %>`) is a token of its own.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+_SPACE = r"\t\n\f\r "
+_MARKUP = re.compile(r"<(?=[A-Za-z!?/%])")
+_LETTER = re.compile(r"[A-Za-z]")
+_NAME = re.compile(rf"[^{_SPACE}/>]*+")
+_BETWEEN_ATTRIBUTES = re.compile(rf"[{_SPACE}/]*+")
+_BLANKS = re.compile(rf"[{_SPACE}]*+")
+_ATTRIBUTE_NAME = re.compile(rf"=?+[^{_SPACE}/>=]*+")
+_UNQUOTED = re.compile(rf"[^{_SPACE}>]*+")
+_COMMENT_END = re.compile("--!?>")
+_SUBSET = re.compile(r"[^\[>]*+\[")
+_SUBSET_END = re.compile(r"\]\s*+>")
+_SCRIPT = re.compile(rf"<!--|-->|</?script(?=[{_SPACE}/>])", re.IGNORECASE)
+_PHP = re.compile(r"<\?(?:php(?![A-Za-z0-9_-])|=|\s)", re.IGNORECASE)
+_SERVER = re.compile(r"<\?(?:php(?![A-Za-z0-9_-])|=|\s)|<%|\{\{|\{%", re.IGNORECASE)
+_BRACES = re.compile(r"\{(?:\{[^<>{}=\n]{0,500}+\}|%[^<>{}=\n]{0,500}+)\}")
+
+Kind = Literal["text", "cdata", "start", "end", "comment", "server"]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of a tag, by the characters of its value without quotes."""
+
+    name: str
+    start: int
+    end: int
+    quote: str
+    """The quote about the value; "" for none."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """Characters of a page that belong together."""
+
+    kind: Kind
+    start: int
+    end: int
+    name: str = ""
+    """The name of a tag, in small letters."""
+    attributes: tuple[Attribute, ...] = ()
+    is_self_closing: bool = False
+
+
+@dataclass
+class Tokenizer:
+    """Reads the tokens of a page one after another; the caller says where its elements change how text is read."""
+
+    page: str
+    is_xml: bool = False
+    _missing: dict[str, int] = field(default_factory=dict)
+    _has_declaration: bool = False
+
+    def token_at(self, start: int, takes_cdata: bool = False) -> Token:
+        """Reads the token that begins at an offset, which lies within the page."""
+        page, size = self.page, len(self.page)
+        found = self._next_markup(start)
+        if found > start:
+            return Token("text", start, found)
+        following = page[start + 1]
+        if following == "%":
+            return Token("server", start, self._find("%>", start) + 2)
+        if following == "?":
+            return self._instruction(start)
+        if page.startswith("<!--", start):
+            return Token("comment", start, self._end_of_comment(start))
+        if following == "!":
+            if takes_cdata and page.startswith("<![CDATA[", start):
+                end = self._find("]]>", start)
+                return Token("cdata", start, size if end < 0 else end + 3)
+            return Token("comment", start, self._end_of_declaration(start))
+        if following == "/" and not _LETTER.match(page, start + 2):
+            return Token("comment", start, self._after(">", start + 2))
+        return self._tag(start)
+
+    def end_of_raw_text(self, name: str, start: int) -> int:
+        """Finds where the text of an element ends that holds no tags, such as a title; its end tag begins there."""
+        if name == "plaintext":
+            return len(self.page)
+        if name == "script":
+            return self._end_of_script(start)
+        found = re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE).search(self.page, start)
+        return found.start() if found else len(self.page)
+
+    def _next_markup(self, start: int) -> int:
+        """The offset of the next markup, or the end of the page."""
+        page, place = self.page, start
+        while found := _MARKUP.search(page, place):
+            begin, following = found.start(), page[found.start() + 1]
+            is_last = following == "/" and begin + 2 == len(page)
+            if not is_last and not (following == "%" and self._find("%>", begin) < 0):
+                return begin
+            place = begin + 1
+        return len(page)
+
+    def _instruction(self, start: int) -> Token:
+        if _PHP.match(self.page, start):
+            return Token("server", start, self._after("?>", start))
+        return Token("comment", start, self._after("?>" if self.is_xml else ">", start))
+
+    def _end_of_comment(self, start: int) -> int:
+        for abrupt in ("<!-->", "<!--->"):
+            if not self.is_xml and self.page.startswith(abrupt, start):
+                return start + len(abrupt)
+        found = _COMMENT_END.search(self.page, start + 4)
+        return found.end() if found else len(self.page)
+
+    def _end_of_declaration(self, start: int) -> int:
+        if self.is_xml and not self._has_declaration:
+            self._has_declaration = True
+            subset = _SUBSET.match(self.page, start)
+            if subset and (found := _SUBSET_END.search(self.page, subset.end())):
+                return found.end()
+        return self._after(">", start)
+
+    def _end_of_script(self, start: int) -> int:
+        """The end of a script, in whose comments a script may hold others (13.2.5.26 of the HTML standard)."""
+        in_comment = in_inner = False
+        for found in _SCRIPT.finditer(self.page, start):
+            sign = found[0].lower()
+            if sign == "<!--":
+                in_comment = True
+                if self.page.startswith((">", "->"), found.end()):
+                    in_comment = False
+            elif sign == "-->":
+                in_comment = in_inner = False
+            elif sign == "<script":
+                in_inner = in_comment
+            elif not in_inner:
+                return found.start()
+            else:
+                in_inner = False
+        return len(self.page)
+
+    def _tag(self, start: int) -> Token:
+        """A tag; one that does not end is as a comment, since no browser shows anything of it."""
+        page, size = self.page, len(self.page)
+        is_end = page[start + 1] == "/"
+        found = _NAME.match(page, start + 1 + is_end)
+        assert found is not None
+        name, place = found[0].lower(), found.end()
+        attributes: list[Attribute] = []
+        while True:
+            begin, place = place, _skip(_BETWEEN_ATTRIBUTES, page, place)
+            if place >= size:
+                return Token("comment", start, size)
+            if page[place] == ">":
+                is_self_closing = place > begin and page[place - 1] == "/"
+                kind: Kind = "end" if is_end else "start"
+                return Token(kind, start, place + 1, name, tuple(attributes), is_self_closing)
+            if (after := self._after_server_code(place)) > place:
+                place = after
+                continue
+            attribute, place = self._attribute(place)
+            if attribute is None:
+                return Token("comment", start, size)
+            attributes.append(attribute)
+
+    def _attribute(self, start: int) -> tuple[Attribute | None, int]:
+        """An attribute and what comes after it; None for one whose value does not end."""
+        page, size = self.page, len(self.page)
+        place = _skip(_ATTRIBUTE_NAME, page, start)
+        name = page[start:place].lower()
+        equals = _skip(_BLANKS, page, place)
+        if page[equals : equals + 1] != "=":
+            return Attribute(name, place, place, ""), place
+        place = _skip(_BLANKS, page, equals + 1)
+        quote = page[place : place + 1]
+        if quote not in ('"', "'"):
+            end = _skip(_UNQUOTED, page, self._after_server_code(place))
+            return Attribute(name, place, end, ""), end
+        end = self._end_of_value(quote, place + 1)
+        return (None, size) if end < 0 else (Attribute(name, place + 1, end, quote), end + 1)
+
+    def _end_of_value(self, quote: str, start: int) -> int:
+        """The next quote that is not within code of a server; -1 for none."""
+        end = self.page.find(quote, start)
+        place = start
+        while end >= 0 and (found := _SERVER.search(self.page, place, end)):
+            place = max(self._after_server_code(found.start()), found.start() + 2)
+            if place > end:
+                end = self.page.find(quote, place)
+        return end
+
+    def _after_server_code(self, place: int) -> int:
+        """The end of code of a server that begins at an offset; the offset where none begins."""
+        page = self.page
+        if page.startswith("<", place):
+            if _PHP.match(page, place):
+                return self._after("?>", place)
+            if page.startswith("<%", place) and (found := self._find("%>", place)) >= 0:
+                return found + 2
+        elif page.startswith("{", place) and (braces := _BRACES.match(page, place)):
+            return braces.end()
+        return place
+
+    def _after(self, sign: str, start: int) -> int:
+        """The offset after a sign, or the end of the page where there is none."""
+        found = self._find(sign, start)
+        return len(self.page) if found < 0 else found + len(sign)
+
+    def _find(self, sign: str, start: int) -> int:
+        """Like `str.find`, and does not look twice for a sign that is missing from the rest of the page."""
+        if start >= self._missing.get(sign, len(self.page) + 1):
+            return -1
+        found = self.page.find(sign, start)
+        if found < 0:
+            self._missing[sign] = start
+        return found
+
+
+def _skip(pattern: re.Pattern[str], page: str, start: int) -> int:
+    """The end of a match that may be empty."""
+    found = pattern.match(page, start)
+    assert found is not None
+    return found.end()
