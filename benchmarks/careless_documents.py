@@ -30,7 +30,7 @@ TEXT = "The dog sees a small cat, which sleeps (now). Who plays & sings <loudly>
 WORDS = TEXT.split()
 PLACEHOLDERS = [
     "%s", "%d", "%(name)s", "%(count)d", "%1$s", "{name}", "{0}", "{{ x }}", "${home}", "%user%", "$HOME", "{0:.2f}",
-    "https://a.example/b?c=d", "ann@example.org", "{n, plural, one {# file} other {# files}}",
+    "https://a.example/b?c=d", "ann@example.org", "{n, number, integer}",
 ]  # fmt: skip
 
 

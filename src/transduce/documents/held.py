@@ -1,13 +1,32 @@
-"""Sees to it that what a translation must hold stands in it exactly as in the source, as often as there."""
+"""Sees to it that what a translation must hold is in it exactly as in the source, as often as there, neighbours too.
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+Things that no blank and no letter divides in the source, such as `%d/%d` or `<kbd>Ctrl</kbd>+<kbd>C</kbd>`, are one
+cluster, which is found, mended or put in as a whole. All of a translation's text is written anew once, from what was
+found in it.
+"""
 
-from transduce.documents.placeholders import PLACEHOLDER, TAG
-from transduce.documents.placing import Span
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from transduce.documents.clusters import (
+    Cluster,
+    clusters_of,
+    is_joined_letter,
+    normalised,
+    occurrences,
+    shape_of,
+    tokens_of,
+)
+from transduce.documents.linked_words import Span
 from transduce.documents.segment import Mark
 
+STAND_IN = "\ufffc"
+"""What a translator may read in place of something that it is not to translate."""
+
+_PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
 _ENDING = frozenset(".,;:!?…。！？")
 _OPENING = frozenset("([{<„“«‹¿¡\"'")
 
@@ -17,154 +36,419 @@ class Restored:
     """A translation that holds what it must."""
 
     text: str
-    spans: list[Span | None]
-    """Where each held mark stands, in the source's order."""
+    spans: list[Span]
+    """Where each held mark is, in the source's order."""
     notes: list[str] = field(default_factory=list)
     """What the search had not got right, for a person to see."""
 
-    def replace(self, start: int, end: int, text: str) -> Span:
-        """Put a text in place of characters that no span shares; where it then stands."""
-        self.text = self.text[:start] + text + self.text[end:]
-        moved = len(text) - (end - start)
-        self.spans = [
-            span if span is None or span[1] <= start else (span[0] + moved, span[1] + moved) for span in self.spans
-        ]
-        return start, start + len(text)
-
-    def is_free(self, start: int, end: int) -> bool:
-        """Whether nothing that is held stands among some characters."""
-        return all(span is None or span[1] <= start or end <= span[0] for span in self.spans)
-
 
 def restore_held(
-    text: str,
+    output: str,
+    source: str,
     marks: Sequence[Mark],
-    places: Sequence[float],
-    apart: Sequence[tuple[bool, bool]],
+    places: Sequence[int],
     expected: Sequence[Span | None] = (),
 ) -> Restored:
-    """A translation in which each held mark stands once: found, else mended where it is misspelt, else put in; and no
+    """A translation in which each held mark is once: found, else mended where it is misspelt, else put in; and no
     placeholder or tag that the source has not.
 
     Args:
-        text: the translation.
-        marks: those held of the source, in its order.
-        places: how far into the source each stands, 0 to 1.
-        apart: whether there is a blank in the source before and after each.
+        output: the translation.
+        source: the text that was translated.
+        marks: what is held of it, in its order.
+        places: where in the source each begins.
         expected: where in the translation each belongs that is missing from it, in place of some characters or of
             none; None or nothing where that is not known, and the place in the source has to do.
     """
-    restored = Restored(text, [None] * len(marks))
-    by_length = sorted(range(len(marks)), key=lambda n: (-len(marks[n].shown), n))
-    for is_exact in (True, False):
-        for number in by_length:
-            if restored.spans[number] is None:
-                _find(restored, number, marks[number].shown, places[number], is_exact)
-    for number in range(len(marks) - 1, -1, -1):
-        if restored.spans[number] is None:
-            wanted = expected[number] if number < len(expected) else None
-            guess = round(places[number] * len(text))
-            _insert(restored, number, marks[number].shown, *((guess, guess) if wanted is None else wanted))
-    _remove_others(restored, marks)
-    for number, sides in enumerate(apart):
-        _set_apart(restored, number, *sides)
-    return restored
+    return _Restoring(output, source, marks, places, expected).restored()
 
 
-def _find(restored: Restored, number: int, shown: str, place: float, is_exact: bool) -> None:
-    """Give a mark the place of its text, the likeliest where there are several."""
-    if is_exact:
-        pattern = re.escape(shown)
+@dataclass(frozen=True)
+class _Change:
+    """Characters of the translation, and the cluster that takes their place; None where nothing does."""
+
+    start: int
+    end: int
+    cluster: Cluster | None
+    is_inserted: bool = False
+
+
+class _Restoring:
+    def __init__(
+        self,
+        output: str,
+        source: str,
+        marks: Sequence[Mark],
+        places: Sequence[int],
+        expected: Sequence[Span | None],
+    ) -> None:
+        self.output, self.source, self.marks = output, source, marks
+        self.expected = expected
+        self.clusters = clusters_of(source, marks, places)
+        self.notes: list[str] = []
+        self.taken: list[Span] = []  # in order
+        self.changes: list[_Change] = []
+        self.missing = dict.fromkeys(range(len(self.clusters)))
+        self.free_text = normalised(_without(source, self.clusters))
+        self.unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
+        self.tokens = [span for span in tokens_of(output) if normalised(output[slice(*span)]) not in self.unheld]
+
+    def _tokens_of_text(self) -> Iterator[Span]:
+        """What the general rules would hold of the source though it is not held, as a flag of its message says."""
+        starts = [cluster.start for cluster in self.clusters]
+        for start, end in tokens_of(self.source):
+            before = bisect_right(starts, start)
+            if not before or self.clusters[before - 1].end < end:
+                yield start, end
+
+    def restored(self) -> Restored:
+        self._find(is_exact=True)
+        self._find(is_exact=False)
+        if self.missing:
+            self._find_divided()
+        for span in self._take_for_missing(self._others()):
+            self.notes.append(f"{self.output[slice(*span)]!r} is not in the source and has been taken out")
+            self._change(*span, None)
+        for number in self.missing:
+            self._insert(number)
+        self._keep_order()
+        return self._written()
+
+    def _find(self, is_exact: bool) -> None:
+        """Give clusters the places of their texts, the longest first."""
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        for number in self.missing:
+            shown = self.clusters[number].shown
+            alike[shown if is_exact else normalised(shown)].append(number)
+        if not alike:
+            return
+        found = occurrences(self.output, alike, is_exact)
+        for shown in sorted(alike, key=lambda shown: (-len(shown), shown)):
+            numbers = alike[shown]
+            first = self.clusters[numbers[0]]
+            spans = [span for span in found[shown] if self._is_free(*span) and self._is_whole(first, *span)]
+            for number, span in _nearest(numbers, spans, lambda n: self._share(n) * len(self.output)):
+                self._take(number, *span)
+
+    def _share(self, number: int) -> float:
+        """How far into the source a cluster is, 0 to 1."""
+        return self.clusters[number].start / max(len(self.source), 1)
+
+    def _is_free(self, start: int, end: int) -> bool:
+        """Whether nothing that is held is among some characters."""
+        after = bisect_left(self.taken, (end, 0))
+        return after == 0 or self.taken[after - 1][1] <= start
+
+    def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
+        """Whether what is there is no part of a longer word or placeholder."""
+        text = self.output
+        for token in self._tokens_about(start, end):
+            if token[0] < start or end < token[1]:
+                return False
+        if cluster.is_word or text[start:end] != cluster.shown:
+            before, after = text[start - 1 : start], text[end : end + 1]
+            if is_joined_letter(text[start], before) and not is_joined_letter(text[start], cluster.before):
+                return False
+            if is_joined_letter(text[end - 1], after) and not is_joined_letter(text[end - 1], cluster.after):
+                return False
+        return True
+
+    def _tokens_about(self, start: int, end: int) -> Iterator[Span]:
+        number = max(bisect_right(self.tokens, (start, 0)) - 1, 0)
+        while number < len(self.tokens) and self.tokens[number][0] < end:
+            if self.tokens[number][1] > start:
+                yield self.tokens[number]
+            number += 1
+
+    def _take(self, number: int, start: int, end: int) -> None:
+        shown, found = self.clusters[number].shown, self.output[start:end]
+        if found != shown and STAND_IN not in found:
+            self.notes.append(f"{shown!r} was misspelt as {found!r}")
+        self._change(start, end, self.clusters[number])
+        del self.missing[number]
+
+    def _change(self, start: int, end: int, cluster: Cluster | None, is_inserted: bool = False) -> None:
+        self.changes.append(_Change(start, end, cluster, is_inserted))
+        if start < end:
+            insort(self.taken, (start, end))
+
+    def _find_divided(self) -> None:
+        """Put a cluster that the translation divides where the first of its things is, and take out the others."""
+        wanted: defaultdict[str, list[int]] = defaultdict(list)
+        for number in self.missing:
+            if len(self.clusters[number].members) > 1:
+                for member in self.clusters[number].members:
+                    wanted[self.marks[member.number].shown].append(number)
+        if not wanted:
+            return
+        found = occurrences(self.output, wanted, is_exact=True)
+        found_again = occurrences(self.output, {normalised(shown): [] for shown in wanted}, is_exact=False)
+        of_cluster: defaultdict[int, list[Span]] = defaultdict(list)
+        seen: set[int] = set()
+        for shown, numbers in wanted.items():
+            spans = sorted({*found[shown], *found_again[normalised(shown)]})
+            is_word = shape_of(shown) == ""
+            free = [
+                span
+                for span in spans
+                if self._is_free(*span)
+                and (not is_word or not self._touches_letters(*span))
+                and all(span[0] <= start and end <= span[1] for start, end in self._tokens_about(*span))
+            ]
+            for number, span in zip(numbers, [span for span in free if span[0] not in seen], strict=False):
+                of_cluster[number].append(span)
+                seen.add(span[0])
+        for number, spans in of_cluster.items():
+            first, *others = sorted(spans)
+            if not self._is_free(*first):
+                continue
+            self._take(number, *first)
+            for span in others:
+                if self._is_free(*span):
+                    self._change(*span, None)
+
+    def _others(self) -> list[Span]:
+        """Placeholders and tags that none of the source's is, and further copies of these."""
+        held = {one.shown for one in self.clusters}
+        held |= {self.marks[member.number].shown for one in self.clusters for member in one.members}
+        copies = {normalised(shown): shape_of(shown) for shown in held if shape_of(shown) or not shown.isalnum()}
+        copies = {
+            shown: shape for shown, shape in [*copies.items(), (STAND_IN, STAND_IN)] if shown not in self.free_text
+        }
+        again = occurrences(self.output, copies, is_exact=False)
+        spans = [span for span in self.tokens if self._is_made_up(*span)]
+        for shown, found in again.items():
+            is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
+            spans += [span for span in found if not is_torn(*span)]
+        spans.sort()
+        others: list[Span] = []
+        for span in spans:
+            if self._is_free(*span) and (not others or others[-1][1] <= span[0]):
+                others.append(span)
+        return others
+
+    def _is_made_up(self, start: int, end: int) -> bool:
+        """Whether a placeholder cannot be text, since the source's text has no sign such as it begins with."""
+        text = self.output[start:end]
+        shape = shape_of(text)
+        return (shape in _PLAIN_SIGNS and shape not in self.free_text) or (
+            shape == "address" and normalised(text) not in self.free_text
+        )
+
+    def _is_torn_by_letters(self, start: int, end: int) -> bool:
+        return is_joined_letter(self.output[end - 1], self.output[end : end + 1]) and " " in self.output[start:end]
+
+    def _touches_letters(self, start: int, end: int) -> bool:
+        before, after = self.output[start - 1 : start], self.output[end : end + 1]
+        return is_joined_letter(self.output[start], before) or is_joined_letter(self.output[end - 1], after)
+
+    def _take_for_missing(self, others: Sequence[Span]) -> list[Span]:
+        """Let made-up placeholders be those that are missing: what was read in place of one, then one of the same name,
+        then one of the same sign. The others."""
+        left = dict.fromkeys(others)
+        for key_of in (_stand_in, _name_of, shape_of):
+            waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+            for number in self.missing:
+                shown = self.clusters[number].shown
+                waiting[STAND_IN if key_of is _stand_in else key_of(shown)].append(number)
+            for span in list(left):
+                key = key_of(self.output[slice(*span)])
+                if key and waiting[key]:
+                    self._take(waiting[key].popleft(), *span)
+                    del left[span]
+        return list(left)
+
+    def _keep_order(self) -> None:
+        """Put what stands for the next argument into the source's order, since a program fills it in in that order."""
+        slots = sorted(
+            (change.start, change.end, change.cluster.start, place)
+            for place, change in enumerate(self.changes)
+            if change.cluster is not None and change.cluster.is_in_order
+        )
+        wanted = sorted((one for one in self.clusters if one.is_in_order), key=lambda one: one.start)
+        is_changed = False
+        for (*_, place), cluster in zip(slots, wanted, strict=True):
+            before = self.changes[place].cluster
+            is_changed |= before is not None and before.shown != cluster.shown
+            self.changes[place] = replace(self.changes[place], cluster=cluster)
+        if is_changed:
+            names = ", ".join(dict.fromkeys(repr(one.shown) for one in wanted))
+            self.notes.append(f"{names} have been put into the order of the source, in which a program fills them in")
+
+    def _insert(self, number: int) -> None:
+        """Put a cluster between words, or in the place of some."""
+        cluster = self.clusters[number]
+        member = cluster.members[0].number
+        guess = round(self._share(number) * len(self.output))
+        wanted = self.expected[member] if member < len(self.expected) else None
+        place, end = (guess, guess) if wanted is None else wanted
+        text = self.output
+        while place < end and text[end - 1] in _ENDING:
+            end -= 1
+        if place < end and self._is_free(place, end):
+            self.notes.append(f"{cluster.shown!r} was missing and has been put in for {text[place:end]!r}")
+            self._change(place, end, cluster)
+            return
+        place = min(max(place, 0), len(text))
+        if inside := self._taken_about(place):
+            place = inside[1]
+        place = self._bounds[bisect_left(self._bounds, place)]
+        while place > 0 and text[place - 1] in _ENDING and not self._taken_about(place - 1):
+            place -= 1  # of the sentence, or a part of it
+        if inside := self._taken_about(place):
+            place = inside[1]
+        self.notes.append(f"{cluster.shown!r} was missing and has been put in")
+        self._change(place, place, cluster, is_inserted=True)
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        """Places in the translation that are between words, or characters of scripts without blanks."""
+        text = self.output
+        return [
+            place
+            for place in range(len(text) + 1)
+            if place in (0, len(text))
+            or text[place].isspace()
+            or text[place - 1].isspace()
+            or not (text[place].isascii() or is_joined_letter(text[place], "a"))
+        ]
+
+    def _taken_about(self, place: int) -> Span | None:
+        """What is held about a place between characters."""
+        after = bisect_left(self.taken, (place, 0))
+        found = self.taken[after - 1] if after else None
+        return found if found is not None and found[0] < place < found[1] else None
+
+    def _written(self) -> Restored:
+        """The translation with all changes made, and the clusters as far from their neighbours as in the source."""
+        writer = _Writer(self.output)
+        for change in sorted(
+            self.changes, key=lambda one: (one.start, one.end, one.cluster.start if one.cluster else 0)
+        ):
+            writer.write(change)
+        text = writer.finish()
+        spans: list[Span] = [(0, 0)] * len(self.marks)
+        for cluster, place in writer.places:
+            for member in cluster.members:
+                begin = place + member.offset
+                spans[member.number] = (begin, begin + len(self.marks[member.number].shown))
+        return Restored(text, spans, self.notes)
+
+
+class _Writer:
+    """Writes a text with changes, given in order."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.written: list[str] = []
+        self.size = 0
+        self.last = ""  # character
+        self.done = 0
+        self.cluster: Cluster | None = None  # that has just been written
+        self.places: list[tuple[Cluster, int]] = []
+
+    def write(self, change: _Change) -> None:
+        """Write what is before a change, and the cluster that it brings."""
+        start, end = max(change.start, self.done), max(change.end, self.done)
+        following = self.text[end : end + 1]
+        self._put(self.text[self.done : start])
+        self.done = end
+        if change.cluster is None:
+            if not self.last or self.last.isspace():
+                if following.isspace():
+                    self.done += 1
+                elif not following.isalnum() and following not in _OPENING:
+                    self._drop_last_blank()
+            elif is_joined_letter(self.last, following):
+                self._put(" ")
+            return
+        cluster = change.cluster
+        if self._must_part(cluster, change.is_inserted):
+            self._put(" ")
+        self.places.append((cluster, self.size))
+        self._put(cluster.shown, cluster)
+        if (
+            change.is_inserted
+            and following
+            and (following.isalnum() or following in _OPENING)
+            and (cluster.after.isspace() or not is_joined_letter(following, cluster.after))
+        ):
+            self._put(" ")
+
+    def _must_part(self, cluster: Cluster, is_inserted: bool) -> bool:
+        """Whether a blank belongs before a cluster that is written next."""
+        if not self.last or self.last.isspace():
+            return False
+        if self.cluster is not None:
+            return True  # what touches in the source is one cluster
+        if is_inserted:
+            return self.last not in _OPENING
+        sign = self.last in "%$@!{#&\\" and self.last != cluster.before
+        return sign or (is_joined_letter(self.last, "a") and not is_joined_letter(cluster.before, "a"))
+
+    def _put(self, text: str, cluster: Cluster | None = None) -> None:
+        if not text:
+            return
+        is_after = cluster is None and self.cluster is not None and is_joined_letter(text[0], "a")
+        if is_after and self.cluster is not None and not is_joined_letter(self.cluster.after, "a"):
+            text = f" {text}"
+        self.written.append(text)
+        self.size += len(text)
+        self.last = text[-1]
+        self.cluster = cluster
+
+    def _drop_last_blank(self) -> None:
+        if self.written and self.cluster is None and self.written[-1][-1:].isspace():
+            self.written[-1] = self.written[-1][:-1]
+            self.size -= 1
+            self.last = self.written[-1][-1:] or (self.written[-2][-1:] if len(self.written) > 1 else "")
+
+    def finish(self) -> str:
+        """The text, with what is left of it."""
+        self._put(self.text[self.done :])
+        return "".join(self.written)
+
+
+def _nearest(
+    numbers: Sequence[int], spans: Sequence[Span], wanted: Callable[[int], float]
+) -> Iterator[tuple[int, Span]]:
+    """Pairs of clusters of one text and places of it, both in order: all of those that are fewer, each with the nearest
+    that leaves enough for the rest."""
+    place_of = [wanted(number) for number in numbers]
+    starts = [span[0] for span in spans]
+    if len(numbers) <= len(spans):
+        for count, pick in enumerate(_picks(place_of, starts)):
+            yield numbers[count], spans[pick]
     else:
-        pattern = r"\s*".join(re.escape(character) for character in shown if not character.isspace())
-    is_word = PLACEHOLDER.fullmatch(shown) is None
-    before = r"(?<!\w)" if is_word and shown[0].isalnum() else ""
-    after = r"(?!\w)" if is_word and shown[-1].isalnum() else ""
-    text = restored.text
-    others = [match.span() for match in PLACEHOLDER.finditer(text)]
-    found = [
-        match.span()
-        for match in re.finditer(f"{before}{pattern}{after}", text, re.IGNORECASE if not is_exact else 0)
-        if restored.is_free(*match.span()) and not any(_is_torn(match.span(), other) for other in others)
-    ]
-    if not found:
-        return
-    start, end = min(found, key=lambda span: abs(span[0] / max(len(text), 1) - place))
-    if text[start:end] != shown:
-        restored.notes.append(f"{shown!r} was misspelt as {text[start:end]!r}")
-    restored.spans[number] = restored.replace(start, end, shown)
+        for count, pick in enumerate(_picks(starts, place_of)):
+            yield numbers[pick], spans[count]
 
 
-def _is_torn(found: Span, other: Span) -> bool:
-    """Whether one of two would tear the other: the `%d` in `%user%d` is none."""
-    return found != other and found[0] < other[1] and other[0] < found[1]
+def _picks(wanted: Sequence[float], among: Sequence[float]) -> Iterator[int]:
+    """For each number the place of the nearest in a list that is in order and no shorter, later ones further on."""
+    first = 0
+    for count, value in enumerate(wanted):
+        last = len(among) - (len(wanted) - count)
+        after = min(max(bisect_left(among, value), first), last)
+        if after > first and abs(among[after - 1] - value) <= abs(among[after] - value):
+            after -= 1
+        yield after
+        first = after + 1
 
 
-def _insert(restored: Restored, number: int, shown: str, place: int, end: int) -> None:
-    """Put a mark's text between words, or in the place of some."""
-    while place < end and restored.text[end - 1] in _ENDING:
-        end -= 1
-    if place < end and restored.is_free(place, end):
-        restored.notes.append(f"{shown!r} was missing and has been put in for {restored.text[place:end]!r}")
-        restored.spans[number] = restored.replace(place, end, shown)
-        return
-    text = restored.text
-    place = min(max(place, 0), len(text))
-    while 0 < place < len(text) and not text[place].isspace() and not text[place - 1].isspace():
-        place += 1
-    while place > 0 and text[place - 1] in _ENDING:  # of the sentence, or a part of it
-        place -= 1
-    for span in sorted(span for span in restored.spans if span is not None):
-        if span[0] < place < span[1]:
-            place = span[1]
-    before, after = text[place - 1 : place], text[place : place + 1]
-    left = " " if before and not before.isspace() and before not in _OPENING else ""
-    right = " " if after and (after.isalnum() or after in _OPENING or not restored.is_free(place, place + 1)) else ""
-    start, end = restored.replace(place, place, f"{left}{shown}{right}")
-    restored.spans[number] = (start + len(left), end - len(right))
-    restored.notes.append(f"{shown!r} was missing and has been put in")
+def _stand_in(text: str) -> str:
+    return text if text == STAND_IN else ""
 
 
-def _set_apart(restored: Restored, number: int, left: bool, right: bool) -> None:
-    """Part a mark's text from a word that touches it, where it is so in the source."""
-    for is_after in (True, False):
-        span = restored.spans[number]
-        assert span is not None  # each has been found or put in
-        place = span[is_after]
-        beside = restored.text[place : place + 1] if is_after else restored.text[place - 1 : place] if place else ""
-        if (right if is_after else left) and beside.isalnum() and beside.isascii():
-            restored.replace(place, place, " ")
-            if not is_after:
-                restored.spans[number] = (place + 1, span[1] + 1)
+def _name_of(placeholder: str) -> str:
+    """Its sign and its letters."""
+    letters = "".join(filter(str.isalnum, normalised(placeholder)))
+    return shape_of(placeholder) + letters if letters and shape_of(placeholder) else ""
 
 
-def _remove_others(restored: Restored, marks: Sequence[Mark]) -> None:
-    """Take out placeholders, addresses and tags that are none of the source's."""
-    while found := _next_other(restored, marks):
-        start, end = found
-        restored.notes.append(f"{restored.text[start:end]!r} is not in the source and has been taken out")
-        before, after = restored.text[:start], restored.text[end:]
-        if before[-1:].isspace() and (not after or after[0].isspace() or not after[0].isalnum()):
-            if restored.is_free(start - 1, start):
-                start -= 1
-        elif not before.strip() and after[:1].isspace() and restored.is_free(end, end + 1):
-            end += 1
-        restored.replace(start, end, "")
-
-
-def _next_other(restored: Restored, marks: Sequence[Mark]) -> Span | None:
-    """The first placeholder or tag between what is held, or another copy of that."""
-    copies = [re.escape(mark.shown) for mark in marks if PLACEHOLDER.fullmatch(mark.shown)]
-    if any(mark.shown.startswith("%") for mark in marks):
-        copies.append("%[sd]")  # after a digit, too, where a program will read the text for such
-    patterns = [PLACEHOLDER, TAG, *([re.compile("|".join(copies))] if copies else [])]
-    held = sorted(span for span in restored.spans if span is not None)
-    begins, ends = [0, *(end for _, end in held)], [*(begin for begin, _ in held), len(restored.text)]
-    found = [
-        (begin + match.start(), begin + match.end())
-        for begin, end in zip(begins, ends, strict=True)
-        for pattern in patterns
-        for match in pattern.finditer(restored.text[begin:end])
-        if match[0] != "|"
-    ]
-    return min(found, default=None)
+def _without(source: str, clusters: Sequence[Cluster]) -> str:
+    kept, done = [], 0
+    for cluster in clusters:
+        kept.append(source[done : cluster.start])
+        done = cluster.end
+    return "\0".join([*kept, source[done:]])

@@ -1,121 +1,171 @@
-"""What must stand in a translation exactly as in its source: placeholders, addresses, tags in plain text."""
+"""What must be in a translation exactly as in its source: placeholders, addresses, tags in plain text."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from transduce.documents.families import GENERAL, STRICT_TAG, group_of, pattern_of
+from transduce.documents.messages import mark_messages
 from transduce.documents.segment import Mark, Part, Segment, joined
 
-_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"  # three deep, as ICU's plurals are
-PLACEHOLDER = re.compile(
-    rf"""
-    \$?\{{\{{(?:(?!\{{\{{).)*?\}}\}}                         # {{{{ x }}}}
-    | \{{%(?:(?!\{{%).)*?%\}} | \{{\#(?:(?!\{{\#).)*?\#\}} | <%(?:(?!<%).)*?%>  # {{% if x %}}
-    | %%                                                   # a percent sign, where % begins a placeholder
-    | %\([^()\s]+\)[-+ \#0]*\d*(?:\.\d+)?[a-zA-Z]          # %(name)s
-    | %[A-Za-z_][\w.-]*% | %\d{{1,2}}%                      # %name%, %1%
-    | %{_BRACES} | %<[A-Za-z_]\w*>[a-zA-Z]?                # %{{name}}, %<name>s, %<PRIu64>
-    | (?<![\d%])%(?:\d+\$)?[-+\#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcsrap@](?![A-Za-z])
-    | (?<![\d%])%[sd](?=[A-Za-z])                          # %ds
-    | (?<![\d%])%(?:L?\d{{1,2}}|[nm])(?!\w)                # %1, %n
-    | \$?{_BRACES}                                         # {{name}}, {{0:.2f}}, ${{name}}
-    | \x1b\[[\d;]*[A-Za-z]                                 # colours of a terminal
-    | \$[A-Za-z_]\w*                                       # $name
-    | &(?:[A-Za-z][A-Za-z0-9]*|\#\d+|\#[xX][0-9A-Fa-f]+);  # &nbsp;
-    | (?:https?|ftp)://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}}*_]
-    | \bwww\.[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}}*_]
-    | (?<=[^\s|])\|(?=[^\s|])                               # between plural forms of Symfony and Laravel
-    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+             # mail addresses
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Of printf, Python, Ruby, Qt, .NET, ICU, Symfony, Jinja and their like, entities, URLs and mail addresses."""
+TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*+)(?:[^<>\"'/]|\"[^\"]*+\"|'[^']*+'|/(?!>))*+(?P<alone>/)?>")
+"""What is known to be a tag, whatever its attributes look like."""
 
-TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(?P<alone>/)?>")
-"""A tag in text that is not otherwise marked up, as in messages of PO files."""
+_NAMES = (
+    "a abbr acronym address area article aside audio b base bdi bdo big blockquote body br button c canvas caption "
+    "center cite code col colgroup data dd del details dfn dialog dir div dl dt em embed fieldset figure font footer "
+    "form frame h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label lang legend li link main map "
+    "mark menu meta meter nav nobr object ol option output p param picture pre progress q rb rp rt ruby s samp script "
+    "section select small source span strike strong style sub summary sup svg table tbody td template textarea tfoot "
+    "th thead time title tr track tt u ul v var video wbr"
+)
+_ELEMENTS = frozenset(_NAMES.split())
+"""Elements of HTML and WebVTT, whose tags are markup also where one is without the other."""
+_IN_TEXT = re.compile(rf"{STRICT_TAG}|<(?:v|lang|c)(?:\.[\w.-]{{1,100}}+)?[ \t][^<>\"=]{{1,200}}+>", re.VERBOSE)
+"""The latter of WebVTT, such as `<lang en>`."""
+
+_WORDS = (
+    "if|elif|elsif|elseif|else|ifchanged|unless|for|foreach|each|case|when|switch|with|block|filter|macro|call|raw|"
+    "verbatim|autoescape|spaceless|while|range|define|blocktrans|blocktranslate|plural"
+)
+_BLOCK = re.compile(
+    rf"""\{{%[-+~]?\s*+(?:end\w*+|(?:{_WORDS})\b) | \{{\{{[-~]?\s*+(?:[\#^/]|else\b|end\b|(?:{_WORDS})\s)
+    | <%-?\s*+(?![=\-\#@!\s]) | \{{(?:/|[\#:])\w | \{{(?:if|elseif|foreach|section)\s | </?\#\w
+    | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
+    re.VERBOSE,
+)
+"""Tags of templates about what follows, such as `{% if x %}`: what is between them is a text of its own."""
+
+_QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # of GCC: quotation marks about what is between
 
 Escape = Callable[[str], str]
 
 
-def hold(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
-    """The parts, with a mark for each placeholder and address in a text; `escape` writes a text for the document. What
-    parts plural forms (`one file|many files`) breaks the text."""
+def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] = GENERAL) -> list[Part]:
+    """The parts, with a mark for each placeholder and address in a text.
+
+    Args:
+        parts: texts and marks; texts are as people read them.
+        escape: writes a text for the document.
+        families: names of the rules to hold by, see `transduce.documents.families`.
+
+    What parts plural forms (`one file|many files`), the branches of a message of ICU or the blocks of a template breaks
+    the text.
+    """
     held: list[Part] = []
-    for part in joined(parts):
+    pattern = pattern_of(families)
+    has_quotes = any(name in families for name in ("gcc-internal-format", "gfc-internal-format"))
+    for part in mark_messages(list(parts), escape) if "icu" in families else joined(parts):
         if isinstance(part, Mark):
             held.append(part)
             continue
         done = 0
-        for found in PLACEHOLDER.finditer(part):
-            is_break = found[0] == "|"
-            mark = Mark(found[0], shown=" ", breaks=True) if is_break else Mark(escape(found[0]), shown=found[0])
-            held += [part[done : found.start()], mark]
+        for found in pattern.finditer(part):
+            held += [part[done : found.start()], _mark(found, escape, has_quotes)]
             done = found.end()
         held.append(part[done:])
-    return [part for part in held if part != ""]
+    held = [part for part in held if part != ""]
+    return _paired_quotes(held) if has_quotes else held
+
+
+def _mark(found: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
+    text = found[0]
+    if found.lastgroup == group_of("plural forms") or _BLOCK.match(text):
+        return Mark(escape(text), shown=" ", breaks=True)
+    if has_quotes and text in _QUOTES:
+        return Mark(escape(text), "open" if text == "%<" else "close", "%<")
+    return Mark(escape(text), shown=text)
+
+
+def _paired_quotes(parts: list[Part]) -> list[Part]:
+    """The parts, in which each mark that opens a quotation has a name with that which closes it."""
+    opened: list[int] = []
+    for place, part in enumerate(parts):
+        if not isinstance(part, Mark) or part.pair != "%<":
+            continue
+        if part.kind == "open":
+            opened.append(place)
+        elif opened:
+            name = f"quotation {place}"
+            begin = opened.pop()
+            first = parts[begin]
+            assert isinstance(first, Mark)
+            parts[begin], parts[place] = replace(first, pair=name), replace(part, pair=name)
+        else:
+            parts[place] = Mark(part.raw, shown=part.raw)
+    for begin in opened:
+        parts[begin] = Mark("%<", shown="%<")
+    return parts
 
 
 def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
-    """The parts, with a mark for each tag that stands in a text; opening and closing ones are paired."""
+    """The parts, with a mark for each tag in a text; opening and closing ones are paired.
+
+    A name in angle brackets that is no element of HTML and is never closed, such as `<file>`, is text (to be held).
+    """
     marked: list[Part] = []
+    texts: dict[int, str] = {}  # of the tags, by their places
     for part in joined(parts):
         if isinstance(part, Mark):
             marked.append(part)
             continue
         done = 0
-        for found in TAG.finditer(part):
-            marked += [part[done : found.start()], tag_mark(escape(found[0]), found)]
+        for found in _IN_TEXT.finditer(part):
+            if found.start() > done:
+                marked.append(part[done : found.start()])
+            texts[len(marked)] = found[0]
+            name = found[0].strip("</>").split(None, 1)[0].rstrip("/>").lower()
+            kind = "close" if found[0][1] == "/" else "alone" if found[0].endswith("/>") else "open"
+            marked.append(_tag(escape(found[0]), name, kind))
             done = found.end()
-        marked.append(part[done:])
-    return pair_tags([part for part in marked if part != ""])
+        if done < len(part):
+            marked.append(part[done:])
+    paired = pair_tags(marked)
+    for place, text in texts.items():
+        was, tag = marked[place], paired[place]
+        assert isinstance(was, Mark)
+        assert isinstance(tag, Mark)
+        if was.kind != "alone" and tag.kind == "alone" and was.pair[1:] not in _ELEMENTS:
+            paired[place] = text
+    return joined(paired)
 
 
 def tag_mark(raw: str, tag: re.Match[str]) -> Mark:
     """The mark of a tag that `TAG` has found, to be paired by `pair_tags`."""
-    if tag["alone"]:
+    return _tag(raw, tag["name"].lower(), "alone" if tag["alone"] else "close" if tag["close"] else "open")
+
+
+def _tag(raw: str, name: str, kind: str) -> Mark:
+    if kind == "alone":
         return Mark(raw)
-    return Mark(raw, "close" if tag["close"] else "open", f"<{tag['name'].lower()}")
-
-
-def mark_lines(parts: Iterable[Part], escape: Escape = str, breaks: Callable[[str], bool] | None = None) -> list[Part]:
-    """The parts, with a mark for each end of a line; all of them break the text, or those of which `breaks` says so,
-    given the line that ends there."""
-    marked: list[Part] = []
-    text = ""
-    for part in parts:
-        if isinstance(part, Mark):
-            marked.append(part)
-            text += part.shown
-            continue
-        for piece in re.split(r"([ \t]*(?:\r\n|\n|\r)[ \t]*)", part):
-            if not re.search(r"[\r\n]", piece):
-                marked.append(piece)
-                text += piece
-            else:
-                marked.append(Mark(escape(piece), shown=" ", breaks=breaks is None or breaks(text)))
-                text = ""
-    return [part for part in marked if part != ""]
+    return Mark(raw, "close" if kind == "close" else "open", f"<{name}")
 
 
 def pair_tags(parts: Sequence[Part]) -> list[Part]:
     """The parts, in which marks of tags are matched: a closing one closes the last of its name that is open, and what
     that one leaves open within has no end of its own."""
-    opened: list[tuple[str, int]] = []
+    opened: list[int] = []
+    open_by_name: defaultdict[str, list[int]] = defaultdict(list)  # how many were open before
     pairs: dict[int, str] = {}
-    tags = [(n, part) for n, part in enumerate(parts) if isinstance(part, Mark) and part.pair.startswith("<")]
-    for place, mark in tags:
+    tags = {n: part for n, part in enumerate(parts) if isinstance(part, Mark) and part.pair.startswith("<")}
+    for place, mark in tags.items():
         if mark.kind == "open":
-            opened.append((mark.pair, place))
-            continue
-        for number in range(len(opened) - 1, -1, -1):
-            if opened[number][0] == mark.pair:
-                pairs[opened[number][1]] = pairs[place] = f"tag {len(pairs) // 2 + 1}"
-                del opened[number:]
-                break
-    matched = list(parts)
-    for place, mark in tags:
-        matched[place] = replace(mark, pair=pairs[place]) if place in pairs else Mark(mark.raw)
-    return matched
+            open_by_name[mark.pair].append(len(opened))
+            opened.append(place)
+        elif depths := open_by_name[mark.pair]:
+            depth = depths[-1]
+            pairs[opened[depth]] = pairs[place] = f"tag {len(pairs) // 2 + 1}"
+            while len(opened) > depth:
+                open_by_name[tags[opened.pop()].pair].pop()
+    return [
+        part
+        if place not in tags
+        else replace(tags[place], pair=pairs[place])
+        if place in pairs
+        else Mark(tags[place].raw)
+        for place, part in enumerate(parts)
+    ]
 
 
 def plain_segment(text: str, escape: Escape = str) -> Segment:

@@ -1,31 +1,26 @@
 """Puts the marks of a segment into its translation, where word alignment says that they belong.
 
-What is held stands in the translation's text already. The words between an opening and a closing mark go with certain
-words of the translation: the marks are put about the run of words that holds as many of these, and as few others, as it
-can. A mark that stands alone follows the word that it followed. Nothing is lost or doubled, and pairs that nest in the
-source nest in the translation, whatever the alignment says.
+What is held is in the translation's text already. The words between an opening and a closing mark go with certain words
+of the translation: the marks are put about the run of words that holds as many of these, and as few others, as it can.
+A mark that is alone follows the word that it followed. Nothing is lost or doubled, pairs that nest in the source nest
+in the translation, and no mark passes one that breaks the text, whatever the alignment says.
 """
 
 import re
-import unicodedata
-from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import cached_property
+from itertools import accumulate, chain, pairwise
 
+from transduce.documents.linked_words import LinkedWords, Links, Span, is_punctuation, overlapping, word_starts
 from transduce.documents.segment import Mark, Part, Segment, joined
-
-Span = tuple[int, int]
-"""Characters of a text, from the first to before the last."""
-
-Links = Iterable[tuple[int, int]]
-"""Words, between white space, of source and translation that belong together, counted from 0."""
 
 HELD = 1000.0  # how much more what is held counts than a word
 UNLINKED = -0.01  # keeps words that nothing is known of out of a run's ends
-_WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff\u0e00-\u0eff\u1780-\u17ff]"
-_PIECE = re.compile(rf"{_WIDE}|(?:(?!{_WIDE})\S)+")
+
+_BEYOND = Mark("", "alone")  # half of a pair, whose other half a break divides from it
 
 
 def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence[Span]) -> Segment:
@@ -33,13 +28,21 @@ def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence
 
     Args:
         source: the segment, without marks or blanks at its edges.
-        text: its translation, in which all that is held stands.
+        text: its translation, in which all that is held is written.
         links: a word alignment of the source's text and this one; without one, words are taken in their order.
-        fixed: where in the text each mark stands that is held or breaks, in the source's order.
+        fixed: where in the text each mark is that is held or breaks, in the source's order.
     """
     if not source.marks:
         return Segment(tuple(joined([text])))
-    return Segment(tuple(joined(_Placing(source, text, links, fixed).parts())))
+    crossing = _crossing(source.marks)
+    parts: list[Part] = []
+    for one in _between_breaks(source, text, links, fixed, crossing):
+        parts += one if isinstance(one, list) else one.parts()
+    for first, last in _halves(parts, crossing):
+        half = parts[first]
+        if isinstance(half, Mark) and half.kind == "close":
+            parts[first], parts[last] = parts[last], parts[first]
+    return Segment(tuple(joined(parts)))
 
 
 def is_fixed(mark: Mark) -> bool:
@@ -47,9 +50,70 @@ def is_fixed(mark: Mark) -> bool:
     return mark.is_held or mark.breaks
 
 
+def _between_breaks(
+    source: Segment, text: str, links: Links | None, fixed: Sequence[Span], crossing: set[str]
+) -> Iterator["list[Part] | _Placing"]:
+    """What is between the marks that break the text, each to be placed by itself, and these marks."""
+    spans = iter(fixed)
+    places = {n: next(spans) for n, part in enumerate(source.parts) if isinstance(part, Mark) and is_fixed(part)}
+    source_starts, starts = word_starts(source.text), word_starts(text)
+    linked = sorted(links) if links is not None else None
+    begin = place = done = 0  # of the parts, the source's text and the translation
+    opened: list[str] = []
+    for stop in [*_breaks(source, places), len(source.parts)]:
+        end, following = places.get(stop, (len(text), len(text)))
+        within = source.parts[begin:stop]
+        after = _after(opened, within, crossing)
+        size = sum(map(_size, within))
+        own_links = None
+        if linked is not None:
+            i, j = bisect_left(source_starts, place), bisect_left(starts, done)
+            first, last = (bisect_left(linked, (n, 0)) for n in (i, bisect_left(source_starts, place + size)))
+            own_links = [(a - i, b - j) for a, b in linked[first:last] if b >= j]
+        own = [(places[n][0] - done, places[n][1] - done) for n in range(begin, stop) if n in places]
+        yield _Placing(within, opened, after, text[done:end], own_links, own, crossing)
+        if stop < len(source.parts):
+            yield [source.parts[stop]]
+            place += size + _size(source.parts[stop])
+        begin, done, opened = stop + 1, following, after
+
+
+def _breaks(source: Segment, places: dict[int, Span]) -> list[int]:
+    """The numbers of the parts that break the text; none if the translation does not have in their order what is fixed
+    between them."""
+    breaks = [n for n in places if (part := source.parts[n]) and isinstance(part, Mark) and part.breaks]
+    bounds = [0, *chain.from_iterable(places[n] for n in breaks)]
+    if any(first > second for first, second in pairwise(bounds)):
+        return []
+    for n, span in places.items():
+        before = bisect_left(breaks, n)
+        begin = places[breaks[before - 1]][1] if before else 0
+        if n not in breaks[before : before + 1] and (
+            span[0] < begin or (before < len(breaks) and span[1] > places[breaks[before]][0])
+        ):
+            return []
+    return breaks
+
+
+def _size(part: Part) -> int:
+    return len(part if isinstance(part, str) else part.shown)
+
+
+def _after(opened: Sequence[str], parts: Sequence[Part], crossing: set[str]) -> list[str]:
+    """The pairs that are open after some parts, before which some are."""
+    still = list(opened)
+    for part in parts:
+        if isinstance(part, Mark) and part.pair not in crossing:
+            if part.kind == "open":
+                still.append(part.pair)
+            elif part.kind == "close":
+                still.pop()
+    return still
+
+
 @dataclass
 class _Node:
-    """A pair of marks, or one that stands alone, by its characters in the source's text."""
+    """A pair of marks, or one that is alone, by its characters in the source's text."""
 
     order: int
     opening: Mark
@@ -62,147 +126,140 @@ class _Node:
 
 
 class _Placing:
-    def __init__(self, source: Segment, text: str, links: Links | None, fixed: Sequence[Span]) -> None:
-        self.source, self.text = source.text, text
-        self.fixed = list(fixed)
-        self.fixed_marks = [mark for mark in source.marks if is_fixed(mark)]
-        self.crossing = _crossing(source.marks)
-        self.roots, fixed_sources = _tree(source, self.crossing)
-        self.source_words, self.words = _words(self.source, fixed_sources), _words(text, self.fixed)
-        self.is_fixed = [False] * len(self.words)
-        for span in self.fixed:
-            for place in _overlapping(self.words, span):
-                self.is_fixed[place] = True
-        self.sources_of = self._sources_of_words(links, fixed_sources)
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        opened: Sequence[str],
+        after: Sequence[str],
+        text: str,
+        links: Links | None,
+        fixed: Sequence[Span],
+        crossing: set[str],
+    ) -> None:
+        self.source = "".join(part if isinstance(part, str) else part.shown for part in parts)
+        self.text = text
+        marks = [part for part in parts if isinstance(part, Mark) and is_fixed(part)]
+        self.fixed = sorted(zip(fixed, marks, strict=True), key=lambda pair: pair[0])
+        self.fixed_spans = [span for span, _ in self.fixed]
+        self.roots, fixed_sources = _tree(parts, opened, after, crossing)
+        linked = LinkedWords.of(self.source, text, links, fixed_sources, fixed, _cuts(parts))
+        self.source_words, self.words, self.sources_of = linked.source_words, linked.words, linked.sources_of
+        self.is_fixed = linked.is_fixed
         self.places_of: defaultdict[int, list[int]] = defaultdict(list)  # the other way round
         for place, sources in enumerate(self.sources_of):
             for one in sources:
                 self.places_of[one].append(place)
+        weights = (self._weight(place, range(0)) for place in range(len(self.words)))
+        self.weight_before = [0.0, *accumulate(weights)]  # of the words before each, if none is wanted
 
     def parts(self) -> list[Part]:
         """All parts of the translation."""
         whole = (0, len(self.text))
         self._place(self.roots, whole)
-        parts = list(self._render(self.roots, whole))
-        for pair in self.crossing:
-            halves = [i for i, part in enumerate(parts) if isinstance(part, Mark) and part.pair == pair]
-            if len(halves) == 2 and parts[halves[0]].kind == "close":  # type: ignore[union-attr]
-                parts[halves[0]], parts[halves[1]] = parts[halves[1]], parts[halves[0]]
-        return parts
-
-    def _sources_of_words(self, links: Links | None, fixed_sources: Sequence[Span]) -> list[set[int]]:
-        """For each word of the translation those of the source that it goes with."""
-        found: list[set[int]] = [set() for _ in self.words]
-        if links is not None and not re.search(_WIDE, self.source + self.text):
-            source_number, number = _numbers(self.source, self.source_words), _numbers(self.text, self.words)
-            sources_with: defaultdict[int, list[int]] = defaultdict(list)
-            for i, word in enumerate(source_number):
-                sources_with[word].append(i)
-            linked: defaultdict[int, set[int]] = defaultdict(set)
-            for i, j in links:
-                linked[j].update(sources_with.get(i, ()))
-            found = [set(linked.get(word, ())) for word in number]
-            _share_out(found, len(self.source_words))
-        elif self.words and self.source_words:  # in their order
-            longer = max(len(self.words), len(self.source_words))
-            for step in range(longer):
-                place = step * len(self.words) // longer
-                found[place].add(step * len(self.source_words) // longer)
-        of_fixed = [set(_overlapping(self.source_words, span)) for span in fixed_sources]
-        of_any_fixed = set().union(*of_fixed)
-        found = [sources - of_any_fixed for sources in found]
-        for span, sources in zip(self.fixed, of_fixed, strict=True):
-            for place in _overlapping(self.words, span):
-                found[place] = sources
-        return found
+        return [part for part in self._render(self.roots, whole) if part is not _BEYOND]
 
     def _place(self, nodes: Sequence[_Node], room: Span) -> None:
-        """Choose the places of marks that stand beside each other, within some characters."""
-        taken: list[Span] = []
+        """Choose the places of marks that are beside each other, within some characters."""
+        taken: list[Span] = []  # in order
         pairs = [node for node in nodes if node.closing is not None and self.source[node.start : node.end].strip()]
-        for node in sorted(pairs, key=lambda node: (node.start - node.end, node.order)):  # the longest first
-            node.place = self._run(node, room, taken) or self._point(node, room, taken)
+        for node in sorted(pairs, key=lambda node: (not _is_beyond(node), node.start - node.end, node.order)):
+            node.place = self._run(node, room, taken) or self._point(node, room, taken)  # the longest first
+            if _is_beyond(node):
+                start = room[0] if node.opening is _BEYOND else node.place[0]
+                node.place = (start, room[1] if node.closing is _BEYOND else max(node.place[1], start))
             if node.place[0] < node.place[1]:
-                taken.append(node.place)
+                insort(taken, node.place)
+        placed = {id(node) for node in pairs}
         for node in nodes:
-            if node.closing is None or node not in pairs:
+            if id(node) not in placed:
                 node.place = self._line_end(node, room, taken) or self._point(node, room, taken)
+                if _is_beyond(node):
+                    edge = room[0] if node.opening is _BEYOND else room[1]
+                    node.place = room if node.opening is node.closing else (edge, edge)
                 if node.place[0] < node.place[1]:
-                    taken.append(node.place)
+                    insort(taken, node.place)
         for node in nodes:
             self._place(node.inside, node.place)
 
     def _run(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """The run of words in the room that goes best with those of the pair; None where none does."""
-        inside = set(_overlapping(self.source_words, (node.start, node.end)))
+        inside = overlapping(self.source_words, (node.start, node.end))
+        rooms = overlapping(self.words, room)
+        linked = {place for source in inside for place in self.places_of.get(source, ()) if place in rooms}
         best, most = None, 0.0
-        for places in self._free_runs(room, taken):
-            total, begin = 0.0, places[0]
-            for place in places:
-                if total <= 0:
-                    total, begin = 0.0, place
-                total += self._weight(place, inside)
-                if total > most + 1e-9:
-                    best, most = (begin, place), total
+        total, begin, last = 0.0, 0, -1
+        for place in sorted(linked):
+            if _is_taken(taken, *self.words[place]):
+                continue
+            between = self.weight_before[place] - self.weight_before[last + 1]
+            if last < 0 or total + between <= 0 or _is_taken(taken, self.words[last][1], self.words[place][0]):
+                total, begin = 0.0, place
+            else:
+                total += between
+            total += self._weight(place, inside)
+            last = place
+            if total > most + 1e-9:
+                best, most = (begin, place), total
         if best is None:
             return None
         start, end = self._without_punctuation(node, *best)
         start, end = max(start, room[0]), min(end, room[1])
         return (start, end) if start < end else None
 
-    def _weight(self, place: int, inside: set[int]) -> float:
+    def _weight(self, place: int, inside: range) -> float:
         sources = self.sources_of[place]
         if not sources:
             return UNLINKED
-        weight = 2 * len(sources & inside) / len(sources) - 1
+        weight = 2 * sum(source in inside for source in sources) / len(sources) - 1
         return weight * HELD if self.is_fixed[place] else weight
-
-    def _free_runs(self, room: Span, taken: Sequence[Span]) -> Iterator[list[int]]:
-        """Words next to each other in the room that nothing has taken."""
-        run: list[int] = []
-        for place in _overlapping(self.words, room):
-            if not any(_overlap(self.words[place], span) for span in taken):
-                run.append(place)
-            elif run:
-                yield run
-                run = []
-        if run:
-            yield run
 
     def _without_punctuation(self, node: _Node, first: int, last: int) -> Span:
         """The characters of a run, without the punctuation about it that the pair leaves out in the source."""
         start, end = self.words[first][0], self.words[last][1]
-        if not _is_punctuation(self.source[node.end - 1 : node.end]):
+        if not is_punctuation(self.source[node.end - 1 : node.end]):
             end = self._without_last_signs(start, end)
-        if not _is_punctuation(self.source[node.start : node.start + 1]):
-            while start < end - 1 and _is_punctuation(self.text[start]) and not self._is_in_fixed(start):
+        if not is_punctuation(self.source[node.start : node.start + 1]):
+            while start < end - 1 and is_punctuation(self.text[start]) and self._fixed_at(start) is None:
                 start += 1
         return start, end
 
     def _without_last_signs(self, start: int, end: int) -> int:
         """The end of a word without its last punctuation, unless that is all there is, or fixed."""
         shorter = end
-        while shorter > start and _is_punctuation(self.text[shorter - 1]):
-            if self._is_in_fixed(shorter - 1):
+        while shorter > start and is_punctuation(self.text[shorter - 1]):
+            if self._fixed_at(shorter - 1) is not None:
                 break
             shorter -= 1
         return shorter if shorter > start else end
 
-    def _is_in_fixed(self, place: int) -> bool:
-        return any(start <= place < end for start, end in self.fixed)
+    def _fixed_at(self, place: int) -> Span | None:
+        """What is fixed that a character belongs to."""
+        before = bisect_left(self.fixed_spans, (place + 1, 0))
+        span = self.fixed_spans[before - 1] if before else None
+        return span if span is not None and place < span[1] else None
 
     def _line_end(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """A blank that a line's end takes the place of, as far on in the text as in the source; None for others."""
         if not node.opening.shown.isspace():
             return None
         wanted = node.start * len(self.text) / max(len(self.source), 1)
+        after = bisect_left(self._blanks, (wanted, 0))
+        before = after - 1
+        while before >= 0 or after < len(self._blanks):
+            is_first = after >= len(self._blanks) or (
+                before >= 0 and wanted - self._blanks[before][0] <= self._blanks[after][0] - wanted
+            )
+            span = self._blanks[before if is_first else after]
+            before, after = (before - 1, after) if is_first else (before, after + 1)
+            if room[0] < span[0] and span[1] < room[1] and not _is_taken(taken, *span):
+                return span
+        return None
+
+    @cached_property
+    def _blanks(self) -> list[Span]:
+        """White space of the translation that is not fixed."""
         blanks = [found.span() for found in re.finditer(r"\s+", self.text)]
-        free = [
-            span
-            for span in blanks
-            if room[0] < span[0] and span[1] < room[1] and not any(_overlap(span, one) for one in [*taken, *self.fixed])
-        ]
-        return min(free, key=lambda span: (abs(span[0] - wanted), span[0]), default=None)
+        return [span for span in blanks if not _is_taken(self.fixed_spans, *span)]
 
     def _point(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span:
         """A place between characters for a mark, or for a pair without words: where its neighbour is."""
@@ -214,14 +271,14 @@ class _Placing:
             place = room[0]
         elif after == len(self.source_words):
             place = room[1]
-        elif is_apart and next_character.strip() and not _is_punctuation(next_character):
+        elif is_apart and next_character.strip() and not is_punctuation(next_character):
             place = self._beside(chain([after], before), is_bound_to_next=True)
         else:
-            place = self._beside(before, leaves_signs=_is_punctuation(next_character))
+            place = self._beside(before, leaves_signs=is_punctuation(next_character))
         place = min(max(place, room[0]), room[1])
-        for start, end in sorted([*self.fixed, *taken]):  # tears nothing
-            if start < place < end:
-                place = end
+        for spans in (self.fixed_spans, taken):  # tears nothing
+            span = _about(spans, place)
+            place = place if span is None else span[1]
         place = min(place, room[1])
         return place, place
 
@@ -252,7 +309,7 @@ class _Placing:
         yield from self._texts(done, room[1])
 
     def _spaced(self, node: _Node, start: int, end: int) -> Iterator[Part]:
-        """A mark that stands alone, with blanks about it where the source has them."""
+        """A mark that is alone, with blanks about it where the source has them."""
         has_none = node.opening.shown != ""
         left, right = self.source[node.start - 1 : node.start], self.source[node.end : node.end + 1]
         if not has_none and node.start > 0 and left.isspace() and self.text[start - 1 : start].strip() and start:
@@ -264,21 +321,36 @@ class _Placing:
     def _texts(self, start: int, end: int) -> Iterator[Part]:
         """Characters of the translation, with marks in place of what is fixed."""
         done = start
-        for span, mark in sorted(zip(self.fixed, self.fixed_marks, strict=True), key=lambda pair: pair[0]):
-            if start <= span[0] and span[1] <= end:
+        for number in range(bisect_left(self.fixed_spans, (start, 0)), bisect_left(self.fixed_spans, (end + 1, 0))):
+            span, mark = self.fixed[number]
+            if span[1] <= end:
                 yield self.text[done : span[0]]
                 yield mark
                 done = span[1]
         yield self.text[done:end]
 
 
-def _tree(source: Segment, crossing: set[str]) -> tuple[list[_Node], list[Span]]:
-    """Marks as they nest, pairs that cross others taken apart; and where in the text each stands that is fixed."""
+def _is_beyond(node: _Node) -> bool:
+    return node.opening is _BEYOND or node.closing is _BEYOND
+
+
+def _tree(
+    parts: Sequence[Part], opened: Sequence[str], after: Sequence[str], crossing: set[str]
+) -> tuple[list[_Node], list[Span]]:
+    """Marks as they nest, pairs that cross others taken apart; and where in the text each is that is fixed."""
     roots: list[_Node] = []
-    opened: list[_Node] = []
+    stack: list[_Node] = []
+
+    def begin(order: int, mark: Mark, start: int, end: int) -> _Node:
+        node = _Node(order, mark, start, end)
+        (stack[-1].inside if stack else roots).append(node)
+        return node
+
+    for order in range(len(opened)):
+        stack.append(begin(order - len(opened), _BEYOND, 0, 0))
     fixed: list[Span] = []
     place = 0
-    for order, part in enumerate(source.parts):
+    for order, part in enumerate(parts):
         if isinstance(part, str):
             place += len(part)
             continue
@@ -286,82 +358,70 @@ def _tree(source: Segment, crossing: set[str]) -> tuple[list[_Node], list[Span]]
         if is_fixed(part):
             fixed.append((place, end))
         elif part.kind == "close" and part.pair not in crossing:
-            node = opened.pop()
+            node = stack.pop()
             node.closing, node.end = part, place
         else:
-            node = _Node(order, part, place, end)
-            (opened[-1].inside if opened else roots).append(node)
+            node = begin(order, part, place, end)
             if part.kind == "open" and part.pair not in crossing:
-                opened.append(node)
+                stack.append(node)
         place = end
+    assert len(stack) == len(after)
+    for node in stack:
+        node.closing, node.end = _BEYOND, place
     return roots, fixed
+
+
+def _cuts(parts: Sequence[Part]) -> list[int]:
+    """Where in the text marks are that may be within a word."""
+    cuts, place = [], 0
+    for part in parts:
+        if isinstance(part, str):
+            place += len(part)
+        else:
+            if not part.shown:
+                cuts.append(place)
+            place += len(part.shown)
+    return cuts
 
 
 def _crossing(marks: Sequence[Mark]) -> set[str]:
     """Pairs to be taken apart, so that the others nest."""
     crossing: set[str] = set()
     opened: list[str] = []
+    is_open: set[str] = set()
     for mark in marks:
         if mark.kind == "open":
             opened.append(mark.pair)
-        elif mark.kind == "close" and mark.pair in opened:
+            is_open.add(mark.pair)
+        elif mark.kind == "close" and mark.pair in is_open:
+            is_open.remove(mark.pair)
+            while opened and opened[-1] not in is_open and opened[-1] != mark.pair:
+                opened.pop()  # what has been closed out of turn
             if opened[-1] != mark.pair:
                 crossing.add(mark.pair)
-            opened.remove(mark.pair)
+            else:
+                opened.pop()
     return crossing
 
 
-def _share_out(sources_of: list[set[int]], count: int) -> None:
-    """Let a word whose only source has another word, too, go with a source that has none, where their neighbours go
-    together: in `Der Hund` for `The dog` attention may be at the dog for both words."""
-    linked = Counter(source for found in sources_of for source in found)
-    for place, found in enumerate(sources_of):
-        if len(found) != 1 or linked[next(iter(found))] < 2:
-            continue
-        for neighbour, step in ((place + 1, -1), (place - 1, 1)):
-            beside = sources_of[neighbour] if 0 <= neighbour < len(sources_of) else set()
-            free = [
-                source + step for source in sorted(beside) if 0 <= source + step < count and not linked[source + step]
-            ]
-            if free:
-                linked[next(iter(found))] -= 1
-                linked[free[0]] += 1
-                sources_of[place] = {free[0]}
-                break
+def _halves(parts: Sequence[Part], pairs: set[str]) -> Iterator[Span]:
+    """Where the two marks of some pairs are."""
+    first: dict[str, int] = {}
+    for place, part in enumerate(parts):
+        if isinstance(part, Mark) and part.pair in pairs:
+            if part.pair in first:
+                yield first[part.pair], place
+            else:
+                first[part.pair] = place
 
 
-def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
-    """Words between white space, and each character of scripts without it; what is fixed is a word of its own."""
-    words: list[Span] = []
-    done = 0
-    for start, end in [*sorted(fixed), (len(text), len(text))]:
-        words += [(done + found.start(), done + found.end()) for found in _PIECE.finditer(text[done:start])]
-        if text[start:end].strip():
-            words.append((start, end))
-        done = end
-    return words
+def _is_taken(taken: Sequence[Span], start: int, end: int) -> bool:
+    """Whether any of some spans in order shares characters with others."""
+    before = bisect_left(taken, (end, 0))
+    return before > 0 and taken[before - 1][1] > start
 
 
-def word_starts(text: str) -> list[int]:
-    """Where words between white space begin."""
-    return [found.start() for found in re.finditer(r"\S+", text)]
-
-
-def _numbers(text: str, words: Sequence[Span]) -> list[int]:
-    """The number of the word between white space that each word begins in."""
-    starts = word_starts(text)
-    return [bisect_right(starts, start) - 1 for start, _ in words]
-
-
-def _overlapping(words: Sequence[Span], span: Span) -> range:
-    """The words that overlap some characters."""
-    first = bisect_right(words, span[0], key=lambda word: word[1])
-    return range(first, max(bisect_left(words, span[1], key=lambda word: word[0]), first))
-
-
-def _overlap(first: Span, second: Span) -> bool:
-    return first[0] < second[1] and second[0] < first[1]
-
-
-def _is_punctuation(character: str) -> bool:
-    return bool(character) and unicodedata.category(character).startswith("P")
+def _about(taken: Sequence[Span], place: int) -> Span | None:
+    """The one of some spans in order that a place between characters is within."""
+    before = bisect_left(taken, (place, 0))
+    return taken[before - 1] if before and taken[before - 1][1] > place else None

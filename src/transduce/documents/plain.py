@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.linked_words import Span
 from transduce.documents.placeholders import hold
-from transduce.documents.placing import Span
 from transduce.documents.segment import Mark, Segment
 from transduce.errors import InputError
 

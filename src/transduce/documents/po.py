@@ -1,22 +1,28 @@
 """gettext PO: polib reads the messages, and each is found again in the text, so that nothing else changes."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from gettext import c2py
 from typing import Any
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.families import families_for, with_literals
+from transduce.documents.layout import mark_layout
 from transduce.documents.libraries import require
-from transduce.documents.placeholders import hold, mark_lines, mark_tags
-from transduce.documents.segment import Mark, Segment
+from transduce.documents.placeholders import hold, mark_tags
+from transduce.documents.segment import Mark, Part, Segment
 from transduce.errors import InputError
 
+MOST_LINES = 10_000
+"""Lines of a string: polib's time grows with their square."""
 WIDTH = 77  # of a line, within quotation marks, as gettext's own tools fold them
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
-_STATEMENT = re.compile(r"\s*(?P<word>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<number>\d+)\])?\s*(?=\")")
-_STRING = re.compile(r'[ \t]*"((?:[^"\\\n]|\\.)*)"[ \t]*(?:\r?\n|\Z)')
+_STATEMENT = re.compile(
+    r"[ \t]*+(?P<word>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<number>\d{1,3})\])?[ \t]*+(?:\r?\n[ \t]*+)?(?=\")"
+)
+_STRING = re.compile(r'[ \t]*+"((?:[^"\\\n]|\\.)*+)"[ \t]*+(?:\r?\n|\Z)')
 _ESCAPED = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
@@ -31,7 +37,7 @@ def read_po(data: bytes, name: str, wanted: Languages) -> Document:
     language = header.get("Language", "")
     if not languages.is_same(language, wanted.source):
         languages.check(name, "language (in its header)", language, wanted.target)
-    one = _form_of_one(header.get("Plural-Forms", ""))
+    one = _FormOfOne.read(header.get("Plural-Forms", ""))
     units = [unit for entry, message in entries for unit in _units(file, entry.flags, message, one)]
     if not units:
         raise InputError(f"{name}: no messages")
@@ -79,12 +85,14 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
     polib = require("polib")
     if "msgid" not in file.text:
         raise InputError(f"{file.name}: is no PO catalogue; it has no msgid")
+    _check_length(file)
     try:
         # polib opens a text that is the name of a file, which one that begins with a line of comment is not.
         catalogue = polib.pofile("#\n" + file.text)
     except (OSError, ValueError, IndexError, UnicodeError) as error:
-        reason = re.sub(r"^Syntax error in po file.*?\(line (\d+)\)|^.*\(line (\d+)\)", "", str(error)).strip(": ")
-        line = re.search(r"line (\d+)", str(error))
+        told = str(error)[-200:]  # before which polib repeats the file
+        line = re.search(r"\(line (\d{1,9})\)(?!.*\(line \d)", told, re.DOTALL)
+        reason = told[line.end() :].strip(": \n") if line else ""
         where = f"line {int(line[1]) - 1}: " if line else ""
         raise InputError(f"{file.name}: {where}not a PO catalogue ({reason or 'syntax error'})") from None
 
@@ -136,23 +144,74 @@ def _messages(file: TextFile) -> Iterator[_Message]:
         yield found
 
 
-def _units(file: TextFile, flags: Sequence[str], message: _Message, one: int | None) -> Iterator[Unit]:
+def _check_length(file: TextFile) -> None:
+    lines = 0
+    for number, line in enumerate(file.text.split("\n"), 1):
+        lines = lines + 1 if line.lstrip("#|~ \t").startswith('"') else 0
+        if lines > MOST_LINES:
+            raise InputError(f"{file.name}: line {number}: a string of more than {MOST_LINES:,} lines; divide it")
+
+
+def _units(file: TextFile, flags: Sequence[str], message: _Message, one: "_FormOfOne") -> Iterator[Unit]:
     """One for each form of a message: that of the number 1 is translated from the singular, all others from the
     plural."""
     singular, plural, places = message.texts["msgid"], message.texts.get("msgid_plural"), message.translations
+    rules = _Rules(families_for(flags))
+    context = message.texts.get("msgctxt")
+    name = singular.value if context is None else f"{context.value}|{singular.value}"
     for number, place in sorted(places.items()):
-        is_plural = plural is not None and (number != one or len(places) == 1)
+        is_plural = plural is not None and (number != one.number or len(places) == 1)
+        if plural is not None and not is_plural and not one.is_alone:
+            is_plural = rules.held(singular.value) != rules.held(plural.value)  # such as "one file" for 1, 21 and 31
         source = (plural if is_plural and plural else singular).value
         notes = ("plural form: see whether it fits all its numbers",) if is_plural and len(places) > 2 else ()
-        target = _segment(place.value) if any(place.strings) else None
-        where = f"line {file.line_of(place.start)}"
-        is_draft = "fuzzy" in flags
-        yield Unit(_segment(source), _writer(file, place), where, True, target, is_draft, notes)
+        target = rules.segment(place.value) if any(place.strings) else None
+        yield Unit(
+            rules.segment(source),
+            _writer(file, place, rules.writer(source)),
+            f"line {file.line_of(place.start)}",
+            is_bilingual=True,
+            target=target,
+            is_draft="fuzzy" in flags,
+            notes=notes,
+            id=name if plural is None else f"{name}[{number}]",
+        )
 
 
-def _writer(file: TextFile, place: _Place) -> Any:
+@dataclass(frozen=True)
+class _Rules:
+    """How a message's texts are read and written, by its flags."""
+
+    families: tuple[str, ...]
+
+    def segment(self, text: str) -> Segment:
+        """A text with marks for what is held."""
+        parts = mark_layout(hold(mark_tags([text]), str, self.families))
+        if self._doubles_apostrophes(parts):
+            parts = [part if isinstance(part, Mark) else part.replace("''", "'") for part in parts]
+        return Segment.of(parts)
+
+    def writer(self, source: str) -> Callable[[str], str]:
+        """What writes a text, beside marks, in a translation of this source."""
+        parts = mark_layout(hold(mark_tags([source]), str, self.families))
+        free = "".join(part for part in parts if isinstance(part, str))
+        if self._doubles_apostrophes(parts):
+            free = free.replace("''", "")
+        return lambda text: with_literals(text, self.families, free)
+
+    def held(self, text: str) -> list[str]:
+        """What is held of a text, in alphabetical order."""
+        return sorted(mark.shown for mark in self.segment(text).marks if mark.is_held)
+
+    def _doubles_apostrophes(self, parts: Sequence[Part]) -> bool:
+        """Whether each apostrophe of a text is written as two, as Java's messages need it."""
+        text = "".join(part for part in parts if isinstance(part, str))
+        return "java-format" in self.families and "'" not in text.replace("''", "")
+
+
+def _writer(file: TextFile, place: _Place, write_text: Callable[[str], str]) -> Callable[[Segment], list[Edit]]:
     def write(segment: Segment) -> list[Edit]:
-        text = "".join(part.raw if isinstance(part, Mark) else part for part in segment.parts)
+        text = "".join(part.raw if isinstance(part, Mark) else write_text(part) for part in segment.parts)
         begin = file.text.rfind("\n", 0, place.start) + 1
         line_end = "\r\n" if "\r\n" in file.text else "\n"
         return [Edit(place.start, place.end, _fold(text, place.start - begin, line_end))]
@@ -160,20 +219,26 @@ def _writer(file: TextFile, place: _Place) -> Any:
     return write
 
 
-def _segment(text: str) -> Segment:
-    return Segment.of(mark_lines(hold(mark_tags([text]))))
+@dataclass(frozen=True)
+class _FormOfOne:
+    """The plural form that the number 1 has."""
 
+    number: int
+    is_alone: bool
+    """Whether no other number has it."""
 
-def _form_of_one(header: str) -> int | None:
-    """Which plural form the number 1 has; the first where the header does not say."""
-    expression = re.search(r"plural\s*=\s*([^;]+)", header)
-    if expression is None or "EXPRESSION" in header:
-        return 0
-    try:
-        form: int = c2py(expression[1].strip())(1)
-    except (ValueError, RecursionError, ZeroDivisionError):
-        return 0
-    return form
+    @staticmethod
+    def read(header: str) -> "_FormOfOne":
+        """That of a header; the first where the header does not say."""
+        expression = re.search(r"plural\s*=\s*([^;]+)", header)
+        if expression is None or "EXPRESSION" in header:
+            return _FormOfOne(0, True)
+        try:
+            form_of = c2py(expression[1].strip())
+            forms = [form_of(number) for number in range(201)]
+        except (ValueError, RecursionError, ZeroDivisionError, OverflowError, MemoryError):
+            return _FormOfOne(0, True)
+        return _FormOfOne(forms[1], forms.count(forms[1]) == 1)
 
 
 def _fold(text: str, indent: int, line_end: str) -> str:

@@ -84,13 +84,21 @@ class Segment:
         for place, part in enumerate(self.parts):
             if isinstance(part, Mark) and part.kind != "alone":
                 halves.setdefault(part.pair, []).append(place)
-        is_settled = False
-        while not is_settled:
-            is_settled = True
-            for begin, end in halves.values():
-                if (first <= begin < last) != (first <= end < last):
-                    first, last, is_settled = min(first, begin), max(last, end + 1), False
-        return first, last
+        partner = {
+            place: other
+            for first_half, last_half in halves.values()
+            for place, other in ((first_half, last_half), (last_half, first_half))
+        }
+        if first == last:
+            return first, last
+        left, right = first, last  # of what has been looked at
+        waiting = list(range(first, last))
+        while waiting:
+            other = partner.get(waiting.pop())
+            if other is not None and not left <= other < right:
+                waiting += [*range(other, left), *range(right, other + 1)]
+                left, right = min(left, other), max(right, other + 1)
+        return left, right
 
 
 def joined(parts: Iterable[Part]) -> list[Part]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.layout import mark_layout
+from transduce.documents.linked_words import Span
 from transduce.documents.placeholders import hold, pair_tags
-from transduce.documents.placing import Span
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.sentences import ends_sentence
 from transduce.errors import InputError

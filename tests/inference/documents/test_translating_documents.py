@@ -65,9 +65,9 @@ def test_segments_are_translated_sentence_by_sentence_and_each_once(capitals: Ca
 
 def test_a_sentence_that_is_too_long_is_translated_in_parts_without_tearing_what_is_held() -> None:
     translator = Capitals(longest=4)
-    text = "one two three four five {n, plural, one {# a b c d} other {e}} six seven"
+    text = "one two three four five {{ n | default: a b c d e f }} six seven"
     found = documents(translator).translate(text.encode(), "a", "text").data.decode()
-    assert found == "ONE TWO THREE FOUR FIVE {n, plural, one {# a b c d} other {e}} SIX SEVEN"
+    assert found == "ONE TWO THREE FOUR FIVE {{ n | default: a b c d e f }} SIX SEVEN"
 
 
 def test_the_log_tells_where_each_is_from(capitals: Capitals) -> None:

@@ -2,14 +2,15 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from transduce.documents.held import restore_held
-from transduce.documents.placing import Span, is_fixed, word_starts
+from transduce.documents.clusters import Cluster, shape_of
+from transduce.documents.held import STAND_IN, restore_held
+from transduce.documents.linked_words import Span, word_starts
+from transduce.documents.placing import is_fixed
 from transduce.documents.segment import Mark, Segment
-
-STAND_IN = "\ufffc"  # a character for something that is none
 
 
 @dataclass
@@ -44,80 +45,91 @@ class Piece:
     @property
     def is_incomplete(self) -> bool:
         """Whether its output lacks something that it must hold."""
-        return any(self.output.count(mark.shown) < 1 for mark in self.held)
+        return any(shown not in self.output for shown in {mark.shown for mark in self.held})
 
-    def let_read(self, unknown: Container[str]) -> None:
-        """Set what the model reads of a sentence, with what is held if the search is to hold it; one unknown word is
-        read for each held text that is among the unknown ones, which the model's vocabulary lacks."""
-        done = 0
+    def let_read(self, unknown: Container[str], holds: bool = True) -> None:
+        """Set what the model reads of a sentence, with what is held if it is required of the search. One unknown word
+        is read for each held text that is among the unknown ones, which the model's vocabulary lacks, and, where the
+        search cannot hold it, for each held word, which the model would translate."""
+        done = size = 0
+        read: list[str] = []
         for mark, place in zip(self.held, self.places, strict=True):
-            self.read += self.text[done:place]
-            done = place + len(mark.shown)
-            read = mark.shown if self.is_required else ""
-            if mark.shown in unknown:
-                read = STAND_IN
-            if read != mark.shown:
-                self.stand_ins.append((len(self.read), len(mark.shown) - len(read)))
-            self.read += read
-        self.read += self.text[done:]
+            shown = mark.shown
+            is_hidden = shown in unknown or not (holds or shape_of(shown))
+            text = STAND_IN if is_hidden else shown if self.is_required else ""
+            size += place - done
+            if text != shown:
+                self.stand_ins.append((size, len(shown) - len(text)))
+            read += [self.text[done:place], text]
+            size += len(text)
+            done = place + len(shown)
+        self.read = "".join([*read, self.text[done:]])
 
     def words_read(self) -> list[int]:
         """For each word that the model reads its number in the text."""
         numbers, starts = [], word_starts(self.text)
+        shorter = number = 0
         for begin in word_starts(self.read):
-            place = begin + sum(shorter for start, shorter in self.stand_ins if start < begin)
-            numbers.append(bisect_right(starts, place) - 1)
+            while number < len(self.stand_ins) and self.stand_ins[number][0] < begin:
+                shorter += self.stand_ins[number][1]
+                number += 1
+            numbers.append(bisect_right(starts, begin + shorter) - 1)
         return numbers
 
     def restore(self) -> list[str]:
         """Make the output hold what it must."""
         if not self.is_translated:
-            self.output = self.text
-            self.spans = [(place, place + len(mark.shown)) for mark, place in zip(self.held, self.places, strict=True)]
+            self._leave()
             return []
-        shares = [place / max(len(self.text), 1) for place in self.places]
-        expected = [self._expected(place) for place in self.places]
-        apart = [
-            (self.text[place - 1 : place].isspace(), self.text[place + len(mark.shown) :][:1].isspace())
-            for mark, place in zip(self.held, self.places, strict=True)
-        ]
-        restored = restore_held(self.output, self.held, shares, apart, expected)
-        if not restored.text.strip():
-            restored = restore_held(self.text, self.held, shares, apart)
-            restored.notes = ["the model wrote nothing, so that the source stands"]
+        restored = restore_held(self.output, self.text, self.held, self.places, self._expected())
+        if not self.output.strip() or not restored.text.strip():
+            self._leave()
+            return ["the model wrote nothing, so that the source stays"]
         if restored.text != self.output:
             self.links = None
-        self.output = restored.text
-        self.spans = [span for span in restored.spans if span is not None]
+        self.output, self.spans = restored.text, restored.spans
         return restored.notes
 
-    def _expected(self, place: int) -> Span | None:
-        """Where in the output a mark belongs that stands there in the text: in place of the words that go with it and
-        with nothing else, if it stood for an unknown word, or after the word that goes with the one before it; None
+    def _leave(self) -> None:
+        self.output, self.links = self.text, None
+        self.spans = [(place, place + len(mark.shown)) for mark, place in zip(self.held, self.places, strict=True)]
+
+    def _expected(self) -> list[Span | None]:
+        """Where in the output each held mark belongs if it is missing: in place of the words that go with it and with
+        nothing else, if the model read an unknown word for it, or after the word that goes with the one before it; None
         where that is not known."""
         if self.links is None:
-            return None
+            return [None] * len(self.held)
         words = [found.span() for found in re.finditer(r"\S+", self.output)]
-        number = len(self.text[: place + 1].split()) - 1
-        ours = sorted({j for i, j in self.links if i == number and j < len(words)})
-        shared = {j for i, j in self.links if i != number}
-        if (
-            any(start == self._place_read(place) for start, _ in self.stand_ins)
-            and len(ours) == 1
-            and ours[0] not in shared
-        ):
-            return words[ours[0]]
-        for source in range(len(self.text[:place].split()) - 1, -1, -1):
-            if targets := [j for i, j in self.links if i == source and j < len(words)]:
-                return words[max(targets)][1], words[max(targets)][1]
-        return 0, 0
+        starts = word_starts(self.text)
+        targets: defaultdict[int, list[int]] = defaultdict(list)
+        sources = Counter(j for _, j in self.links)
+        for i, j in self.links:
+            if j < len(words):
+                targets[i].append(j)
+        linked = sorted(targets)
+        unknown = self._places_of_stand_ins()
+        expected: list[Span | None] = []
+        for place in self.places:
+            number = bisect_right(starts, place) - 1
+            ours = targets.get(number, [])
+            before = bisect_left(linked, bisect_left(starts, place))
+            if place in unknown and len(ours) == 1 and sources[ours[0]] == 1:
+                expected.append(words[ours[0]])
+            elif before:
+                end = words[max(targets[linked[before - 1]])][1]
+                expected.append((end, end))
+            else:
+                expected.append((0, 0))
+        return expected
 
-    def _place_read(self, place: int) -> int:
-        """Where in what the model reads something stands that is held."""
-        for start, shorter in self.stand_ins:
-            if start < place:
-                place -= shorter
-        return place
+    def _places_of_stand_ins(self) -> set[int]:
+        """Where in the text the marks begin that the model reads otherwise."""
+        places, shorter = set(), 0
+        for start, less in self.stand_ins:
+            places.add(start + shorter)
+            shorter += less
+        return places
 
 
 def held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
@@ -131,20 +143,24 @@ def held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
     return held, places
 
 
-def without_torn(bounds: Iterable[Span], marks: Sequence[tuple[Mark, int]]) -> Iterator[Span]:
+def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterator[Span]:
     """The same, but what would tear something that is held goes with what comes next."""
     begin: int | None = None
+    starts = [cluster.start for cluster in clusters]
     for start, end in bounds:
         begin = start if begin is None else begin
-        if not any(place < end < place + len(mark.shown) for mark, place in marks):
+        before = bisect_left(starts, end)
+        if not before or clusters[before - 1].end <= end:
             yield begin, end
             begin = None
 
 
 def _without(text: str, held: Sequence[tuple[Mark, int]]) -> str:
-    for mark, place in reversed(held):
-        text = text[:place] + text[place + len(mark.shown) :]
-    return text
+    kept, done = [], 0
+    for mark, place in held:
+        kept.append(text[done:place])
+        done = place + len(mark.shown)
+    return "".join([*kept, text[done:]])
 
 
 def after_same(text: str, start: int, part: str) -> int:
@@ -167,27 +183,30 @@ def has_tags(segment: Segment) -> bool:
 def join(segment: Segment, pieces: Sequence[Piece]) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
     """The translated text of a segment, where what is fixed stands in it, and which words go together."""
     source = segment.text
-    text, done = "", 0
+    written: list[str] = []
+    size = done = number = 0
     breaks = _breaks(segment)
     spans: list[tuple[int, Span]] = []  # by their places in the source
     begins = []  # of the pieces, in the text
     for piece in [*pieces, None]:
         stop = len(source) if piece is None else piece.start
-        spans += [
-            (place, (len(text) + place - done, len(text) + place - done + 1))
-            for place in breaks
-            if done <= place < stop
-        ]
-        text += source[done:stop]
+        while number < len(breaks) and breaks[number] < stop:
+            begin = size + breaks[number] - done
+            spans.append((breaks[number], (begin, begin + 1)))
+            number += 1
+        written.append(source[done:stop])
+        size += stop - done
         if piece is None:
             break
         spans += [
-            (piece.start + place, (len(text) + span[0], len(text) + span[1]))
+            (piece.start + place, (size + span[0], size + span[1]))
             for place, span in zip(piece.places, piece.spans, strict=True)
         ]
-        begins.append(len(text))
-        text += piece.output
+        begins.append(size)
+        written.append(piece.output)
+        size += len(piece.output)
         done = piece.end
+    text = "".join(written)
     return text, [span for _, span in sorted(spans)], _joined_links(source, text, pieces, begins)
 
 

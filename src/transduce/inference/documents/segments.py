@@ -1,11 +1,14 @@
 """Translates segments with inline marks: sentence by sentence, what is held in place, and marks by word alignment."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from transduce.documents.placing import Span, place_marks
+from transduce.documents.clusters import clusters_of
+from transduce.documents.linked_words import Span
+from transduce.documents.placing import place_marks
 from transduce.documents.segment import Mark, Segment, emptied_pairs
 from transduce.documents.sentences import split_sentences
 from transduce.inference.documents.pieces import Piece, after_same, has_tags, held_of, join, without_torn
@@ -65,7 +68,7 @@ class SegmentTranslator:
         pieces, unknown = self._examined(segments)
         wanted = [piece for of_segment in pieces for piece in of_segment if piece.is_translated]
         for piece in wanted:
-            piece.let_read(unknown)
+            piece.let_read(unknown, self._holds)
         found = dict(zip(map(id, wanted), self._search(wanted, tell), strict=True))
         found |= self._search_again([(piece, found[id(piece)]) for piece in wanted if piece.held], unknown)
         self._align([piece for piece in wanted if piece.is_incomplete])
@@ -97,7 +100,7 @@ class SegmentTranslator:
     def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[Piece]], set[str]]:
         """The sentences of each segment, in parts where one is too long for the model; and which of their texts, with
         and without what is held, the model's vocabulary lacks a part of."""
-        held = [(segment.text, list(zip(*held_of(segment), strict=True))) for segment in segments]
+        held = [(segment.text, *held_of(segment)) for segment in segments]
         sentences = [
             [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0])]
             for segment, of_segment in zip(segments, held, strict=True)
@@ -107,9 +110,10 @@ class SegmentTranslator:
         all_parts, are_unknown = self._sentences.examine([piece.text for piece in asked], texts)
         known, parts = dict(zip(texts, are_unknown, strict=True)), iter(all_parts)
         pieces = []
-        for (text, marks), of_segment in zip(held, sentences, strict=True):
+        for (text, marks, places), of_segment in zip(held, sentences, strict=True):
             bounds = [bound for sentence in of_segment for bound in _divide(text, sentence, next(parts))]
-            pieces.append([_piece(bound, text, marks) for bound in without_torn(bounds, marks)])
+            whole = without_torn(bounds, clusters_of(text, marks, places))
+            pieces.append([_piece(bound, text, marks, places) for bound in whole])
         others = {text for of_segment in pieces for piece in of_segment for text in _texts_of(piece)} - known.keys()
         return pieces, {text for text, is_unknown in known.items() if is_unknown} | self._unknown(list(others))
 
@@ -222,11 +226,11 @@ def _divide(text: str, sentence: Piece, parts: Sequence[str]) -> Iterator[Span]:
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
 
 
-def _piece(bound: Span, text: str, marks: Sequence[tuple[Mark, int]]) -> Piece:
+def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int]) -> Piece:
     """What is between two places of a text, given what is held in it and where that begins."""
     start, end = bound
-    held = [(mark, place - start) for mark, place in marks if start <= place < end]
-    piece = Piece(start, end, text[start:end], [mark for mark, _ in held], [place for _, place in held])
+    first, last = bisect_left(places, start), bisect_left(places, end)
+    piece = Piece(start, end, text[start:end], list(marks[first:last]), [place - start for place in places[first:last]])
     piece.is_translated = any(map(str.isalpha, piece.free_text))
     return piece
 
