@@ -9,8 +9,8 @@ from operator import attrgetter
 from transduce.documents.document import Edit
 from transduce.documents.html_segments import Item
 from transduce.documents.html_text import Written
+from transduce.documents.linked_words import Span
 from transduce.documents.placeholders import Escape
-from transduce.documents.placing import Span
 from transduce.documents.segment import Mark, Segment
 
 Write = Callable[[Segment], Sequence["Rewrite"]]

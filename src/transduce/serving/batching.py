@@ -255,14 +255,14 @@ def _divided(sentence: Sentence, encoded: list[list[int]], length: Callable[[str
 
 def _put(job: Job, piece: Piece, translation: Translation) -> None:
     """Keep a piece's translation, and give the sentence's where it was the last one."""
-    assert job.translator is not None and job.rule is not None
-    sentence = piece.sentence
+    translator, rule, sentence = job.translator, job.rule, piece.sentence
+    assert translator is not None and rule is not None
     sentence.found[piece.number] = translation
     if sentence.is_over or len(sentence.found) < len(sentence.pieces):
         return
     if len(sentence.pieces) > 1:
         found = [sentence.found[number] for number in range(len(sentence.pieces))]
-        _settle(sentence.future, lambda: cast(Translator, job.translator).join(sentence.request, found, job.rule))
+        _settle(sentence.future, lambda: translator.join(sentence.request, found, rule))
     elif sentence.future.set_running_or_notify_cancel():
         sentence.future.set_result(translation)
 
