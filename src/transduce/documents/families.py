@@ -88,7 +88,7 @@ FAMILIES: dict[str, Family] = {
     "entities": Family(
         "characters by their names",
         ("&nbsp;", "&#160;", "&#xA0;"),
-        r"&(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);",
+        r"&(?:[A-Za-z][A-Za-z0-9]{0,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);",
     ),
     "python": Family(
         "Python, by names",
