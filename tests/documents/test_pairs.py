@@ -8,7 +8,6 @@ from transduce.corpora.formats import languages_in_file, parallel_files
 from transduce.errors import DataError
 
 pytest.importorskip("polib")
-pytest.importorskip("pysubs2")
 
 
 def pairs(*paths: Path, columns: list[str] | None = None) -> list[tuple[str, str]]:

@@ -49,7 +49,7 @@ FORMATS = [
     '<w:rPr><w:i/><w:sz w:val="20"/></w:rPr>',
     '<w:rPr><w:u w:val="single"/></w:rPr>',
 ]
-NOT_COUNTED = {"r", "t", "rPr", "proofErr", "softHyphen", "noBreakHyphen"}
+NOT_COUNTED = {"r", "t", "rPr", "proofErr", "softHyphen", "noBreakHyphen", "lastRenderedPageBreak"}
 """Elements of runs and their texts, which are written anew."""
 
 

@@ -133,6 +133,26 @@ def test_a_file_is_translated_with_its_progress(served: Running, sentences: list
     assert "a.xlf" in json.loads(answer.text.splitlines()[-1])["error"]
 
 
+def test_translations_that_a_file_has_stay_unless_they_are_to_be_replaced(served: Running) -> None:
+    def translated(**form: str) -> str:
+        catalogue = b'msgid "The dog"\nmsgstr "Mein Hund"\n'
+        for path in ("/translate_file", "/v1/translate_file"):
+            answer = requests.post(
+                f"{served.url}{path}",
+                files={"file": ("a.po", catalogue)},
+                data={"source": "en", "target": "de"} | form,
+                timeout=60,
+            )
+            address = json.loads(answer.text.splitlines()[-1])["translatedFileUrl"]
+            texts.append(requests.get(address, timeout=60).text)
+        return texts[-1]
+
+    texts: list[str] = []
+    translated()
+    translated(retranslate="true")
+    assert ["Mein Hund" in text for text in texts] == [True, True, False, False]
+
+
 def test_text_is_tokenized_once(
     tiny_run: Path, sentences: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ def subtitle_pairs(first: tuple[bytes, str], second: tuple[bytes, str]) -> Itera
         if max(len(of_first), len(of_second)) > LARGEST:
             continue
         source, target = (
-            " ".join(filter(None, (plain_text(file, cue) for cue in group)))
+            " ".join(filter(None, (plain_text(file, cue, format_of(file.name) or "") for cue in group)))
             for file, group in zip(files, (of_first, of_second), strict=True)
         )
         if source and target:

@@ -114,9 +114,11 @@ class Paragraph:
         content = [child for child in element.content if self.start <= child.start and child.end <= self.end]
         self.usual = self._usual_format(content)
         self._read: set[int] = set()  # places of the elements whose text is in the segment
+        self._in_instruction: list[str] = []  # texts after the beginning of a field that has no end in the paragraph
         parts = self._with_whole_fields(_joined_runs(list(self._parts(content))))
         self.segment = Segment.of(_with_formulas_apart(mark_layout(hold(parts, escape))))
-        self.left = [text for child in self._texts(element) if (text := _text(child)).strip()]
+        texts = [*self._in_instruction, *map(_text, self._texts(element))]
+        self.left = [text for text in texts if text.strip()]
         """Texts of the paragraph that are not in its segment, such as how a word is read (ruby)."""
 
     def write(self, segment: Segment) -> list[Edit]:
@@ -279,6 +281,7 @@ class Paragraph:
                 continue
             if isinstance(part, str):
                 head += self._run(self.usual, part)
+                self._in_instruction.append(part)
             else:
                 head += "" if _is_run(part) else part.raw
             depth += is_begin - is_end
@@ -286,9 +289,11 @@ class Paragraph:
                 opened.append(f"field {len(found)}")
                 found.append(Mark(head, "open", opened[-1]))
                 head, depth = "", 0
+                self._in_instruction.clear()
             elif not depth:  # without a result
                 found.append(Mark(head))
                 head = ""
+                self._in_instruction.clear()
         return [*found, Mark(head)] if head else found
 
     def _alone(self, run: Element, child: Element, format: str) -> str:

@@ -56,9 +56,9 @@ def cues_of(file: TextFile, kind: str) -> list[Cue]:
     return _read(file, kind)[0]
 
 
-def plain_text(file: TextFile, cue: Cue) -> str:
+def plain_text(file: TextFile, cue: Cue, kind: str) -> str:
     """What a cue says, on one line and without marks."""
-    segment = _segment(file.text[slice(*cue.place)], "srt")
+    segment = _segment(file.text[slice(*cue.place)], kind)
     return " ".join("".join(part if isinstance(part, str) else part.shown for part in segment.parts).split())
 
 

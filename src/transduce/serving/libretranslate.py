@@ -85,6 +85,8 @@ class Upload:
     """Its format; None for one that its name tells."""
     source: str
     target: str
+    retranslate: bool = False
+    """Whether translations that it has are replaced."""
 
     @property
     def new_name(self) -> str:
@@ -109,7 +111,8 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
         source = (
             await _source_of(http, server, Upload(data, name, kind, "", target), detector, sources) if sources else ""
         )
-    return Upload(data, name, kind, source, target)
+    retranslate = given.get("retranslate", "").lower() in ("true", "1", "yes", "on")
+    return Upload(data, name, kind, source, target, retranslate)
 
 
 async def _source_of(
@@ -203,7 +206,7 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
 
             async def work() -> bytes:
                 async with server.open_document(http, model, upload.data, upload.name, upload.kind) as document:
-                    return (await document.translate())[0]
+                    return (await document.translate(upload.retranslate))[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)
         return {"translatedFileUrl": str(http.url_for("download_file", key=files.keep(translated, upload.new_name)))}
@@ -285,6 +288,7 @@ FILE_BODY: dict[str, Any] = {
                         "file": {"type": "string", "format": "binary"},
                         "source": {"type": "string"},
                         "target": {"type": "string"},
+                        "retranslate": {"type": "boolean"},
                         "api_key": {"type": "string"},
                     },
                 }

@@ -258,9 +258,13 @@ class OpenDocument:
         """Read files, and count their text; first of all."""
         return await self.work.ask(self._order(files, bounds), Counted)
 
-    async def translate(self, tell: Tell | None = None) -> list[bytes]:
-        """Translate what was read; `tell` hears in another thread, now and then, the share that is done."""
-        return (await self.work.ask(Translate(tell is not None), Written, self.sentences, tell)).files
+    async def translate(self, retranslate: bool = False, tell: Tell | None = None) -> list[bytes]:
+        """Translate what was read, and replace translations that it has if that is asked for.
+
+        `tell` hears in another thread, now and then, the share that is done.
+        """
+        order = Translate(tell is not None, retranslate)
+        return (await self.work.ask(order, Written, self.sentences, tell)).files
 
     async def translate_at_once(self, files: Sequence[File]) -> list[bytes]:
         """Read files and translate them, however much text they have."""

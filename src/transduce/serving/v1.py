@@ -107,7 +107,7 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
                         with suppress(RuntimeError):  # the loop has ended
                             loop.call_soon_threadsafe(shares.put_nowait, share)
 
-                    task = asyncio.ensure_future(document.translate(tell))
+                    task = asyncio.ensure_future(document.translate(upload.retranslate, tell))
                     async for share in _while_at_work(shares, task):
                         yield {"done": share}
                     (translated,) = task.result()

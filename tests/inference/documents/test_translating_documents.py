@@ -167,6 +167,7 @@ def test_a_memory_gives_the_words_and_the_document_the_tags(capitals: Capitals) 
     memory = Memory.of([(plain_segment("The old man"), plain_segment("Der alte Mann"))])
     found = documents(capitals, memory=memory).translate(b"<p>The <b>old</b> man", "a.html")
     assert found.data == b"<p>Der <b>alte</b> Mann"
+    assert found.segments[0].review == ("the memory's translation has other tags; see where they are",)
 
 
 def test_a_memory_brings_no_tags_of_its_own(capitals: Capitals) -> None:

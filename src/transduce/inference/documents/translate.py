@@ -15,6 +15,7 @@ from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
 from transduce.documents.segment import Segment, joined, problems
 from transduce.errors import InputError
+from transduce.inference.documents.pieces import has_tags
 from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment
 from transduce.inference.documents.sentence_translator import (
     LineTranslator,
@@ -160,8 +161,8 @@ class DocumentTranslator:
             else:
                 remembered.append((number, match.target))
         places = [(work.cores[number], target) for number, target in remembered]
-        for (number, _), segment in zip(remembered, self._place(places), strict=True):
-            work.put(number, segment, "memory")
+        for (number, _), remembered_segment in zip(remembered, self._place(places), strict=True):
+            work.put(number, remembered_segment.segment, "memory", remembered_segment)
         found = self._segments.translate(list(waiting), tell)
         for (core, numbers), translated in zip(waiting.items(), found, strict=True):
             assert not problems(core, translated.segment), problems(core, translated.segment)
@@ -184,14 +185,17 @@ class DocumentTranslator:
             matches[core] = match
         return matches[core]
 
-    def _place(self, pairs: Sequence[tuple[Segment, Segment]]) -> list[Segment]:
-        """Translations of a memory with the marks of the segments that they are for, where they have others."""
+    def _place(self, pairs: Sequence[tuple[Segment, Segment]]) -> list[TranslatedSegment]:
+        """Translations of a memory with the marks of the segments that they are for, and a note where they had others,
+        so that alignment of words has placed these."""
         inner = [target.split_edges()[1] for _, target in pairs]
         others = [n for n, (core, _) in enumerate(pairs) if problems(core, inner[n])]
         placed = self._segments.place([(pairs[n][0], inner[n].text) for n in others])
+        found = [TranslatedSegment(segment, None) for segment in inner]
         for n, segment in zip(others, placed, strict=True):
-            inner[n] = segment
-        return inner
+            note = ("the memory's translation has other tags; see where they are",) if has_tags(pairs[n][0]) else ()
+            found[n] = TranslatedSegment(segment, None, note)
+        return found
 
 
 class _Work:

@@ -51,6 +51,8 @@ class Translate(msgspec.Struct, frozen=True, tag=True):
     """To the process: go on, translate and write what you have read."""
 
     with_progress: bool
+    retranslate: bool = False
+    """Whether translations that the documents have are replaced."""
 
 
 class Sampled(msgspec.Struct, frozen=True, tag=True):

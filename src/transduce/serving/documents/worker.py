@@ -171,12 +171,12 @@ def _done(line: _Line) -> Sampled | Written:
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
     translator = DocumentTranslator(_Asking(line, order))
     documents = [read_document(one.data, one.name, translator.languages, one.kind) for one in order.files]
-    with_progress = False
+    go_on = Translate(with_progress=False)
     if order.bounds is not None:
         line.send(encode(_counted(order.bounds, documents)))
-        with_progress = line.receive(Translate).with_progress
+        go_on = line.receive(Translate)
     together = _Together(documents)
-    translator.translate_document(together.document, tell=_ignore if with_progress else None)
+    translator.translate_document(together.document, go_on.retranslate, _ignore if go_on.with_progress else None)
     return Written(together.written)
 
 
