@@ -48,6 +48,8 @@ FORMATS = {
     "yaml": Format("messages in YAML", (".yaml", ".yml"), "yaml_messages:read_yaml"),
     "properties": Format("messages of Java", (".properties",), "properties:read_properties"),
     "strings": Format("messages of Apple's systems", (".strings",), "apple_strings:read_strings"),
+    "android": Format("strings of Android", (".xml",), "android:read_android"),
+    "csv": Format("CSV with columns", (".csv", ".tsv"), "csv_columns:read_csv"),
     "docx": Format("Word (DOCX)", (".docx",), "docx:read_docx"),
 }
 

@@ -16,7 +16,7 @@ _RULES = {
         (?:\.{0,2}|~|[A-Za-z]:)[/\\](?:[\w.@%+-]++[/\\]?)*+
         | [\w@%+-]++/[\w@%+/-]++\.[A-Za-z0-9]{1,5}
     """,
-    "an address": r"(?:[a-z][a-z0-9+.-]++://|mailto:|tel:|data:)\S++ | www\.\S++ | [\w.+-]++@[\w-]++(?:\.[\w-]++)++",
+    "an address": r"(?:[a-z0-9-]++\.)++[a-z]{2,10}/\S*+ | (?:[a-z][a-z0-9+.-]++://|mailto:|tel:|data:)\S++ | www\.\S++ | [\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "a media type": r"(?:application|audio|font|image|multipart|text|video)/[\w.+-]++",
     "a colour or size": r"""
         \#[0-9A-Fa-f]{3,8} | (?:rgb|hsl)a?\([\d\s.,%/]++\) | -?[\d.]++(?:px|r?em|vh|vw|pt)
