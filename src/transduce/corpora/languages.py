@@ -4,16 +4,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from transduce.documents.languages import TWO_LETTERS
+
 UNKNOWN = ("source", "target")
 PACKED = {".gz", ".xz", ".zst"}
-ISO_639_1 = (
-    "aa ab af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cs cv cy da de dv dz ee el en eo es et eu "
-    "fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ik io is it iu ja jv ka kg ki kj kk "
-    "kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr "
-    "nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te "
-    "tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-)
-TWO_LETTERS = frozenset(ISO_639_1.split())
 OTHER_ENDINGS = "txt tok bpe raw low src trg tgt ref hyp out dat csv sgm tsv bak old new all dev"
 NO_LANGUAGES = frozenset(OTHER_ENDINGS.split())
 """Endings of three letters that name no language; others do, as those of ISO 639-3."""

@@ -42,6 +42,14 @@ FORMATS = {
     "po": Format("gettext PO", (".po", ".pot"), "po:read_po"),
     "srt": Format("SRT subtitles", (".srt",), "subtitles:read_srt"),
     "vtt": Format("WebVTT subtitles", (".vtt",), "subtitles:read_vtt"),
+    "json": Format("messages in JSON", (".json",), "json_messages:read_json"),
+    "arb": Format("application resources of Flutter (ARB)", (".arb",), "json_messages:read_arb"),
+    "xcstrings": Format("string catalogue of Xcode", (".xcstrings",), "string_catalogue:read_string_catalogue"),
+    "yaml": Format("messages in YAML", (".yaml", ".yml"), "yaml_messages:read_yaml"),
+    "properties": Format("messages of Java", (".properties",), "properties:read_properties"),
+    "strings": Format("messages of Apple's systems", (".strings",), "apple_strings:read_strings"),
+    "android": Format("strings of Android", (".xml",), "android:read_android"),
+    "csv": Format("CSV with columns", (".csv", ".tsv"), "csv_columns:read_csv"),
     "docx": Format("Word (DOCX)", (".docx",), "docx:read_docx"),
 }
 

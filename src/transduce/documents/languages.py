@@ -1,11 +1,23 @@
 """Languages that documents name, and those that a translation is asked for."""
 
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
 from transduce.errors import InputError
 
 T = TypeVar("T")
+
+ISO_639_1 = (
+    "aa ab af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cs cv cy da de dv dz ee el en eo es et eu "
+    "fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ik io is it iu ja jv ka kg ki kj kk "
+    "kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr "
+    "nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te "
+    "tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+TWO_LETTERS = frozenset(ISO_639_1.split())
+"""Codes of ISO 639-1."""
+_CODE = re.compile(r"([a-z]{2})(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|\d{3}))?")
 
 
 def is_same(code: str, other: str) -> bool:
@@ -23,6 +35,12 @@ def find(coded: Sequence[tuple[str, T]], wanted: str) -> T | None:
     exact = [one for code, one in coded if _normal(code) == _normal(wanted)]
     close = [one for code, one in coded if is_same(code, wanted)]
     return next(iter([*exact, *close]), None)
+
+
+def is_code(text: str) -> bool:
+    """Whether a text is a language's code of two letters, with or without a script and a region: pt, pt-BR, zh_Hant."""
+    found = _CODE.fullmatch(text)
+    return found is not None and found[1] in TWO_LETTERS
 
 
 def check(name: str, what: str, found: str, wanted: str) -> None:

@@ -1,0 +1,161 @@
+"""Android's resources of strings (strings.xml): texts, lists of texts and plural forms, with their tags and escapes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.layout import mark_layout
+from transduce.documents.message_files import plural_notes
+from transduce.documents.no_text import kind_of_no_text
+from transduce.documents.placeholders import hold, mark_tags
+from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
+from transduce.errors import InputError
+
+_LISTS = frozenset(["string-array", "array", "plurals"])
+_REFERENCE = re.compile(r"\s*+[@?](?:\+?[\w.]++:)?[\w.]++/[\w.]++\s*+|\s*+@(?:null|empty)\s*+")
+_PIECE = re.compile(r'\\u(?P<code>[0-9A-Fa-f]{4})|\\(?P<other>.)|(?P<quote>")|(?P<blanks>[ \t\n\r]++)', re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t"}
+_WRITTEN = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+_UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-\udfff]")
+
+
+def read_android(data: bytes, name: str, wanted: Languages) -> Document:
+    """The texts of all strings, but for those that are not translatable or refer to others; InputError for other XML."""
+    file = read_xml(data, name)
+    tokens = tokens_of(file)
+    root = next(token for token in tokens if token.kind == "start")
+    if root.value != "resources":
+        raise InputError(
+            f"{name}: begins with <{root.value[:40]}>; of XML files those of Android are read, which begin with "
+            "<resources>, and XLIFF and TMX by their own endings"
+        )
+    units: list[Unit] = []
+    for token in tokens:
+        if token.kind == "start":
+            units += _units(file, element_of(token, tokens), wanted)
+    return Document(units, file.save)
+
+
+def _units(file: TextFile, element: Element, wanted: Languages) -> Iterator[Unit]:
+    if element.attributes.get("translatable") == "false":
+        return
+    name = element.attributes.get("name", "")
+    if element.name == "string" or (element.name == "item" and element.attributes.get("type") == "string"):
+        yield from _unit(file, element, name)
+    elif element.name in _LISTS:
+        items = [item for item in element.elements if item.name == "item"]
+        forms = [item.attributes.get("quantity", "") for item in items]
+        for number, (item, form) in enumerate(zip(items, forms, strict=True)):
+            notes = plural_notes(form, forms, wanted.target) if form else ()
+            yield from _unit(file, item, f"{name}.{form}" if form else f"{name}[{number}]", notes)
+
+
+def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()) -> Iterator[Unit]:
+    reading = _Reading(file, element)
+    plain = "".join(part if isinstance(part, str) else part.shown for part in reading.parts)
+    if not plain.strip() or _REFERENCE.fullmatch(file.text[element.inner_start : element.inner_end]):
+        return
+    if len(reading.parts) == 1 and kind_of_no_text(plain):
+        source = Segment((Mark(file.text[element.inner_start : element.inner_end], shown=plain),))
+    else:
+        source = reading.segment()
+
+    def write(segment: Segment) -> list[Edit]:
+        return [content_edit(element, file, reading.written(segment))]
+
+    yield Unit(source, write, f"line {file.line_of(element.start)}", notes=notes, id=id)
+
+
+class _Reading:
+    """What a string says, as Android reads it: white space is one blank, but in quotation marks, and escapes mean
+    characters."""
+
+    def __init__(self, file: TextFile, element: Element) -> None:
+        self.file = file
+        self.quotes = 0
+        self.is_quoted: str | None = None
+        """The name of the pair of quotation marks that is open."""
+        self.is_cdata = _is_cdata(element.content)
+        """Whether the whole string is in a CDATA section, in which nothing but escapes is needed."""
+        self.parts = list(self._parts(element))
+
+    def segment(self) -> Segment:
+        """The string with marks for its tags, placeholders and lines."""
+        return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
+
+    def written(self, segment: Segment) -> str:
+        """A segment as it is written."""
+        content = "".join(part.raw if isinstance(part, Mark) else self._escape(part) for part in segment.parts)
+        if content[:1] in ("@", "?"):
+            content = "\\" + content
+        return content
+
+    def _escape(self, text: str) -> str:
+        text = "".join(_WRITTEN.get(character, character) for character in text)
+        text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        return text.replace("]]>", "]]]]><![CDATA[>") if self.is_cdata else as_written(text)
+
+    def _parts(self, element: Element) -> Iterator[Part]:
+        for number, child in enumerate(element.content):
+            raw = self.file.text[child.start : child.end]
+            if isinstance(child, Token):
+                if child.kind == "text":
+                    yield from self._text(child.value)
+                elif child.value != CDATA or self.is_cdata:
+                    yield Mark(raw)
+            elif child.tag == "xliff:g" or child.attributes.get("translatable") == "false":
+                yield Mark(raw, shown=_plain(child))
+            elif child.inner_end == child.end:
+                yield Mark(raw)
+            else:
+                name = f"{child.name} {child.start} {number}"
+                yield Mark(self.file.text[child.start : child.inner_start], "open", name)
+                yield from self._parts(child)
+                yield Mark(self.file.text[child.inner_end : child.end], "close", name)
+
+    def _text(self, text: str) -> Iterator[Part]:
+        done = 0
+        for found in _PIECE.finditer(text):
+            yield text[done : found.start()]
+            done = found.end()
+            if found["quote"]:
+                yield self._quote()
+            elif found["blanks"]:
+                yield from self._blanks(found[0])
+            elif found["code"]:
+                character = chr(int(found["code"], 16))
+                yield character if character.isprintable() and character != " " else Mark(found[0], shown=character)
+            elif found["other"] in _ESCAPES:
+                yield _ESCAPES[found["other"]]
+            else:
+                yield found["other"]
+        yield text[done:]
+
+    def _quote(self) -> Mark:
+        if self.is_quoted is None:
+            self.quotes += 1
+            self.is_quoted = f"quoted {self.quotes}"
+            return Mark('"', "open", self.is_quoted)
+        name, self.is_quoted = self.is_quoted, None
+        return Mark('"', "close", name)
+
+    def _blanks(self, blanks: str) -> Iterator[Part]:
+        if blanks == " ":
+            yield blanks
+        else:  # outside quotation marks one blank, wherever lines end
+            yield Mark(blanks, shown=" ", breaks=self.is_quoted is not None and "\n" in blanks)
+
+
+def _is_cdata(content: Sequence[Element | Token]) -> bool:
+    inner = [child for child in content if isinstance(child, Element) or child.kind != "text" or child.value.strip()]
+    signs = [n for n, child in enumerate(inner) if isinstance(child, Token) and child.value == CDATA and child.kind == "other"]
+    return signs == [0, len(inner) - 1]
+
+
+def _plain(element: Element) -> str:
+    return "".join(
+        _plain(child) if isinstance(child, Element) else child.value if child.kind == "text" else ""
+        for child in element.content
+    )

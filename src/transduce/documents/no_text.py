@@ -1,0 +1,44 @@
+"""Values in files of messages that are no text: identifiers, paths, colours, formats of dates and the like."""
+
+import re
+
+_RULES = {
+    "an identifier": r"""
+        :?[A-Za-z0-9]*_\w++                                        # snake_case, LOG_LEVEL, :a_symbol
+        | :[a-z]\w*+                                               # :symbol
+        | [a-z]++[0-9]*+[A-Z][A-Za-z0-9]*+                         # camelCase
+        | \w++(?:::\w++)++                                         # Name::Space
+        | [a-z][\w-]++(?:\.[\w-]++)++                              # home.title, com.example.Class, index.html
+        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+        | (?=[0-9A-Fa-f]*[0-9])[0-9A-Fa-f]{16,}+
+    """,
+    "a path": r"""
+        (?:\.{0,2}|~|[A-Za-z]:)[/\\](?:[\w.@%+-]++[/\\]?)*+
+        | [\w@%+-]++/[\w@%+/-]++\.[A-Za-z0-9]{1,5}
+    """,
+    "an address": r"(?:[a-z0-9-]++\.)++[a-z]{2,10}/\S*+ | (?:[a-z][a-z0-9+.-]++://|mailto:|tel:|data:)\S++ | www\.\S++ | [\w.+-]++@[\w-]++(?:\.[\w-]++)++",
+    "a media type": r"(?:application|audio|font|image|multipart|text|video)/[\w.+-]++",
+    "a colour or size": r"""
+        \#[0-9A-Fa-f]{3,8} | (?:rgb|hsl)a?\([\d\s.,%/]++\) | -?[\d.]++(?:px|r?em|vh|vw|pt)
+    """,
+    "a code of a language": r"[a-z]{2,3}[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|419)",
+    "a value": r"true|false|null|v?\d++(?:\.\d++)++(?:[-+][\w.]++)?",
+}
+_PATTERNS = {what: re.compile(rule, re.VERBOSE) for what, rule in _RULES.items()}
+_DATE = re.compile(r"(?:([GyYuMLdDEecahHKkmsSzZXxvVQqw])\1{0,5}+|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
+_FIELDS = re.compile(r"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?=MM|dd|DD|HH|hh|mm|yy|YY)(\w)\1++\W*+(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)(?!\1)")
+LONGEST = 1000
+"""Characters of a value that may be no text."""
+
+
+def kind_of_no_text(value: str) -> str | None:
+    """What a value is that people do not read, such as "an identifier"; None for a text."""
+    value = value.strip()
+    if len(value) > LONGEST and not value.startswith("data:"):
+        return None
+    for what, pattern in _PATTERNS.items():
+        if pattern.fullmatch(value):
+            return what
+    if _DATE.fullmatch(value) and _FIELDS.search(value):
+        return "a format of dates"
+    return None
