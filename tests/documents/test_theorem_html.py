@@ -26,6 +26,7 @@ SHOWN_ATTRIBUTES = {"alt", "title", "placeholder", "aria-label", "summary", "lab
 INLINE = HELD - {"pre", "listing", "xmp", "plaintext", "textarea"} | {
     "a", "b", "i", "em", "span", "sub", "u", "font", "nobr", "img", "br", "wbr", "ruby", "svg", "label", "q",
 }  # fmt: skip
+FORMATTING = {"a", "b", "em", "font", "i", "nobr", "u"}
 
 
 def shown(data: bytes) -> list[str]:
@@ -72,7 +73,8 @@ def _texts(soup: Any) -> Iterator[tuple[str, bool, str]]:
             asked = False if "notranslate" in node.get("class", "").split() else asked
             on = asked if asked is not None else is_on and node.name not in HELD | HIDDEN
             for key, value in node.attrs.items():
-                if _is_shown(node, key):
+                is_copy = asked is None and not is_on and node.name in FORMATTING  # of one that is open outside
+                if _is_shown(node, key) and not is_copy:
                     yield value, not (is_on if asked is None else asked), "attribute"
             drawn = is_drawn or node.name == "svg"
             is_block = not drawn and node.name not in INLINE
@@ -131,12 +133,12 @@ PAGE = """<!DOCTYPE html>
 <html lang=en><head><title>Dogs &amp; cats</title><style>p > b {}</style>
 <meta name="description" content="All of dogs"></head><body class=x><!-- a note --><h1>The dog</h1>
 <p>The <b>small</b> dog <a href="a?b=1&amp;c=2" title="A &lt; B">sees <i>a cat</i></a>.<br>It&nbsp;sleeps</p>
-<p>Use <kbd>dog()</kbd> now.<ul><li>One<li>Two <img src=x alt='A dog'></ul>
+<p><em>Use</em> <kbd>dog()</kbd> now.<ul><li>One<li>Two <img src=x alt='A dog'></ul>
 <table><caption>Of cats</caption><tr><td>Big<td>Small</table>
 <form action="/x"><label>Name: <input placeholder=Ann></label><input type=submit value='Send it'></form>
 <div><span>In <u>two</u> lines\r\nof text</span></div><pre>x = 1</pre><footer>The end</footer></body>After all</html>
 """
-TOKENS = re.findall(r"<(?:kbd|pre|title|style).*?</[a-z]*>|<[^>]*>|[^<]+", PAGE)
+TOKENS = re.findall(r" <kbd>.*?</kbd> |<(?:pre|title|style).*?</[a-z]*>|<[^>]*>|[^<]+", PAGE)
 SIGNS = (
     "<", "<a", '<a "', "<a ='", "</", "<!--", "<!", "<?", "<?php", "<%", "&", "&#", "&a", "<p>", "<b>", "</b>",
     "<b></i>", "<i><p></i>", "<table>", "<td>", "<li>", "<svg>", "<svg><desc>", "<math>", "<![CDATA[", "<script>",
