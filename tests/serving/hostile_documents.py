@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import signal
+import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,6 +21,10 @@ def work(connection: Connection, limits: worker.Limits) -> None:
         text = data.decode(errors="replace").strip("\ufeff")
         if text == "loops":
             re.match("(a+)+$", "a" * 64 + "b")  # holds the interpreter for ages
+        elif text == "works for half a second":
+            until = time.process_time() + 0.5
+            while time.process_time() < until:
+                pass
         elif text == "eats memory":
             return [bytearray(2**20) for _ in range(2**20)]
         elif text == "kills its process":

@@ -366,6 +366,48 @@ def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch)
     asyncio.run(check())
 
 
+def test_short_texts_of_one_client_have_one_process_and_uploads_their_own(obedient: None) -> None:
+    workers = DocumentWorkers(4, LIMITS, 100)
+
+    async def process_of(client: str, is_upload: bool, text: str) -> object:
+        async with workers.work(client, is_upload) as work:
+            with suppress(RefusedError):
+                await work.ask(Sample(File(text.encode(), "a.txt", "text"), "de"), Sampled)
+            process = work._process
+        while workers.busy:
+            await asyncio.sleep(0.01)
+        return process
+
+    async def check() -> None:
+        first = await process_of("a", False, "A dog.")
+        assert await process_of("a", False, "A dog.") is first
+        others = [
+            await process_of("b", False, "A dog."),
+            await process_of("a", True, "A dog."),
+            await process_of("a", True, "A dog."),
+        ]
+        assert len({id(one) for one in [first, *others]}) == 4
+        assert await process_of("a", False, "eats memory") is first
+        second = await process_of("a", False, "A dog.")
+        assert second is not first
+        assert await process_of("a", False, "A dog.") is second
+
+    workers.start()
+    try:
+        asyncio.run(check())
+    finally:
+        workers.close()
+
+
+def test_each_order_has_the_processor_time_of_a_new_process(obedient: None) -> None:
+    process = DocumentProcess(Limits(256 * 2**20, 1))
+    for _ in range(3):
+        process.ask(Sample(File(b"works for half a second", "a.txt", "text"), "de"), Sampled)
+    with pytest.raises(RefusedError, match="processor time"):
+        process.ask(Sample(File(b"loops", "a.txt", "text"), "de"), Sampled)
+    process.release()
+
+
 def test_one_client_leaves_some_processes_to_others() -> None:
     workers = DocumentWorkers(8, LIMITS, 100)
 

@@ -36,6 +36,7 @@ LARGEST_MESSAGE = 256 * 2**20
 PATIENCE = 1.0
 """Seconds of silence after which a process gives way to others: the model and other answers go first."""
 NICE = 10
+MOST_ORDERS = 100
 END_SECONDS = 10.0
 log = logging.getLogger("transduce.serving")
 _lock = threading.Lock()  # multiprocessing keeps a list of processes that several threads must not change at once
@@ -46,14 +47,17 @@ class ProcessFailedError(Exception):
 
 
 class DocumentProcess:
-    """A process with a document's limits; it knows nothing until it is given an order, and ends after it.
+    """A process with a document's limits; it knows nothing until it is given an order.
 
     Raises RefusedError (503) where the system has no process left.
     """
 
     def __init__(self, limits: worker.Limits) -> None:
         self._limits = limits
-        self._is_killed = False
+        self._orders = 0
+        self._is_killed = self._is_polite = False
+        self.is_usable = False
+        """Whether it may have a further order: its last one was done, fast, and it had not too many."""
         self._asking = threading.Lock()
         try:
             with _lock:
@@ -84,11 +88,13 @@ class DocumentProcess:
         ProcessFailedError for mistakes of the program.
         """
         with self._asking:
+            self.is_usable, self._orders = False, self._orders + 1
             try:
                 self._connection.send_bytes(encode(order))
                 while True:
                     report = self._receive()
                     if isinstance(report, kind):
+                        self.is_usable = self._orders < MOST_ORDERS and not self._is_polite
                         return report
                     self._check(report)
                     if sentences is None or not isinstance(report, Question):
@@ -123,9 +129,8 @@ class DocumentProcess:
         return None
 
     def _receive(self) -> Report:
-        is_polite = False
-        while not self._connection.poll(None if is_polite else PATIENCE):
-            is_polite = True
+        while not self._connection.poll(None if self._is_polite else PATIENCE):
+            self._is_polite = True
             with suppress(OSError, AttributeError):
                 os.setpriority(os.PRIO_PROCESS, self._process.pid or 0, NICE)
         report: Report = decode(self._connection.recv_bytes(LARGEST_MESSAGE), Report)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The process in which one document is read and written: what it does, and the limits that it puts on itself.
+"""The process in which a document is read and written: what it does, and the limits that it puts on itself.
 
 It imports nothing that needs PyTorch or a web server, so that it is small and starts in milliseconds.
 """
@@ -64,11 +64,12 @@ class Limits:
 
 
 def work(connection: Connection, limits: Limits) -> None:
-    """Do as the other end of a connection orders, and end with it."""
+    """Do what the other end of a connection orders, one order after the other, and end with it."""
     confine(limits, connection.fileno())
+    line = _Line(connection)
     with suppress(_GoneError):
-        line = _Line(connection)
-        line.send(_done_with_care(line, limits))
+        while True:
+            line.send(_done_with_care(line, limits))
     os._exit(0)
 
 
@@ -84,8 +85,8 @@ def confine(limits: Limits, kept: int) -> None:
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         with suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, this goes and not the server
-    _limit(resource.RLIMIT_CPU, limits.processor_seconds, limits.processor_seconds + 5)
-    _limit(resource.RLIMIT_DATA, limits.memory, limits.memory + SPARE_MEMORY)
+    _limit_time(limits)
+    _limit(resource.RLIMIT_DATA, limits.memory, is_final=False)
     _limit(resource.RLIMIT_NOFILE, MOST_FILES)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
@@ -149,7 +150,7 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
     """A message with what came of an order, or why nothing did."""
     report: Refused | Failed
     try:
-        return encode(_done(line))
+        return encode(_done(line, limits))
     except TransduceError as error:
         is_memory, report = _is_memory(error), Refused(str(error))
     except _GoneError:
@@ -159,13 +160,14 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
         lines = [] if is_memory else traceback.format_tb(error.__traceback__)[-20:]
         report = Failed(type(error).__name__, lines)
     if is_memory:
-        _limit(resource.RLIMIT_DATA, limits.memory + SPARE_MEMORY)
+        _limit(resource.RLIMIT_DATA, limits.memory + SPARE_MEMORY, is_final=False)
         return encode(OutOfMemory())
     return encode(report)
 
 
-def _done(line: _Line) -> Sampled | Written:
+def _done(line: _Line, limits: Limits) -> Sampled | Written:
     order: Sample | Read = line.receive(Sample | Read)  # type: ignore[arg-type]
+    _limit_time(limits)
     if isinstance(order, Sample):
         units = read_document(order.file.data, order.file.name, Languages("", order.target), order.file.kind).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
@@ -232,11 +234,16 @@ def _ignore(share: float) -> None:
     """Progress is reported by the other end, which hears each sentence."""
 
 
-def _limit(what: int, soft: int, hard: int | None = None) -> None:
-    """Set a limit, as far as the system knows it and has none that is lower."""
+def _limit_time(limits: Limits) -> None:
+    """Limit the processor time from now on."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + limits.processor_seconds), is_final=False)
+
+
+def _limit(what: int, most: int, is_final: bool = True) -> None:
+    """Set a limit, which may be raised again unless it is final, as far as the system knows it and has none lower."""
     highest = resource.getrlimit(what)[1]
-    wanted = [soft, soft if hard is None else hard]
     if highest != resource.RLIM_INFINITY:
-        wanted = [min(one, highest) for one in wanted]
+        most = min(most, highest)
     with suppress(ValueError, OSError):
-        resource.setrlimit(what, (wanted[0], wanted[1]))
+        resource.setrlimit(what, (most, most if is_final else highest))

@@ -1,4 +1,8 @@
-"""The processes of a server's documents: so many at once, shared out among clients, a few started ahead."""
+"""The processes of a server's documents: so many at once, shared out among clients, a few started ahead.
+
+An upload has a process of its own. Short texts of one client have the same one, one after the other, since to start one
+takes longer than to translate a sentence; a mistake, slowness, or a hundred texts end it.
+"""
 
 import asyncio
 import threading
@@ -17,7 +21,7 @@ from transduce.serving.failures import RefusedError
 T = TypeVar("T")
 R = TypeVar("R", bound=Result)
 AHEAD = 2
-"""Processes that wait for the next documents: to start one takes longer than to read a short text."""
+"""Processes that wait for the next documents."""
 
 
 class Work:
@@ -66,6 +70,7 @@ class DocumentWorkers:
         self._running: list[_Turn] = []
         self._waiting: list[_Turn] = []
         self._ahead: deque[DocumentProcess] = deque()
+        self._kept: deque[tuple[str, DocumentProcess]] = deque()
         self._changing = threading.Lock()
         self._filling = threading.Lock()
         self._is_open = False
@@ -90,23 +95,26 @@ class DocumentWorkers:
         with self._changing:
             self._is_open = False
             at_work = [turn.process for turn in self._running if turn.process is not None]
+            kept = [process for _, process in self._kept]
+            self._kept.clear()
         for process in at_work:
             process.kill()
+        for process in kept:
+            process.release()
         self._release_ahead()
 
     @asynccontextmanager
     async def work(self, client: str, is_upload: bool) -> AsyncIterator[Work]:
-        """A process for a client, once it is its turn, which ends with the block.
+        """A process for a client, once it is its turn; after an upload it ends with the block.
 
         Raises RefusedError where a quarter of the places to wait are the client's (429), or none is free (503).
         """
         turn, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
 
         def end() -> None:
-            with self._changing:
-                turn.is_over = True
-            if turn.process is not None:
-                turn.process.release()
+            unwanted = self._keep(turn)
+            if unwanted is not None:
+                unwanted.release()
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(self._end, turn)
             self._fill()  # now, not when the process was taken: it would take time from its work
@@ -161,20 +169,38 @@ class DocumentWorkers:
         return not turn.is_upload or (len(uploads) < most and uploads.count(turn.client) < half)
 
     def _take(self, turn: _Turn) -> DocumentProcess:
-        """A process that waits, else a new one."""
+        """A process that has read short texts of the same client, or one that waits, or a new one."""
         process = None
         while process is None:
             with self._changing:
-                waiting = self._ahead.popleft() if self._ahead else None
+                waiting = None if turn.is_upload else self._take_kept(turn.client)
+                waiting = waiting or (self._ahead.popleft() if self._ahead else None)
             process = waiting or DocumentProcess(self._limits)
             if waiting is not None and not waiting.is_alive:
                 waiting.release()
                 process = None
         with self._changing:
-            turn.process = process
+            turn.process, process.is_usable = process, False
         if turn.is_over:
             process.release()
         return process
+
+    def _take_kept(self, client: str) -> DocumentProcess | None:
+        for kept in self._kept:
+            if kept[0] == client:
+                self._kept.remove(kept)
+                return kept[1]
+        return None
+
+    def _keep(self, turn: _Turn) -> DocumentProcess | None:
+        """Keep the process of a turn for the next short text of its client, if it may be; a process to end instead."""
+        with self._changing:
+            turn.is_over = True
+            process = turn.process
+            if process is None or turn.is_upload or not process.is_usable or not self._is_open:
+                return process
+            self._kept.append((turn.client, process))
+            return self._kept.popleft()[1] if len(self._kept) > self._count else None
 
     def _fill(self) -> None:
         """Start processes ahead where some are missing."""
