@@ -1,7 +1,7 @@
 """Translation memories: translations that exist, taken where a segment is the same, offered where it is like it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +24,8 @@ class Match:
     target: Segment
     similarity: float
     """0 to 1, where 1 is the same text."""
+    marked_source: Segment | None = None
+    """The memory's own segment of the same text, whose marks may be about other words; None for another text."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,16 @@ class Memory:
 
     pairs: dict[str, Segment]
     """Translations by the source's text, blanks between words as one each; the last of several is kept."""
+    sources: dict[str, Segment] = field(default_factory=dict)
+    """The segments that these are of, by the same texts."""
 
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
         """A memory of pairs, but for those that are blank on a side."""
-        return Memory({_key(source): target for source, target in pairs if _key(source) and _key(target)})
+        found = {_key(source): (source, target) for source, target in pairs if _key(source) and _key(target)}
+        return Memory(
+            {key: target for key, (_, target) in found.items()}, {key: source for key, (source, _) in found.items()}
+        )
 
     @staticmethod
     def read(path: str | Path, languages: Languages) -> "Memory":
@@ -60,7 +67,7 @@ class Memory:
         """The segment that is the same, or most like, if one is like it enough; `similarity` is 1 for the same."""
         wanted = _key(segment)
         if (same := self.pairs.get(wanted)) is not None:
-            return Match(wanted, same, 1.0)
+            return Match(wanted, same, 1.0, self.sources.get(wanted))
         process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
         found = process.extractOne(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE)
         if found is None:

@@ -160,22 +160,25 @@ class _Placing:
 
     def _place(self, nodes: Sequence[_Node], room: Span) -> None:
         """Choose the places of marks that are beside each other, within some characters."""
+        for node in nodes:
+            if node.opening is _BEYOND or node.closing is _BEYOND:  # from or to a break, so the others are beside it
+                start, end = self._run(node, room, ()) or self._point(node, room, ())
+                node.place = (
+                    room[0] if node.opening is _BEYOND else start,
+                    room[1] if node.closing is _BEYOND else end,
+                )
+                room = (node.place[1], room[1]) if node.opening is _BEYOND else (room[0], node.place[0])
         taken: list[Span] = []  # in order
-        pairs = [node for node in nodes if node.closing is not None and self.source[node.start : node.end].strip()]
-        for node in sorted(pairs, key=lambda node: (not _is_beyond(node), node.start - node.end, node.order)):
-            node.place = self._run(node, room, taken) or self._point(node, room, taken)  # the longest first
-            if _is_beyond(node):
-                start = room[0] if node.opening is _BEYOND else node.place[0]
-                node.place = (start, room[1] if node.closing is _BEYOND else max(node.place[1], start))
+        inner = [node for node in nodes if node.opening is not _BEYOND and node.closing is not _BEYOND]
+        pairs = [node for node in inner if node.closing is not None and self.source[node.start : node.end].strip()]
+        for node in sorted(pairs, key=lambda node: (node.start - node.end, node.order)):  # the longest first
+            node.place = self._run(node, room, taken) or self._point(node, room, taken)
             if node.place[0] < node.place[1]:
                 insort(taken, node.place)
         placed = {id(node) for node in pairs}
-        for node in nodes:
+        for node in inner:
             if id(node) not in placed:
                 node.place = self._line_end(node, room, taken) or self._point(node, room, taken)
-                if _is_beyond(node):
-                    edge = room[0] if node.opening is _BEYOND else room[1]
-                    node.place = room if node.opening is node.closing else (edge, edge)
                 if node.place[0] < node.place[1]:
                     insort(taken, node.place)
         for node in nodes:
@@ -328,10 +331,6 @@ class _Placing:
                 yield mark
                 done = span[1]
         yield self.text[done:end]
-
-
-def _is_beyond(node: _Node) -> bool:
-    return node.opening is _BEYOND or node.closing is _BEYOND
 
 
 def _tree(

@@ -170,6 +170,19 @@ def test_a_memory_gives_the_words_and_the_document_the_tags(capitals: Capitals) 
     assert found.segments[0].review == ("the memory's translation has other tags; see where they are",)
 
 
+def test_a_memory_whose_tags_are_about_other_words_is_to_be_looked_at(capitals: Capitals) -> None:
+    memory = Memory.of([(plain_segment("The <b>old</b> man"), plain_segment("Der <b>alte</b> Mann"))])
+    found = documents(capitals, memory=memory).translate(b"<p>The old <b>man</b></p><p>The <b>old</b> man", "a.html")
+    assert found.data == b"<p>Der alte <b>Mann</b></p><p>Der <b>alte</b> Mann"
+    assert [bool(one.review) for one in found.segments] == [True, False]
+
+
+def test_a_word_of_code_is_not_translated_besides(capitals: Capitals) -> None:
+    found = documents(capitals).translate(b"<p>The <code>dog</code>-<code>cat()</code> sleeps", "a.html")
+    assert found.data == b"<p>THE <code>dog</code>-<code>cat()</code> SLEEPS"
+    assert capitals.read == ["The \ufffc sleeps"]
+
+
 def test_a_memory_brings_no_tags_of_its_own(capitals: Capitals) -> None:
     memory = Memory.of([(plain_segment("The <b>old</b> man"), plain_segment("Der <b>alte</b> Mann"))])
     assert documents(capitals, memory=memory).translate(b"The old man", "a", "text").data == b"Der alte Mann"

@@ -5,8 +5,9 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from transduce.documents.clusters import Cluster, shape_of
+from transduce.documents.clusters import Cluster, clusters_of, shape_of
 from transduce.documents.held import STAND_IN, restore_held
 from transduce.documents.linked_words import Span, word_starts
 from transduce.documents.placing import is_fixed
@@ -45,25 +46,41 @@ class Piece:
     @property
     def is_incomplete(self) -> bool:
         """Whether its output lacks something that it must hold."""
-        return any(shown not in self.output for shown in {mark.shown for mark in self.held})
+        return any(shown not in self.output for shown in {cluster.shown for cluster in self.clusters})
 
     def let_read(self, unknown: Container[str], holds: bool = True) -> None:
-        """Set what the model reads of a sentence, with what is held if it is required of the search. One unknown word
-        is read for each held text that is among the unknown ones, which the model's vocabulary lacks, and, where the
-        search cannot hold it, for each held word, which the model would translate."""
+        """Set what the model reads of a sentence, with what is held if that is required.
+
+        Args:
+            unknown: texts that the model's vocabulary lacks, for each of which one unknown word is read.
+            holds: whether the search can hold what is required. Where it cannot, the model reads an unknown word for
+                each held word, too, which it would translate; and nothing for either if they are not required.
+        """
         done = size = 0
         read: list[str] = []
-        for mark, place in zip(self.held, self.places, strict=True):
-            shown = mark.shown
-            is_hidden = shown in unknown or not (holds or shape_of(shown))
-            text = STAND_IN if is_hidden else shown if self.is_required else ""
-            size += place - done
-            if text != shown:
-                self.stand_ins.append((size, len(shown) - len(text)))
-            read += [self.text[done:place], text]
+        for cluster in self.clusters:
+            shown = [self.held[member.number].shown for member in cluster.members]
+            if any(one in unknown or not (holds or shape_of(one)) for one in shown):
+                text = STAND_IN if holds or self.is_required else ""
+            else:
+                text = cluster.shown if self.is_required or not holds else ""
+            size += cluster.start - done
+            if text != cluster.shown:
+                self.stand_ins.append((size, len(cluster.shown) - len(text)))
+            read += [self.text[done : cluster.start], text]
             size += len(text)
-            done = place + len(shown)
+            done = cluster.end
         self.read = "".join([*read, self.text[done:]])
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        """What is held, with what touches as one."""
+        return clusters_of(self.text, self.held, self.places)
+
+    @property
+    def loses_stand_ins(self) -> bool:
+        """Whether the output has fewer unknown words than the model has read for what is held."""
+        return self.output.count(STAND_IN) < self.read.count(STAND_IN)
 
     def words_read(self) -> list[int]:
         """For each word that the model reads its number in the text."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 UNSURE = 0.4
 """Confidence below which a person is asked to look at a translation."""
 
+TAGS_PLACED = "the memory's translation has other tags; see whether those of the document are about the right words"
+
 SENTENCES_AT_ONCE = 1000
 """Sentences that are translated at a time: enough to sort by length, however long the document is."""
 
@@ -81,20 +83,21 @@ class SegmentTranslator:
             for segment, of_segment, of_notes in zip(segments, pieces, notes, strict=True)
         ]
 
-    def place(self, pairs: Sequence[tuple[Segment, str]]) -> list[Segment]:
-        """Put the marks of segments into translations that are given, in which all that is held must stand."""
+    def place(self, pairs: Sequence[tuple[Segment, str]]) -> list[TranslatedSegment]:
+        """Put the marks of segments into translations that are given, in which all that is held must be."""
         pieces = []
         for segment, text in pairs:
             held, places = held_of(segment)
             pieces.append(Piece(0, len(segment.text), segment.text, held, places, output=text))
         unknown = self._unknown([mark.shown for piece in pieces for mark in piece.held])
-        for piece in pieces:
+        notes = []
+        for (segment, _), piece in zip(pairs, pieces, strict=True):
             piece.let_read(unknown)
-            piece.restore()
+            notes.append([*piece.restore(), *([TAGS_PLACED] if has_tags(segment) else [])])
         self._align([piece for (segment, _), piece in zip(pairs, pieces, strict=True) if has_tags(segment)])
         return [
-            place_marks(segment, piece.output, piece.links, piece.spans)
-            for (segment, _), piece in zip(pairs, pieces, strict=True)
+            TranslatedSegment(place_marks(segment, piece.output, piece.links, piece.spans), None, tuple(told))
+            for (segment, _), piece, told in zip(pairs, pieces, notes, strict=True)
         ]
 
     def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[Piece]], set[str]]:
@@ -140,15 +143,20 @@ class SegmentTranslator:
     def _search_again(
         self, held: Sequence[tuple[Piece, TranslatedSentence]], unknown: set[str]
     ) -> dict[int, TranslatedSentence]:
-        """Translations of sentences without what they hold, where the model has not learned to write that and is surer
-        without it; by the identities of the pieces."""
-        unsure = [(piece, before) for piece, before in held if self._holds and (confidence([before]) or 0) < UNSURE]
+        """Translations of sentences without what they hold, by the identities of the pieces: where the model has not
+        learned to write that and is surer without it; or, if the search cannot hold it, where the model has written
+        other words for unknown ones."""
+        if self._holds:
+            unsure = [(piece, before) for piece, before in held if (confidence([before]) or 0) < UNSURE]
+        else:
+            unsure = [(piece, before) for piece, before in held if piece.loses_stand_ins]
         alone = [replace(piece, read="", stand_ins=[], is_required=False) for piece, _ in unsure]
         for piece in alone:
-            piece.let_read(unknown)
+            piece.let_read(unknown, self._holds)
         better = {}
         for (piece, before), other, translation in zip(unsure, alone, self._search(alone, None), strict=True):
-            if translation.tokens and (confidence([translation]) or 0) > (confidence([before]) or 0):
+            is_surer = (confidence([translation]) or 0) > (confidence([before]) or 0)
+            if translation.tokens and (is_surer or not self._holds):
                 better[id(piece)] = translation
                 piece.read, piece.stand_ins, piece.output = other.read, other.stand_ins, other.output
         return better
@@ -158,7 +166,7 @@ class SegmentTranslator:
         required, banned = (self.glossary.required(text), self.glossary.banned(text)) if self.glossary else ((), ())
         if not self._holds:
             return Request(text, banned=banned)
-        held = [" ".join(mark.shown.split()) for mark in piece.held] if piece.is_required else []
+        held = [" ".join(cluster.shown.split()) for cluster in piece.clusters] if piece.is_required else []
         return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
 
     def _align(self, pieces: Sequence[Piece]) -> None:
@@ -187,7 +195,8 @@ class SegmentTranslator:
             told.append("the model does not know some of its words")
         if any(one.truncated for one in translated):
             told.append("was cut off at the longest length")
-        glossary = {phrase for one in translated for phrase in one.unsatisfied} - {m.shown for m in segment.marks}
+        held = {" ".join(cluster.shown.split()) for piece in pieces for cluster in piece.clusters}
+        glossary = {phrase for one in translated for phrase in one.unsatisfied} - held
         told += [f"does not hold {phrase!r}, as the glossary wants" for phrase in sorted(glossary)]
         told += [f"holds {phrase!r}, which the glossary bans" for one in translated for phrase in one.violated]
         if links is None and has_tags(segment):

@@ -13,9 +13,8 @@ from transduce.documents.document import Document, Languages
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
-from transduce.documents.segment import Segment, joined, problems
+from transduce.documents.segment import Mark, Segment, joined, problems
 from transduce.errors import InputError
-from transduce.inference.documents.pieces import has_tags
 from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment
 from transduce.inference.documents.sentence_translator import (
     LineTranslator,
@@ -149,7 +148,7 @@ class DocumentTranslator:
         work = _Work(document)
         waiting: dict[Segment, list[int]] = {}
         matches: dict[Segment, Match | None] = {}
-        remembered: list[tuple[int, Segment]] = []
+        remembered: list[tuple[int, Match]] = []
         for number, unit in enumerate(document.units):
             core = work.cores[number]
             if unit.target is not None and (not core.is_translatable or not (retranslate or unit.is_draft)):
@@ -159,10 +158,10 @@ class DocumentTranslator:
             elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
                 waiting.setdefault(core, []).append(number)
             else:
-                remembered.append((number, match.target))
-        places = [(work.cores[number], target) for number, target in remembered]
-        for (number, _), remembered_segment in zip(remembered, self._place(places), strict=True):
-            work.put(number, remembered_segment.segment, "memory", remembered_segment)
+                remembered.append((number, match))
+        placed = self._place([(work.cores[number], match) for number, match in remembered])
+        for (number, _), translated in zip(remembered, placed, strict=True):
+            work.put(number, translated.segment, "memory", translated)
         found = self._segments.translate(list(waiting), tell)
         for (core, numbers), translated in zip(waiting.items(), found, strict=True):
             assert not problems(core, translated.segment), problems(core, translated.segment)
@@ -185,16 +184,14 @@ class DocumentTranslator:
             matches[core] = match
         return matches[core]
 
-    def _place(self, pairs: Sequence[tuple[Segment, Segment]]) -> list[TranslatedSegment]:
-        """Translations of a memory with the marks of the segments that they are for, and a note where they had others,
-        so that alignment of words has placed these."""
-        inner = [target.split_edges()[1] for _, target in pairs]
-        others = [n for n, (core, _) in enumerate(pairs) if problems(core, inner[n])]
-        placed = self._segments.place([(pairs[n][0], inner[n].text) for n in others])
-        found = [TranslatedSegment(segment, None) for segment in inner]
-        for n, segment in zip(others, placed, strict=True):
-            note = ("the memory's translation has other tags; see where they are",) if has_tags(pairs[n][0]) else ()
-            found[n] = TranslatedSegment(segment, None, note)
+    def _place(self, pairs: Sequence[tuple[Segment, Match]]) -> list[TranslatedSegment]:
+        """Translations of a memory with the marks of the segments that they are for, where these have others or have
+        them elsewhere."""
+        found = [TranslatedSegment(match.target.split_edges()[1], None) for _, match in pairs]
+        others = [n for n, (core, match) in enumerate(pairs) if not _has_same_marks(core, match, found[n].segment)]
+        placed = self._segments.place([(pairs[n][0], found[n].segment.text) for n in others])
+        for n, translated in zip(others, placed, strict=True):
+            found[n] = translated
         return found
 
 
@@ -265,6 +262,17 @@ def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Langua
             raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
         found.append(asked or code)
     return Languages(*found)
+
+
+def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:
+    """Whether a memory's translation has the marks of a segment, about the words that they are about there."""
+    own = match.marked_source
+    return not problems(core, target) and (own is None or _layout(own.split_edges()[1]) == _layout(core))
+
+
+def _layout(segment: Segment) -> list[tuple[str, ...]]:
+    """What is in a segment, whatever its blanks are."""
+    return [(part.raw, part.kind) if isinstance(part, Mark) else tuple(part.split()) for part in segment.parts]
 
 
 def _fits(core: Segment, target: Segment) -> bool:
