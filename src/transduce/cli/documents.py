@@ -12,15 +12,27 @@ from transduce.cli.progress import show_progress
 from transduce.cli.search_options import make_rule, read_glossary
 from transduce.cli.streams import read_input
 from transduce.corpora.languages import is_language
+from transduce.documents.csv_columns import Columns
 from transduce.documents.document import Languages
-from transduce.documents.formats import format_of
+from transduce.documents.endings import HEAD, is_packed, refused_as_lines
+from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.documents.memory import Memory
 from transduce.errors import InputError
 from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument, languages_of
 from transduce.inference.translator import Translator
 
 OF_LINES = ("resume", "n_best", "prefix", "prefix_file", "compile", "json", "details", "explain")
-OF_DOCUMENTS = ("memory", "retranslate", "fill_only", "encoding", "log", "source_language", "target_language")
+OF_TABLES = ("source_column", "target_column")
+OF_DOCUMENTS = (
+    "memory",
+    "retranslate",
+    "fill_only",
+    "encoding",
+    "log",
+    "source_language",
+    "target_language",
+    *OF_TABLES,
+)
 NAMED = 3  # segments to look at that are named
 
 
@@ -30,6 +42,9 @@ def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
     Raises InputError for an option that goes with the other of both.
     """
     kind = asked or format_of(path)
+    if kind is None and (refused := refusal_of(path)) is not None:
+        anyway = "; --format lines translates it line by line as it is" if refused.has_lines else ""
+        raise InputError(f"{path}: {refused.what} cannot be translated; {refused.advice}{anyway}")
     kind = None if kind == "lines" else kind
     names = OF_DOCUMENTS if kind is None else OF_LINES
     if given := given_options(context, but=[name for name in context.params if name not in names]):
@@ -37,6 +52,19 @@ def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
         how = "name its format with --format" if kind is None else "--format lines takes the file for lines"
         raise InputError(f"{given[0]} is not for {what}, such as {path}; leave it out, or {how}")
     return kind
+
+
+def check_lines(path: str, is_asked: bool) -> None:
+    """Raise InputError for a file that is no text to translate line by line, by its first bytes.
+
+    Markup is so unless it is asked for that its lines are translated.
+    """
+    if path == "-" or not Path(path).is_file() or is_packed(path):
+        return
+    with Path(path).open("rb") as file:
+        refused = refused_as_lines(file.read(HEAD))
+    if refused is not None and not (refused.has_lines and is_asked):
+        raise InputError(f"{path}: {refused.what} cannot be translated line by line; {refused.advice}")
 
 
 def translate_document(context: typer.Context, translator: Translator, kind: str) -> None:
@@ -48,8 +76,14 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
     search = make_rule(context)
     glossary = read_glossary(options["glossary"], search)
     memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
-    if options["output"] == "-" and kind == "docx" and sys.stdout.isatty():
-        raise InputError("a Word document cannot be shown on a terminal; name a file with -o")
+    if options["output"] == "-" and FORMATS[kind].is_archive and sys.stdout.isatty():
+        raise InputError(f"{FORMATS[kind].title} cannot be shown on a terminal; name a file with -o")
+    columns = None
+    if given := [name for name in OF_TABLES if options[name] is not None]:
+        if kind != "csv":
+            option = f"--{given[0].replace('_', '-')}"
+            raise InputError(f"{option} is for CSV, and {options['input']} is {FORMATS[kind].title}; leave it out")
+        columns = Columns(options["source_column"] or "", options["target_column"] or "")
     data, quiet = read_input(options["input"]), options["quiet"]
     documents = DocumentTranslator(translator, search, glossary, memory, languages)
     with show_progress(100, is_shown=not quiet, what="percent") as tell:
@@ -60,6 +94,7 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
             options["retranslate"],
             lambda share: tell(100 * share),
             options["encoding"],
+            columns,
         )
     if options["log"] is not None:
         with text_output(options["log"]) as stream:

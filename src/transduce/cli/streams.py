@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from transduce.corpora.formats import decode_line, read_lines
+from transduce.documents.endings import refused_by_content
 from transduce.errors import InputError
 from transduce.inference.translator import LINES_AT_ONCE
 
@@ -68,10 +69,21 @@ def _lines_arriving(descriptor: int) -> Iterator[list[str]]:
     arriving = _Arriving(descriptor)
     number = 0
     for line in arriving:
-        group = [decode_line(line, number := number + 1, "-")]
+        group = [_decoded(line, number := number + 1)]
         while len(group) < LINES_AT_ONCE and arriving.is_ready():
-            group.append(decode_line(next(arriving), number := number + 1, "-"))
+            group.append(_decoded(next(arriving), number := number + 1))
         yield group
+
+
+def _decoded(line: bytes, number: int) -> str:
+    """A line as text; InputError for what is none, or begins a file that is none."""
+    refused = refused_by_content(line) if number == 1 or b"\0" in line else None
+    if refused is not None:
+        raise InputError(
+            f"-: line {number}: {refused.what} cannot be translated line by line; {refused.advice}, or name its format "
+            "with --format"
+        )
+    return decode_line(line, number, "-")
 
 
 class _Arriving:

@@ -134,7 +134,30 @@ def translate(
         bool, typer.Option("--explain", help="Colour each word by how sure the model was of it, for a terminal.")
     ] = False,
     format: Annotated[
-        Literal["lines", "text", "markdown", "html", "tmx", "xliff", "po", "srt", "vtt", "docx"] | None,
+        Literal[
+            "lines",
+            "text",
+            "markdown",
+            "html",
+            "tmx",
+            "xliff",
+            "po",
+            "srt",
+            "vtt",
+            "json",
+            "yaml",
+            "properties",
+            "strings",
+            "xcstrings",
+            "android",
+            "arb",
+            "csv",
+            "docx",
+            "pptx",
+            "xlsx",
+            "odt",
+        ]
+        | None,
         typer.Option(help="What the input is (default: by its ending, else lines); text is plain text in paragraphs."),
     ] = None,
     memory: Annotated[
@@ -158,6 +181,20 @@ def translate(
         str | None,
         typer.Option(help="The encoding of a document, such as gbk (default: as the document says, else UTF-8)."),
     ] = None,
+    source_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of a CSV file to translate: its name in the first row, or its number from 1 in a file "
+            "without names (default: the one called by the source language, source or text)."
+        ),
+    ] = None,
+    target_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The column to write translations into (default: the one called by the target language, target or "
+            "translation; else that of the source)."
+        ),
+    ] = None,
     log: Annotated[
         str | None,
         typer.Option(help="A new file of JSON lines: where each segment's translation is from, and what to look at."),
@@ -170,13 +207,14 @@ def translate(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Translate text line by line, or a document: Markdown, HTML, TMX, XLIFF, PO, SRT, WebVTT, DOCX.
+    """Translate text line by line, or a document: Markdown, HTML, TMX, XLIFF, PO, SRT, WebVTT, JSON, YAML,
+    .properties, .strings, .xcstrings, Android's strings.xml, ARB, CSV, DOCX, PPTX, XLSX, ODT.
 
     Every line gives one output line, and blank lines stay blank. Of a document all stays as it is but its text.
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
-    from transduce.cli.documents import kind_of, translate_document
+    from transduce.cli.documents import check_lines, kind_of, translate_document
     from transduce.cli.explaining import explained
     from transduce.cli.model import open_translator, set_threads, which_shortlist
     from transduce.cli.progress import show_progress
@@ -201,6 +239,7 @@ def translate(
         translator = open_translator(model, device, precision, with_ or [], engine, chosen).directed(to, from_)
         translate_document(context, translator, kind)
         return
+    check_lines(input, format == "lines")
     search = make_rule(context)
     entries = read_glossary(glossary, search)
     with growing_output(output, context.params, resume) as out:

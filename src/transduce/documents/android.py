@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.layout import mark_layout
@@ -22,7 +21,10 @@ _UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-
 
 
 def read_android(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of all strings, but for those that are not translatable or refer to others; InputError for other XML."""
+    """The texts of all strings, but for those that are not translatable or refer to others.
+
+    Raises InputError for XML that is something else.
+    """
     file = read_xml(data, name)
     tokens = tokens_of(file)
     root = next(token for token in tokens if token.kind == "start")
@@ -150,7 +152,11 @@ class _Reading:
 
 def _is_cdata(content: Sequence[Element | Token]) -> bool:
     inner = [child for child in content if isinstance(child, Element) or child.kind != "text" or child.value.strip()]
-    signs = [n for n, child in enumerate(inner) if isinstance(child, Token) and child.value == CDATA and child.kind == "other"]
+    signs = [
+        n
+        for n, child in enumerate(inner)
+        if isinstance(child, Token) and child.value == CDATA and child.kind == "other"
+    ]
     return signs == [0, len(inner) - 1]
 
 

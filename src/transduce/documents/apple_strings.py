@@ -60,9 +60,7 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
         found = _ENTRY.match(file.text, place)
         if found is None:
             what = file.text[place : place + 30].splitlines()[0]
-            raise InputError(
-                f'{file.name}: line {file.line_of(place)}: expected "key" = "value"; and found {what!r}'
-            )
+            raise InputError(f'{file.name}: line {file.line_of(place)}: expected "key" = "value"; and found {what!r}')
         key, value = _decoded(file, found["key"], place), found["value"]
         if value is None:
             yield _Entry(key, key, found.end("key"), found.end("key"))

@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, NoReturn
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
@@ -17,6 +18,7 @@ SOURCE_NAMES = frozenset(["source", "source text", "source string", "src", "orig
 TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "translation", "translated"])
 FUZZY = "fuzzy"
 """The name of a column that says, in files of Weblate, that a translation is not finished."""
+_PLAIN_CELL = r"[^{delimiter}\r\n]*+"
 _CELL = r'"(?:[^"]++|"")*+"(?=[{delimiter}\r\n]|\Z)|[^{delimiter}\r\n]*+'
 
 
@@ -65,9 +67,22 @@ class _Table:
     def __init__(self, file: TextFile) -> None:
         self.file = file
         self.delimiter = _delimiter(file)
-        cell = re.compile(_CELL.format(delimiter=re.escape(self.delimiter)))
+        self.is_quoted = True
+        """Whether quotation marks about a cell are no part of it."""
+        self._other_line = 0
+        self.rows = self._read(_CELL)
+        if not self._is_read_alike() and self.delimiter == "\t":
+            self.is_quoted = False
+            self.rows = self._read(_PLAIN_CELL)
+        if not self._is_read_alike():
+            self._refuse()
+
+    def _read(self, pattern: str) -> list[list[tuple[int, int]]]:
+        """The places of all cells."""
+        file = self.file
+        cell = re.compile(pattern.format(delimiter=re.escape(self.delimiter)))
         end = re.compile(rf"{re.escape(self.delimiter)}|\r\n|\n|\r|\Z")
-        self.rows: list[list[tuple[int, int]]] = []
+        rows: list[list[tuple[int, int]]] = []
         row: list[tuple[int, int]] = []
         place = 0
         while place < len(file.text) or row:
@@ -78,14 +93,16 @@ class _Table:
             row.append(found.span())
             place = after.end()
             if after[0] != self.delimiter:
-                self.rows.append([] if len(row) == 1 and not found[0] else row)
+                rows.append([] if len(row) == 1 and not found[0] else row)
                 row = []
-        self._check()
+        return rows
 
     def value(self, row: int, column: int) -> str:
         """What a cell says."""
         start, end = self.rows[row][column]
         raw = self.file.text[start:end]
+        if not self.is_quoted:
+            return raw
         return raw[1:-1].replace('""', '"') if raw[:1] == '"' and raw[-1:] == '"' and len(raw) > 1 else raw
 
     def names(self) -> list[str]:
@@ -93,25 +110,34 @@ class _Table:
         return [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
 
     def written(self, text: str, raw: str) -> str:
-        """A text as a cell, in quotation marks where it needs them or where another cell, as it is written, has them."""
-        needs = raw[:1] == '"' or any(sign in text for sign in (self.delimiter, '"', "\n", "\r")) or text != text.strip()
+        """A text as a cell, in quotation marks where it needs them or where another cell has them."""
+        if not self.is_quoted:
+            return " ".join(text.split("\t"))
+        needs = (
+            raw[:1] == '"' or any(sign in text for sign in (self.delimiter, '"', "\n", "\r")) or text != text.strip()
+        )
         return '"' + text.replace('"', '""') + '"' if needs else text
 
-    def _check(self) -> None:
-        """InputError where the standard library reads other cells."""
+    def _is_read_alike(self) -> bool:
+        """Whether the standard library reads the same cells."""
         csv.field_size_limit(max(csv.field_size_limit(), len(self.file.text) + 1))
-        reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter)
+        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
+        reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)
         try:
             for number, row in enumerate(reader):
-                ours = [self.value(number, column) for column in range(len(self.rows[number]))]
-                if row != ours:
-                    raise ValueError
-        except (csv.Error, ValueError, IndexError):
-            row_number = reader.line_num
-            raise InputError(
-                f"{self.file.name}: line {row_number}: its cells cannot be told apart; a quotation mark in a cell is "
-                'written twice, in a cell in quotation marks ("a ""b"" c")'
-            ) from None
+                if row != [self.value(number, column) for column in range(len(self.rows[number]))]:
+                    self._other_line = reader.line_num
+                    return False
+        except (csv.Error, IndexError):
+            self._other_line = reader.line_num
+            return False
+        return True
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            f"{self.file.name}: line {self._other_line}: its cells cannot be told apart; a quotation mark in a cell is "
+            'written twice, in a cell in quotation marks ("a ""b"" c")'
+        )
 
 
 def _delimiter(file: TextFile) -> str:
@@ -127,6 +153,7 @@ def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
     names = table.names()
     keys = [" ".join(re.split(r"[\s_-]+", name.strip().casefold())) for name in names]
     is_numbered = False
+    source: int | None
     if columns.source:
         source, is_numbered = _asked(table, columns.source, names)
     else:

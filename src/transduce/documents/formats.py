@@ -3,16 +3,29 @@
 import codecs
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 
+from transduce.documents.csv_columns import Columns
 from transduce.documents.document import Document, Languages, TextFile
+from transduce.documents.endings import (
+    ARCHIVE,
+    HEAD,
+    OTHER,
+    Refused,
+    ending_of,
+    is_packed,
+    refused_by_content,
+    refused_by_ending,
+)
 from transduce.documents.segment import depth
 from transduce.errors import InputError
 
 DEEPEST = 200  # tags within each other in a segment
 
-Read = Callable[[bytes, str, Languages], Document]
+Read = Callable[..., Document]
+"""Reads bytes, a name and languages; of CSV columns too."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +37,8 @@ class Format:
     """By which files are taken for it; none for one that must be asked for."""
     place: str
     """Module and name of what reads it."""
+    is_archive: bool = False
+    """Whether its files are ZIP archives, which no terminal shows."""
 
     @property
     def read(self) -> Read:
@@ -42,15 +57,15 @@ FORMATS = {
     "po": Format("gettext PO", (".po", ".pot"), "po:read_po"),
     "srt": Format("SRT subtitles", (".srt",), "subtitles:read_srt"),
     "vtt": Format("WebVTT subtitles", (".vtt",), "subtitles:read_vtt"),
-    "json": Format("messages in JSON", (".json",), "json_messages:read_json"),
-    "arb": Format("application resources of Flutter (ARB)", (".arb",), "json_messages:read_arb"),
+    "json": Format("JSON file of messages", (".json",), "json_messages:read_json"),
+    "arb": Format("ARB file of Flutter", (".arb",), "json_messages:read_arb"),
     "xcstrings": Format("string catalogue of Xcode", (".xcstrings",), "string_catalogue:read_string_catalogue"),
-    "yaml": Format("messages in YAML", (".yaml", ".yml"), "yaml_messages:read_yaml"),
-    "properties": Format("messages of Java", (".properties",), "properties:read_properties"),
-    "strings": Format("messages of Apple's systems", (".strings",), "apple_strings:read_strings"),
-    "android": Format("strings of Android", (".xml",), "android:read_android"),
-    "csv": Format("CSV with columns", (".csv", ".tsv"), "csv_columns:read_csv"),
-    "docx": Format("Word (DOCX)", (".docx",), "docx:read_docx"),
+    "yaml": Format("YAML file of messages", (".yaml", ".yml"), "yaml_messages:read_yaml"),
+    "properties": Format("file of Java's properties", (".properties",), "properties:read_properties"),
+    "strings": Format("file of Apple's strings", (".strings",), "apple_strings:read_strings"),
+    "android": Format("file of Android's strings", (".xml",), "android:read_android"),
+    "csv": Format("table (CSV, TSV)", (".csv", ".tsv"), "csv_columns:read_csv"),
+    "docx": Format("Word (DOCX)", (".docx",), "docx:read_docx", is_archive=True),
 }
 
 
@@ -60,12 +75,21 @@ def format_of(name: str) -> str | None:
     return next((kind for kind, one in FORMATS.items() if ending in one.endings), None)
 
 
+def refusal_of(name: str) -> Refused | None:
+    """What a file is that can be translated neither as a document nor line by line, by its ending; None for others."""
+    ending = ending_of(name)
+    if is_packed(name) and (known := next((one for one in FORMATS.values() if ending in one.endings), None)):
+        return Refused(f"compressed {known.title}", ending, "unpack it first")
+    return refused_by_ending(name)
+
+
 def read_document(
     data: bytes,
     name: str,
     languages: Languages | None = None,
     kind: str | None = None,
     encoding: str | None = None,
+    columns: Columns | None = None,
 ) -> Document:
     """Read a document of a format of the table.
 
@@ -75,25 +99,39 @@ def read_document(
         languages: those to translate between.
         kind: the format, by its name in the table (default: that of the name's ending).
         encoding: the encoding of its characters (default: as the document says, else UTF-8).
+        columns: which columns of a CSV file are translated.
 
     Raises InputError for other formats, and for what is damaged, in other languages, or not in the format it should be.
     """
     chosen = kind or format_of(name)
     if chosen not in FORMATS:
+        if kind:
+            raise InputError(f"{name}: no format '{kind}'; there are {', '.join(FORMATS)}")
+        if (refused := refusal_of(name)) is not None:
+            raise InputError(f"{name}: {refused.what} cannot be translated; {refused.advice}")
         endings = ", ".join(ending for one in FORMATS.values() for ending in one.endings)
-        raise InputError(
-            f"{name}: no format '{kind}'; there are {', '.join(FORMATS)}"
-            if kind
-            else f"{name}: is of no format that can be translated as a document; there are {endings}"
-        )
+        raise InputError(f"{name}: is of no format that can be translated as a document; there are {endings}")
+    if columns is not None and chosen != "csv":
+        raise InputError(f"{name}: only CSV has columns; leave them out (columns)")
     if not data.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0"):
         raise InputError(f"{name}: is empty")
-    read = FORMATS[chosen].read if encoding is None else _in_encoding(encoding, FORMATS[chosen].read)
+    _check_content(data, name, FORMATS[chosen])
+    read = FORMATS[chosen].read if columns is None else partial(FORMATS[chosen].read, columns=columns)
+    if encoding is not None:
+        read = _in_encoding(encoding, read)
     document = read(data, name, languages or Languages())
     for unit in document.units:
         if depth(unit.source.marks) > DEEPEST:
             raise InputError(f"{name}: {unit.where}: more than {DEEPEST} tags in each other")
     return document
+
+
+def _check_content(data: bytes, name: str, format: Format) -> None:
+    """Raise InputError for what is something else than its format, by its first bytes."""
+    refused = refused_by_content(data[:HEAD])
+    if refused is None or refused is OTHER or (format.is_archive and refused is ARCHIVE):
+        return  # text, or what the format's own reader knows more of
+    raise InputError(f"{name}: is no {format.title} but {refused.what}; {refused.advice}")
 
 
 def _in_encoding(encoding: str, read: Read) -> Read:

@@ -26,9 +26,7 @@ def read_json(data: bytes, name: str, wanted: Languages) -> Document:
         added = _renamed_value(file, locale, wanted, name)
         return _document(file, strings_of(translations, ("translations",)), added, wanted)
     languages_of_file = [key for key, _, value in root.members or [] if value.members is not None]
-    if len(languages_of_file) == len(root.names) and (
-        found := language_among(languages_of_file, wanted, name)
-    ):
+    if len(languages_of_file) == len(root.names) and (found := language_among(languages_of_file, wanted, name)):
         left = _in_other_languages(file, root, found)
         value = root.get(found)
         assert value is not None  # it is one of the names

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from json.decoder import scanstring
 
 from transduce.documents.document import TextFile
 from transduce.documents.message_files import DEEPEST, Path
@@ -12,6 +11,7 @@ from transduce.errors import InputError
 
 _TOKEN = re.compile(r'[ \t\n\r]*+([\[\]{},:"]|[^\[\]{},:"\s]++)')
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|.)")
+_DECODER = json.JSONDecoder()
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]")
 
 
@@ -120,7 +120,7 @@ class _Parsing:
                 continue
             value = Json(start, place)
             if sign == '"':
-                value.text, value.end = scanstring(file.text, place, True)
+                value.text, value.end = _DECODER.raw_decode(file.text, start)
                 place = value.end
             if expects_name:
                 name = (value.text or "", value)

@@ -16,7 +16,10 @@ _RULES = {
         (?:\.{0,2}|~|[A-Za-z]:)[/\\](?:[\w.@%+-]++[/\\]?)*+
         | [\w@%+-]++/[\w@%+/-]++\.[A-Za-z0-9]{1,5}
     """,
-    "an address": r"(?:[a-z0-9-]++\.)++[a-z]{2,10}/\S*+ | (?:[a-z][a-z0-9+.-]++://|mailto:|tel:|data:)\S++ | www\.\S++ | [\w.+-]++@[\w-]++(?:\.[\w-]++)++",
+    "an address": r"""
+        (?:[a-z][a-z0-9+.-]++://|mailto:|tel:|data:)\S++ | www\.\S++ | [\w.+-]++@[\w-]++(?:\.[\w-]++)++
+        | [a-z0-9-]++(?:\.[a-z0-9-]++){1,4}+/\S*+
+    """,
     "a media type": r"(?:application|audio|font|image|multipart|text|video)/[\w.+-]++",
     "a colour or size": r"""
         \#[0-9A-Fa-f]{3,8} | (?:rgb|hsl)a?\([\d\s.,%/]++\) | -?[\d.]++(?:px|r?em|vh|vw|pt)
@@ -26,7 +29,9 @@ _RULES = {
 }
 _PATTERNS = {what: re.compile(rule, re.VERBOSE) for what, rule in _RULES.items()}
 _DATE = re.compile(r"(?:([GyYuMLdDEecahHKkmsSzZXxvVQqw])\1{0,5}+|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
-_FIELDS = re.compile(r"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?=MM|dd|DD|HH|hh|mm|yy|YY)(\w)\1++\W*+(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)(?!\1)")
+_FIELDS = re.compile(
+    r"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?=MM|dd|DD|HH|hh|mm|yy|YY)(\w)\1++\W*+(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)(?!\1)"
+)
 LONGEST = 1000
 """Characters of a value that may be no text."""
 

@@ -69,7 +69,9 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
         place = max(line.end(), place + 1)
         if line["key"] or line["value"]:
             start, end = line.span("value")
-            yield _Entry(_decoded(file, line["key"], line.start("key")), _decoded(file, line["value"], start), start, end)
+            yield _Entry(
+                _decoded(file, line["key"], line.start("key")), _decoded(file, line["value"], start), start, end
+            )
 
 
 def _decoded(file: TextFile, raw: str, start: int) -> str:
@@ -80,8 +82,12 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
             return chr(int(found["code"], 16))
         if found["other"] == "u":
             line = file.line_of(start + found.start())
-            raise InputError(f"{file.name}: line {line}: \\u needs four digits of a character's number, such as \\u00e4")
-        return "" if found["other"] is None or found["other"] in "\r\n" else _ESCAPES.get(found["other"], found["other"])
+            raise InputError(
+                f"{file.name}: line {line}: \\u needs four digits of a character's number, such as \\u00e4"
+            )
+        return (
+            "" if found["other"] is None or found["other"] in "\r\n" else _ESCAPES.get(found["other"], found["other"])
+        )
 
     text = _ESCAPE.sub(character, raw)
     try:

@@ -143,7 +143,11 @@ def _scalar(yaml: Any, file: TextFile, event: Any, number: int, path: Path, is_k
     style = event.style or None
     tag = event.tag
     if tag is None:
-        tag = _STRING if not event.implicit[0] else yaml.SafeLoader("").resolve(yaml.ScalarNode, event.value, (True, False))
+        tag = (
+            _STRING
+            if not event.implicit[0]
+            else yaml.SafeLoader("").resolve(yaml.ScalarNode, event.value, (True, False))
+        )
     return _Scalar(number, path, is_key, tag in (_STRING, "!"), event.value, style, start, end)
 
 
@@ -173,9 +177,7 @@ def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
         kept = scalar.start + len(raw.rstrip())
         written = written_like(raw, scalar.style, scalar.text, text)
         if written is not None:
-            return _Rewriting(
-                scalar.start, scalar.end, written, number=scalar.number, value=text, is_ascii=is_ascii
-            )
+            return _Rewriting(scalar.start, scalar.end, written, number=scalar.number, value=text, is_ascii=is_ascii)
         return _Rewriting(
             scalar.start, kept, double_quoted(text, is_ascii), number=scalar.number, value=text, is_ascii=is_ascii
         )

@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request as HTTPRequest
 
 from transduce.corpora.language_names import name_of
-from transduce.documents.formats import FORMATS, format_of
+from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.search.beam import Beam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
@@ -235,6 +235,8 @@ def safe_name(name: str) -> tuple[str, str | None]:
     name = re.sub(r"[^A-Za-z0-9 ._-]+", "_", PurePath(name.replace("\\", "/")).name)[-80:].lstrip(". ")
     kind = "text" if name.lower().endswith(".txt") else format_of(name)
     if kind is None:
+        if (refused := refusal_of(name)) is not None:
+            raise RefusedError(400, f"Invalid request: file format not supported ({refused.what}); {refused.advice}")
         raise RefusedError(400, "Invalid request: file format not supported; GET /frontend/settings tells which are")
     return name, kind
 

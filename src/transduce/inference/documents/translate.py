@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from transduce.documents.csv_columns import Columns
 from transduce.documents.document import Document, Languages
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
@@ -104,6 +105,7 @@ class DocumentTranslator:
         retranslate: bool = False,
         tell: Tell | None = None,
         encoding: str | None = None,
+        columns: Columns | None = None,
     ) -> TranslatedDocument:
         """Translate a document of a format of the table, by default that of its name's ending.
 
@@ -114,14 +116,20 @@ class DocumentTranslator:
             retranslate: replace translations that the document has; else those stay, but for drafts.
             tell: hears, now and then, the share that is done.
             encoding: the encoding of its characters (default: as the document says, else UTF-8).
+            columns: which columns of a CSV file are translated (default: by their names).
 
         Raises InputError for a document that cannot be read, or is in other languages.
         """
-        document = read_document(data, name, self.languages, kind, encoding)
+        document = read_document(data, name, self.languages, kind, encoding, columns)
         return self.translate_document(document, retranslate, tell)
 
     def translate_file(
-        self, path: str | Path, output: str | Path, kind: str | None = None, retranslate: bool = False
+        self,
+        path: str | Path,
+        output: str | Path,
+        kind: str | None = None,
+        retranslate: bool = False,
+        columns: Columns | None = None,
     ) -> list[SegmentReport]:
         """The same from one file to a new one; InputError where that exists."""
         if Path(output).exists():
@@ -130,7 +138,7 @@ class DocumentTranslator:
             data = Path(path).read_bytes()
         except OSError as error:
             raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
-        translated = self.translate(data, str(path), kind, retranslate)
+        translated = self.translate(data, str(path), kind, retranslate, columns=columns)
         from transduce.files import new_file  # needs PyTorch, which a process of documents does without
 
         with new_file(Path(output)) as partial:

@@ -13,7 +13,7 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.request import Request
 from transduce.serving.documents import worker
 
-LIBRARIES = ("justhtml", "markdown_it", "polib", "pysubs2")
+LIBRARIES = ("justhtml", "markdown_it", "openstep_plist", "polib", "pysubs2", "yaml")
 
 
 class _Echo:
