@@ -50,7 +50,7 @@ class Format:
 
 FORMATS = {
     "text": Format("plain text in paragraphs", (), "plain:read_text"),
-    "markdown": Format("Markdown", (".md", ".markdown"), "markdown:read_markdown"),
+    "markdown": Format("Markdown", (".md", ".markdown", ".mdx"), "markdown:read_markdown"),
     "html": Format("HTML", (".html", ".htm", ".xhtml"), "html:read_html"),
     "tmx": Format("TMX", (".tmx",), "tmx:read_tmx"),
     "xliff": Format("XLIFF", (".xlf", ".xliff"), "xliff:read_xliff"),

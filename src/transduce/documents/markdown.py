@@ -1,223 +1,241 @@
-"""Markdown: markdown-it tells which lines are text and how it is marked up; only characters of texts are changed."""
+"""Markdown of all dialects: every text that a reader sees; only characters of texts are ever changed.
 
+`markdown_parser` finds the texts with markdown-it, `markdown_inline` makes parts of a segment of each, and
+`markdown_writing` writes translations. HTML within is read as HTML is.
+"""
+
+import codecs
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from html import unescape
+from itertools import pairwise
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.libraries import require
-from transduce.documents.placeholders import TAG, hold, pair_tags, tag_mark
-from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.html import read_html
+from transduce.documents.html_edits import Rewrite, without_inner
+from transduce.documents.markdown_front_matter import front_matter
+from transduce.documents.markdown_inline import Item, items_of
+from transduce.documents.markdown_opaque import HIDDEN, MASK, Opaque, masked
+from transduce.documents.markdown_parser import HtmlBlock, MarkdownParser, Run, Title
+from transduce.documents.markdown_writing import MarkdownWriter
+from transduce.documents.placeholders import hold
+from transduce.documents.segment import Mark, Segment
 from transduce.errors import InputError
 
-_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_SPECIAL = re.compile(r"[\\`\[\]<|]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~~")
-_BLOCK = re.compile(r"\A(?:#{1,6}(?=\s)|[-+*](?=\s)|>|=+\s*\Z|-+\s*\Z|~~~|\d+(?=[.)](?:\s|\Z)))")
-"""What would begin a block of another kind at the beginning of a line."""
-
-_LINE = re.compile(r"(?P<own>\[![A-Z]+\]\s*\Z|:{3,}.*)|(?P<first>\[\^[^\]\s]+\]:\s*)|\[[ xX]\](?=\s)")
-"""What the beginning of a line says in extensions: an alert or a container, which have a line of their own, the text of
-a footnote, which begins one, and the box of a task."""
-_INLINE = re.compile(r"\[\^[^\]\s]+\]|\[\[[^\[\]]+\]\]")
-"""Of a footnote, and of a link in a wiki."""
-_SOFT = "soft"  # the end of a line that does not end the text
+_TITLE = re.compile(
+    r"""\]\(\s*+(?><[^<>\n]*+>|[^\s"'(]\S*+)\s++(?P<title>"(?>[^"\\]|\\.)*+"|'(?>[^'\\]|\\.)*+'|\((?>[^()\\]|\\.)*+\))\s*+\)""",
+    re.DOTALL,
+)
+_ARGUMENT = re.compile(
+    r"""[\s(](?P<name>title|label|description|caption|alt|heading|summary|tooltip|placeholder|text)\s?=\s?(?P<value>"[^"{}]*+"|'[^'{}]*+')"""
+)
+_BACKSLASH = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_HTML_TAG = re.compile(r"<[a-z]")
 
 
 def read_markdown(data: bytes, name: str, wanted: Languages) -> Document:
-    """The paragraphs, headings, cells and items of a text; code, blocks of HTML, front matter and definitions of links
+    """The paragraphs, headings, cells, items, titles and other texts of a file; code and what belongs to the dialects
     stay."""
     file = TextFile.read(data, name)
-    if "\0" in file.text:
-        raise InputError(f"{name}: is no Markdown; it holds zero bytes")
-    return Document([_unit(file, text) for text in _texts(file.text)], file.save)
+    for character, what in (("\0", "zero bytes"), (MASK, "U+FDD0, which is no character"), (HIDDEN, "U+FDD1, which is no character")):
+        if character in file.text:
+            raise InputError(f"{name}: is no Markdown; it holds {what}")
+    reader = _Reader(file, name.lower().endswith(".mdx"))
+    return Document(reader.units, reader.save, reader.untranslated)
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A text with marks in it."""
+class _HtmlEdit(Edit):
+    """An edit of a piece of HTML."""
 
-    content: str
-    """As the parser has it: without what begins the lines of a quotation or a list."""
-    places: Sequence[int]
-    """Where in the file each of its characters stands, and where the text ends."""
-    tokens: Sequence[Any]
-    """What it is made of."""
+    number: int = 0
+    """Of the piece."""
+    inner: Edit | None = None
 
 
-def _unit(file: TextFile, text: _Text) -> Unit:
-    def write(segment: Segment) -> list[Edit]:
-        written = "".join(part.raw if isinstance(part, Mark) else _escape(part) for part in segment.parts)
-        begin = _BLOCK.match(written)
-        if begin is not None:
-            written = f"{written[: begin.end()]}\\{written[begin.end() :]}" if begin[0].isdigit() else f"\\{written}"
-        return [Edit(text.places[0], text.places[-1], written)]
+@dataclass(frozen=True)
+class _Html:
+    """A piece of HTML, by its characters in the file."""
 
-    parts = pair_tags(hold(_parts(file, text), lambda held: held if "://" in held else _escape(held)))
-    return Unit(Segment.of(parts), write, f"line {file.line_of(text.places[0])}")
-
-
-def _escape(text: str) -> str:
-    return _SPECIAL.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", text)
+    document: Document
+    start: int
+    end: int
+    line_begin: str
+    """What begins its lines but the first, as in a quotation."""
 
 
-def _texts(text: str) -> Iterator[_Text]:
-    """All texts of a file, but for those that cannot be found again as the parser has them."""
-    front = _FRONT_MATTER.match(text)
-    begin = front.end() if front else 0
-    lines = [begin, *(begin + found.end() for found in re.finditer(r"\r\n|\n|\r", text[begin:])), len(text)]
-    searched = begin
-    for token in _parser().parse(text[begin:]):
-        if token.type != "inline" or not token.content.strip() or token.map is None:
-            continue
-        first, last = lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
-        places = _places(text, token.content, max(first, searched), last)
-        if places is None:
-            continue
-        found = _Text(token.content, places, token.children)
-        searched = places[-1]
-        if _spans(found) is not None:
-            yield found
+class _Reader:
+    def __init__(self, file: TextFile, is_mdx: bool) -> None:
+        self.units: list[Unit] = []
+        self.untranslated: list[Untranslated] = []
+        self._file = file
+        self._text = file.text.replace("\r\n", "\n").replace("\r", "\n")
+        self._returns = [found.start() - n for n, found in enumerate(re.finditer("\r\n", file.text))]
+        self._html: list[_Html] = []
+        front = front_matter(self._text)
+        for scalar in front.scalars:
+            self._add_plain(scalar.start, scalar.end, scalar.text, scalar.escape, f", {scalar.key}")
+        self.untranslated += [
+            Untranslated(f"line {self._line(one.start)}, {one.key}", one.text, one.reason) for one in front.left
+        ]
+        blanks = re.sub(r"[^\n]", " ", self._text[: front.end])
+        self._parser = MarkdownParser(file.name, is_mdx)
+        for block in self._parser.blocks(blanks + self._text[front.end :]):
+            if isinstance(block, Run):
+                self._add_run(block)
+            elif isinstance(block, Opaque):
+                self._add_arguments(block.start, block.end)
+            elif isinstance(block, Title):
+                self._add_title(block.start, block.end)
+            else:
+                self._add_html_block(block)
+
+    def save(self, edits: Sequence[Edit]) -> bytes:
+        """The file with edits made."""
+        within: dict[int, list[Edit]] = {}
+        made: list[Edit] = []
+        for edit in edits:
+            if isinstance(edit, _HtmlEdit):
+                assert edit.inner is not None
+                within.setdefault(edit.number, []).append(edit.inner)
+            else:
+                made.append(edit)
+        for number, inner in within.items():
+            piece = self._html[number]
+            written = piece.document.save(inner).removeprefix(codecs.BOM_UTF8).decode()
+            if self._returns:
+                written = written.replace("\n", "\r\n")
+            written = written.replace("\n", f"\n{piece.line_begin}")
+            made.append(Rewrite.of(self._file.text, piece.start, piece.end, [written]))
+        return self._file.save(without_inner(self._file.text, made))
+
+    def _offset(self, place: int) -> int:
+        """Where in the file a character of the text is, whose lines all end in one character."""
+        return place + bisect_left(self._returns, place)
+
+    def _line(self, place: int) -> int:
+        return self._file.line_of(self._offset(place))
+
+    def _add_run(self, run: Run, what: str = "") -> None:
+        place = run.offset(0)
+        items = items_of(run)
+        where = f"line {self._line(place)}{what}"
+        if items is None:
+            self.untranslated.append(Untranslated(where, run.content, "its markup could not be read"))
+            return
+        writer = MarkdownWriter(self._parser, run, items, self._file.text, lambda at: self._offset(run.offset(at)))
+        parts = hold(writer.parts, writer.escape_held)
+        self.units.append(Unit(Segment.of(parts), writer.write, where))
+        for item in items:
+            if isinstance(item.part, Mark):
+                self._add_inner(run, item)
+
+    def _add_inner(self, run: Run, item: Item) -> None:
+        """What a mark has that readers see: the text and the title of an image or a link, attributes of tags."""
+        raw = run.content[item.start : item.end]
+        if item.token is not None and item.token.type == "image":
+            start = item.start + 2
+            if item.token.content.strip():
+                label = _part_of(run, start, start + len(item.token.content), item.token.children)
+                self._add_run(label, ", text of an image")
+            self._add_title_after(run, start + len(item.token.content), item.end)
+        elif item.token is not None and item.token.type == "link_close":
+            self._add_title_after(run, item.start, item.end)
+        elif _HTML_TAG.match(raw) and "=" in raw and "{" not in raw and not self._parser.is_mdx:
+            start, end = run.offset(item.start), run.offset(item.end)
+            if self._text[start:end] == raw:
+                self._add_html(raw, start, end, "")
+
+    def _add_arguments(self, start: int, end: int) -> None:
+        """What readers see of the arguments of a tag of a template language, or of a component."""
+        for found in _ARGUMENT.finditer(self._text, start, end):
+            value, place = found["value"], found.start("value")
+            if self._text[start] == "<":
+                escape = partial(_attribute, quote=value[0])
+                self._add_plain(place + 1, place + len(value) - 1, unescape(value[1:-1]), escape, f", {found['name']}")
+            else:
+                where = f"line {self._line(place)}, {found['name']}"
+                self.untranslated.append(Untranslated(where, value[1:-1], "an argument of a template tag"))
+
+    def _add_title_after(self, run: Run, start: int, end: int) -> None:
+        """The title of a link or an image whose text ends there."""
+        found = _TITLE.match(masked(run.content, run.opaque), start, end)
+        if found is not None:
+            self._add_title(run.offset(found.start("title")), run.offset(found.end("title")))
+
+    def _add_title(self, start: int, end: int) -> None:
+        written = self._text[start + 1 : end - 1]
+        if "\n" in written:
+            self.untranslated.append(Untranslated(f"line {self._line(start)}, title", written, "a title of several lines"))
+            return
+        text = unescape(_BACKSLASH.sub(r"\1", written))
+        self._add_plain(start + 1, end - 1, text, partial(_title, quote=self._text[start]), ", title")
+
+    def _add_plain(self, start: int, end: int, text: str, escape: Callable[[str], str], what: str) -> None:
+        """A text without marks, which is written as `escape` says."""
+        file_start, file_end = self._offset(start), self._offset(end)
+        written = self._text[start:end]
+
+        def write(segment: Segment) -> list[Edit]:
+            pieces = [part.raw if isinstance(part, Mark) else escape(part) for part in segment.parts]
+            return [Rewrite.of(self._file.text, file_start, file_end, pieces)]
+
+        parts = hold([text], lambda held: held if held in written else escape(held))
+        self.units.append(Unit(Segment.of(parts), write, f"line {self._line(start)}{what}"))
+
+    def _add_html_block(self, block: HtmlBlock) -> None:
+        """Lines of HTML, of which each may have the signs of a quotation before it."""
+        (start, _), (_, end) = block.lines[0], block.lines[-1]
+        text = "\n".join(self._text[begin:stop] for begin, stop in block.lines)
+        line_begin = ""
+        if len(block.lines) > 1:
+            second = block.lines[1][0]
+            line_begin = self._text[self._text.rfind("\n", 0, second) + 1 : second]
+        self._add_html(text, start, end, line_begin)
+
+    def _add_html(self, text: str, start: int, end: int, line_begin: str) -> None:
+        document = read_html(codecs.BOM_UTF8 + text.encode(), self._file.name, Languages())
+        number, line = len(self._html), self._line(start)
+        self._html.append(_Html(document, self._offset(start), self._offset(end), line_begin))
+
+        def write(inner: Callable[[Segment], Sequence[Edit]], segment: Segment) -> list[Edit]:
+            piece = self._html[number]
+            return [_HtmlEdit(piece.start, piece.end, "", number=number, inner=edit) for edit in inner(segment)]
+
+        for unit in document.units:
+            self.units.append(replace(unit, write=partial(write, unit.write), where=_moved(unit.where, line)))
+        self.untranslated += [replace(one, where=_moved(one.where, line)) for one in document.untranslated]
 
 
-def _places(text: str, content: str, start: int, end: int) -> list[int] | None:
-    """Where the characters of a text stand, each of whose lines is a part of the file's; None if it is not there."""
-    places: list[int] = []
-    place = start
-    for number, line in enumerate(content.split("\n")):
-        if number:
-            places.append(place)  # the line's end, and what the next begins with
-            found = re.compile(r"\r\n|\n|\r").search(text, place, end)
-            if found is None:
-                return None
-            place = found.end()
-        stop = re.compile(r"[^\r\n]*").match(text, place)
-        place = text.find(line, place, end if stop is None else stop.end())
-        if place < 0:
-            return None
-        places += range(place, place + len(line))
-        place += len(line)
-    return [*places, place]
+def _part_of(run: Run, start: int, end: int, tokens: Sequence[object]) -> Run:
+    """The text of an image in another text."""
+    inside = [(place - start, source) for place, source in run.origins if start < place < end]
+    opaque = [
+        Opaque(one.start - start, one.end - start, one.kind, one.shown, one.pair)
+        for one in run.opaque
+        if start <= one.start and one.end <= end
+    ]
+    return Run("text of an image", run.content[start:end], [(0, run.offset(start)), *inside], opaque, tokens)
 
 
-def _parts(file: TextFile, text: _Text) -> list[Part]:
-    spans = _spans(text)
-    assert spans is not None  # see _texts
-    parts: list[Part] = []
-    opened: list[str] = []
-    pairs = label = 0
-    is_text = False
-    for token, (start, end) in zip(text.tokens, spans, strict=True):
-        raw = file.text[text.places[start] : text.places[end]]
-        was_text, is_text = is_text, token.type == "text"
-        if is_text and was_text:
-            parts[-1] += token.content
-        elif token.type in ("text", "text_special"):
-            parts.append(token.content)
-        elif token.type == "softbreak":
-            parts.append(Mark(raw, pair=_SOFT, shown=" "))
-        elif token.type == "hardbreak":
-            parts.append(Mark(raw, shown=" ", breaks=True))
-        elif token.type == "code_inline":
-            parts.append(Mark(raw, shown=token.content))
-        elif token.type == "html_inline":
-            tag = TAG.fullmatch(raw)
-            parts.append(tag_mark(raw, tag) if tag else Mark(raw))
-        elif token.nesting == 1:
-            pairs, label = pairs + 1, end
-            opened.append(f"mark {pairs}")
-            parts.append(Mark(raw, "open", opened[-1]))
-        elif token.nesting == -1:
-            if token.type == "link_close" and raw in ("]", "][]"):  # its text is the name of what it links to
-                raw = f"][{text.content[label:start]}]"
-            parts.append(Mark(raw, "close", opened.pop()))
-        else:
-            parts.append(Mark(raw))
-    return list(_with_signs(parts))
+def _moved(where: str, line: int) -> str:
+    """A place in a piece that begins on a line."""
+    return re.sub(r"\Aline (\d+)", lambda found: f"line {int(found[1]) + line - 1}", where)
 
 
-def _with_signs(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, with marks for what extensions of Markdown write in brackets; lines of one paragraph are one text, but
-    where such a sign needs a line of its own."""
-    is_begin, needs_line = True, False
-    for place, part in enumerate(parts):
-        if isinstance(part, Mark) and part.pair == _SOFT:
-            following = parts[place + 1] if place + 1 < len(parts) else ""
-            sign = _LINE.match(following) if isinstance(following, str) else None
-            is_apart = needs_line or (sign is not None and sign.lastgroup is not None)
-            yield Mark(part.raw, shown=" ", breaks=True) if is_apart else " "
-            is_begin, needs_line = True, False
-            continue
-        if isinstance(part, Mark):
-            yield part
-        else:
-            sign = _LINE.match(part) if is_begin else None
-            if sign is not None:
-                yield Mark(sign[0])
-                part, needs_line = part[sign.end() :], sign["own"] is not None
-            done = 0
-            for found in _INLINE.finditer(part):
-                yield from (part[done : found.start()], Mark(found[0]))
-                done = found.end()
-            yield part[done:]
-        is_begin = False
+def _title(text: str, quote: str) -> str:
+    """Writes the title of a link or an image."""
+    closing = ")" if quote == "(" else quote
+    text = _ENTITY.sub("&amp;", text).replace("\\", "&#92;").replace("|", "&#124;")
+    for sign in {quote, closing}:
+        text = text.replace(sign, "&quot;" if sign == '"' else f"&#{ord(sign)};")
+    return text
 
 
-def _spans(text: _Text) -> list[tuple[int, int]] | None:
-    """The characters of the content that each token was made of; None if they are not all of them, in order."""
-    spans: list[tuple[int, int]] = []
-    place = 0
-    for token in text.tokens:
-        end = _end_of(token, text.content, place)
-        if end is None:
-            return None
-        spans.append((place, end))
-        place = end
-    return spans if place == len(text.content) else None
-
-
-def _end_of(token: Any, content: str, place: int) -> int | None:
-    """Where a token ends that begins there; None if what stands there is another."""
-    if token.type in ("code_inline", "image", "link_close") and "end" in token.meta:
-        end: int = token.meta["end"]
-        return end if end >= place else None
-    if token.type in ("softbreak", "hardbreak"):
-        found = re.compile(r" *\\?\n *").match(content, place)
-        return found.end() if found else None
-    if token.type == "link_open":
-        written = "<" if token.info == "auto" else "["
-    elif token.type == "link_close":
-        written = ">"
-    else:
-        written = token.content if token.type in ("text", "html_inline") else token.markup
-    return place + len(written) if content.startswith(written, place) else None
-
-
-def _parser() -> Any:
-    """A parser that notes of links, images and code where they end, and leaves what is escaped apart from the text."""
-    parser = require("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
-    rules = require("markdown_it.rules_inline")
-    for name, rule in (("link", rules.link), ("image", rules.image), ("backticks", rules.backtick)):
-        parser.inline.ruler.at(name, _noting(rule))
-    parser.block.ruler.at("reference", _without_footnotes(require("markdown_it.rules_block").reference))
-    return parser
-
-
-def _noting(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
-    def noted(state: Any, silent: bool) -> bool:
-        is_made = rule(state, silent)
-        if is_made and not silent and state.tokens:
-            state.tokens[-1].meta.setdefault("end", state.pos)
-        return is_made
-
-    return noted
-
-
-def _without_footnotes(rule: Callable[[Any, int, int, bool], bool]) -> Callable[[Any, int, int, bool], bool]:
-    """The rule for what links refer to, which would take a footnote of one word for an address."""
-
-    def chosen(state: Any, line: int, end: int, silent: bool) -> bool:
-        is_footnote = state.src.startswith("[^", state.bMarks[line] + state.tShift[line])
-        return not is_footnote and rule(state, line, end, silent)
-
-    return chosen
+def _attribute(text: str, quote: str) -> str:
+    """Writes the value of an attribute."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(quote, "&quot;" if quote == '"' else "&#39;")

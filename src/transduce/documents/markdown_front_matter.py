@@ -1,0 +1,130 @@
+"""The front matter of Markdown, in YAML between lines of `---` or TOML between lines of `+++`: titles and descriptions."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+KEYS = frozenset(
+    "title description summary subtitle linkTitle sidebar_label navtitle nav_title pagination_label excerpt tagline lead".split()
+)
+"""The names of what readers see of a page."""
+
+_LINES = re.compile(r"\A(?P<sign>---|\+\+\+)[ \t]*+\n(?P<body>.*?)^(?:(?P=sign)|\.\.\.)[ \t]*+(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FIRST = re.compile(r"\s*+(?:#[^\n]*+\n\s*+)*+(?:[\w.\"'-]++\s*+[:=]|\[|- |\{|\Z)")
+_KEY = re.compile(r"^(?P<indent>[ ]*+(?:-[ ]++)?)(?P<key>[\w-]++)[ \t]*+(?P<sign>[:=])(?P<value>[ \t][^\n]*+)?+$", re.MULTILINE)
+_CONSTANTS = frozenset(["", "true", "false", "yes", "no", "on", "off", "null", "~"])
+_NO_PLAIN = re.compile(r"""\A(?:[-?:](?:\s|\Z)|[,\[\]{}#&*!|>'"%@`]|[\d.+-]*\Z)|: |:\Z| \#|[\n\t]""")
+_QUOTED = re.compile(r"""(?P<quote>["'])(?P<inside>.*)(?P=quote)\s*+(?:\#.*)?""")
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A value to translate, by its characters in the file."""
+
+    key: str
+    start: int
+    end: int
+    text: str
+    escape: Callable[[str], str]
+    """Writes another text in its place."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A value that is not translated."""
+
+    key: str
+    start: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """What a file has before its text."""
+
+    end: int
+    """Where the text begins."""
+    scalars: list[Scalar]
+    left: list[Left]
+
+
+def front_matter(text: str) -> FrontMatter:
+    """Reads the front matter of a text, which may have none."""
+    found = _LINES.match(text)
+    if found is None or not _FIRST.match(found["body"]):
+        return FrontMatter(0, [], [])
+    values = list(_values(text, *found.span("body"), is_toml=found["sign"] == "+++"))
+    scalars = [one for one in values if isinstance(one, Scalar)]
+    return FrontMatter(found.end(), scalars, [one for one in values if isinstance(one, Left)])
+
+
+def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar | Left]:
+    for found in _KEY.finditer(text, start, end):
+        if found["key"] not in KEYS or (found["sign"] == "=") != is_toml:
+            continue
+        value = (found["value"] or "").strip()
+        begin = found.start("value") + len(found["value"]) - len(found["value"].lstrip()) if found["value"] else found.end()
+        block = _block(text, found.end(), end, len(found["indent"]))
+        if value[:1] in ("|", ">") and not is_toml:
+            yield from _lines(text, found["key"], *block, is_folded=value[0] == ">")
+        elif quoted := _QUOTED.fullmatch(value):
+            yield _quoted(found["key"], begin, quoted, is_toml)
+        elif is_toml or value[:1] in tuple("[{&*!\"'") or block[0] < block[1]:
+            whole = text[begin : max(begin + len(value), block[1])].strip()
+            if any(map(str.isalpha, whole)) and value[:1] not in tuple("[{&*!") and not (is_toml and value in ("true", "false")):
+                yield Left(found["key"], begin, whole, "a value of several lines; write it in one, or after | or >")
+        else:
+            plain = re.split(r"\s#", value, maxsplit=1)[0].rstrip()
+            if plain.lower() not in _CONSTANTS:
+                yield Scalar(found["key"], begin, begin + len(plain), plain, _plain)
+
+
+def _block(text: str, start: int, end: int, indent: int) -> tuple[int, int]:
+    """The lines after a key that are deeper than it."""
+    first = stop = start + 1
+    place = start + 1
+    while place < end:
+        line_end = text.find("\n", place, end)
+        line_end = end if line_end < 0 else line_end
+        line = text[place:line_end]
+        if line.strip():
+            if len(line) - len(line.lstrip(" ")) <= indent:
+                break
+            stop = line_end
+        place = line_end + 1
+    return first, max(first, stop)
+
+
+def _lines(text: str, key: str, start: int, end: int, is_folded: bool) -> Iterator[Scalar]:
+    """The lines of a value after `|`, or the paragraphs of one after `>`."""
+    pattern = r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*" if is_folded else r"[^\n]*\S[^\n]*"
+    for found in re.compile(pattern).finditer(text, start, end):
+        begin = found.start() + len(found[0]) - len(found[0].lstrip())
+        written = text[begin : found.end()].rstrip()
+        yield Scalar(key, begin, begin + len(written), " ".join(written.split()), str)
+
+
+def _quoted(key: str, begin: int, found: re.Match[str], is_toml: bool) -> Scalar | Left:
+    """A value in quotes."""
+    start, end = begin + found.start("inside"), begin + found.end("inside")
+    if found["quote"] == "'":
+        inside = found["inside"] if is_toml else found["inside"].replace("''", "'")
+        return Scalar(key, start, end, inside, (lambda text: text.replace("'", "\u2019")) if is_toml else _single)
+    try:
+        return Scalar(key, start, end, json.loads(f'"{found["inside"]}"'), _double)
+    except ValueError:
+        return Left(key, begin, found["inside"], "its escapes cannot be read")
+
+
+def _plain(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False) if _NO_PLAIN.search(text) or text.lower() in _CONSTANTS else text
+
+
+def _single(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _double(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
