@@ -241,9 +241,7 @@ class Batcher:
             _put(job, piece, translation)
 
 
-def _divided(
-    sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str
-) -> list[Piece]:
+def _divided(sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str) -> list[Piece]:
     """The pieces of a sentence: the prefix is for the first, required phrases for the last, bans for all."""
     pieces, last = [], max(0, len(encoded) - 1)
     for number, ids in enumerate(encoded or [[]]):
@@ -257,14 +255,15 @@ def _divided(
 
 def _put(job: Job, piece: Piece, translation: Translation) -> None:
     """Keep a piece's translation, and give the sentence's where it was the last one."""
-    assert job.translator is not None and job.rule is not None
+    translator, rule = job.translator, job.rule
+    assert translator is not None and rule is not None
     sentence = piece.sentence
     sentence.found[piece.number] = translation
     if sentence.is_over or len(sentence.found) < len(sentence.pieces):
         return
     if len(sentence.pieces) > 1:
         found = [sentence.found[number] for number in range(len(sentence.pieces))]
-        _settle(sentence.future, lambda: cast(Translator, job.translator).join(sentence.request, found, job.rule))
+        _settle(sentence.future, lambda: translator.join(sentence.request, found, rule))
     elif sentence.future.set_running_or_notify_cancel():
         sentence.future.set_result(translation)
 
