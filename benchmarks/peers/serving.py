@@ -19,7 +19,7 @@ from transduce.corpora.formats import read_lines
 from transduce.corpora.splits import open_split
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.serving.server import sentence_bounds
+from transduce.serving.texts import sentence_bounds
 
 SECONDS_TO_START = 300.0
 SHARE_LONG = 0.2

@@ -1,8 +1,11 @@
 """A server of a model in a thread of the tests' own process."""
 
+import json
+import socket
 import threading
 import time
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +20,33 @@ from transduce.serving.settings import ServerSettings
 
 
 class Running:
-    def __init__(self, run: Path, **settings: Any) -> None:
-        metrics = Metrics()
-        self.server = Server(Models([str(run)], Translator.load, metrics), ServerSettings(port=0, **settings), metrics)
+    def __init__(self, *runs: Path, **settings: Any) -> None:
+        metrics, folders = Metrics(), [str(run) for run in runs]
+        self.server = Server(Models(folders, Translator.load, metrics), ServerSettings(port=0, **settings), metrics)
         self._uvicorn = uvicorn_of(self.server)
         self._thread = threading.Thread(target=self._uvicorn.run)
         self._thread.start()
         while not self._uvicorn.started:
             self._thread.join(0.01)
-        self.url = f"http://127.0.0.1:{self._uvicorn.servers[0].sockets[0].getsockname()[1]}"
+        self.port = self._uvicorn.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def post(self, path: str, body: Any = None, **others: Any) -> requests.Response:
         return requests.post(self.url + path, json=body, timeout=60, **others)
+
+    def connect(self, source: str = "127.0.0.1", timeout: float = 60) -> socket.socket:
+        """A connection from an address of this machine: 127.0.0.2 and so on are other clients."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout, (source, 0))
+
+    def post_from(self, source: str, path: str, body: Any, **headers: str) -> tuple[int, dict[str, str], Any]:
+        """The status, headers and JSON of an answer to a client with an address of its own."""
+        client = HTTPConnection("127.0.0.1", self.port, 60, (source, 0))
+        try:
+            client.request("POST", path, json.dumps(body), {"Content-Type": "application/json", **headers})
+            answer = client.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.load(answer)
+        finally:
+            client.close()
 
     def wait_until_idle(self) -> None:
         """Wait until no request is in progress, which an answer may precede by a moment."""

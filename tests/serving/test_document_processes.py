@@ -164,7 +164,7 @@ def test_eight_that_loop_hold_up_nobody_and_end_when_their_clients_go(
         for _ in range(8):
             address = served.url.removeprefix("http://").split(":")
             client = clients.enter_context(socket.create_connection((address[0], int(address[1])), timeout=60))
-            client.sendall(f"POST /translate_file HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode() + body.body)
+            client.sendall(f"POST /translate_file HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode() + body.body)
         wait_until(lambda: served.server.running == 8)
         wait_until(lambda: served.server.documents.busy == 4)  # half of the processes are one client's at most
         for _ in range(20):

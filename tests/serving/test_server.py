@@ -243,7 +243,8 @@ def test_a_client_that_leaves_while_it_sends_is_no_mistake_of_the_server(tiny_ru
     try:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as client:
-            client.sendall(b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+            head = b"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+            client.sendall(b"POST /detect HTTP/1.1\r\n" + head + b"{")
         wait_until(lambda: 'path="/detect",status="' in requests.get(f"{running.url}/metrics", timeout=60).text)
         assert 'path="/detect",status="400"' in requests.get(f"{running.url}/metrics", timeout=60).text
     finally:
@@ -296,7 +297,7 @@ def test_the_language_of_a_document_is_told_by_its_text(
     assert told == [sentences[0]]
 
 
-def test_a_file_is_translated_and_fetched_once(served: Running, sentences: list[str], expected: list[str]) -> None:
+def test_a_file_is_translated_and_fetched_as_often_as_one_likes(served: Running, sentences: list[str], expected: list[str]) -> None:
     files = {"file": ("../../etc/a b.txt", sentences[0].encode())}
     answer = requests.post(
         f"{served.url}/translate_file", files=files, data={"source": "en", "target": "de"}, timeout=60
@@ -305,7 +306,13 @@ def test_a_file_is_translated_and_fetched_once(served: Running, sentences: list[
     first = requests.get(url, timeout=60)
     assert first.text.strip() == expected[0]
     assert 'filename="a b.de.txt"' in first.headers["content-disposition"]
-    assert requests.get(url, timeout=60).status_code == 404
+    assert requests.get(url, timeout=60).content == first.content
+    head = {"Range": "bytes=2-"}
+    rest = requests.get(url, headers=head, timeout=60)
+    assert (rest.status_code, rest.content) == (206, first.content[2:])
+    assert requests.get(url, headers={"Range": "bytes=99999-"}, timeout=60).status_code == 416
+    assert requests.head(url, timeout=60).headers["content-length"] == str(len(first.content))
+    assert requests.get(f"{served.url}/download_file/other.txt", timeout=60).status_code == 404
 
 
 @pytest.mark.parametrize(

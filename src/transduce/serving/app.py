@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
 from typing import Any
@@ -20,9 +21,15 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transduce.errors import TransduceError
+from transduce.serving.admission import size_of
+from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
+from transduce.serving.clients import is_loopback
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.libretranslate import Files, describe, libretranslate
+from transduce.serving.hosts import Hosts
+from transduce.serving.kept_files import Files
+from transduce.serving.libretranslate import describe, libretranslate
+from transduce.serving.listening import SHORTAGE
 from transduce.serving.server import Server
 from transduce.serving.v1 import v1
 
@@ -31,6 +38,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PAGES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 log = logging.getLogger("transduce.serving")
 
 
@@ -44,28 +52,36 @@ def build_app(server: Server) -> FastAPI:
         server.documents.close()
 
     app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None, lifespan=lifespan)
-    detector, files = Detector(), Files()
+    detector, files = Detector(), Files(server.settings.max_kept_bytes)
+    server.metrics.watch("transduce_kept_files", "Translated files that wait to be fetched", lambda: len(files))
+    server.metrics.watch("transduce_kept_bytes", "Bytes of these files", lambda: files.total)
     app.include_router(libretranslate(server, detector, files))
     app.include_router(v1(server, detector, files))
 
     @app.get("/metrics", include_in_schema=False)
-    def metrics(http: HTTPRequest) -> Response:
-        if server.keys is not None:
-            server.check_admin(http)
+    async def metrics(http: HTTPRequest) -> Response:
+        await _check_may_read_metrics(server, http)
         return Response(server.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    texts = {name: (resources.files("transduce.serving") / "pages" / name).read_bytes() for name in PAGES}
 
     @app.get("/", include_in_schema=False)
     @app.get("/pages/{name}", include_in_schema=False)
-    def page(name: str = "index.html") -> Response:
+    async def page(name: str = "index.html") -> Response:
         if name not in PAGES:
             raise RefusedError(404, "There is no such page")
-        text = (resources.files("transduce.serving") / "pages" / name).read_text(encoding="utf-8")
-        return Response(text, media_type=PAGES[name], headers={"Content-Security-Policy": POLICY})
+        return Response(texts[name], media_type=PAGES[name], headers={"Content-Security-Policy": POLICY})
 
     @app.exception_handler(RefusedError)
     async def refused(_: HTTPRequest, error: RefusedError) -> JSONResponse:
-        headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after else None
-        return JSONResponse({"error": error.message}, error.status, headers)
+        return _answer(error)
+
+    @app.exception_handler(OSError)
+    async def short_of_something(_: HTTPRequest, error: OSError) -> JSONResponse:
+        if error.errno not in SHORTAGE:
+            raise error
+        log.error("a request is refused: %s", str(error.strerror).lower())
+        return _answer(RefusedError(503, "The server is short of memory or file descriptors; try again soon", 10.0))
 
     @app.exception_handler(TransduceError)
     async def mistaken(_: HTTPRequest, error: TransduceError) -> JSONResponse:
@@ -103,12 +119,30 @@ def build_app(server: Server) -> FastAPI:
     return app
 
 
+def _answer(error: RefusedError) -> JSONResponse:
+    headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after else None
+    return JSONResponse({"error": error.message}, error.status, headers)
+
+
+async def _check_may_read_metrics(server: Server, http: HTTPRequest) -> None:
+    """Raise RefusedError (403) for who is neither an administrator nor, where there are no keys, on this machine."""
+    settings = server.settings
+    if settings.keys is not None:
+        await server.admission.check_admin(http)
+        return
+    is_for_another = not settings.trusted_proxies and any(name in http.headers for name in FORWARDED)
+    if not settings.public_metrics and (is_for_another or not is_loopback(http.client.host if http.client else "")):
+        raise RefusedError(403, "Metrics are for this machine alone")
+
+
 class Watch:
-    """Refuses bodies that are too large, sets headers of safety, counts and logs answers; no text is logged."""
+    """Refuses what is not for this server, unknown clients and large bodies before they are read; sets headers of
+    safety, counts and logs answers. No text is logged."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self._app = app
         self._server = server
+        self._hosts = Hosts(server.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -116,18 +150,15 @@ class Watch:
             await self._app(scope, receive, send)
             return
         began, status, read = time.monotonic(), 500, 0
-        settings = self._server.settings
-        most = settings.max_upload_bytes
-        if scope["path"] not in ("/translate_file", "/v1/translate_file"):
-            most = min(most, 12 * settings.max_characters + 65536)
         scope.setdefault("state", {})
+        http, most = HTTPRequest(scope), self._most(scope["path"])
 
         async def limited() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
             if read > most:
-                raise RefusedError(413, f"The request has more than {most:,} bytes")
+                raise too_large(most)
             return message
 
         async def headed(message: Message) -> None:
@@ -143,11 +174,16 @@ class Watch:
             await send(message)
 
         try:
-            await self._app(scope, limited, headed)
+            try:
+                await self._enter(http, most)
+            except RefusedError as error:
+                await _answer(error)(scope, receive, headed)
+            else:
+                await self._app(scope, limited, headed)
         finally:
+            self._server.admission.leave(http, status)
             seconds = time.monotonic() - began
-            route = scope.get("route")
-            path = getattr(route, "path", "other")
+            path = scope["path"] if scope["path"] in POSTED else str(getattr(scope.get("route"), "path", "other"))
             self._server.metrics.request(path, status, seconds)
             state = scope["state"]
             log.info(
@@ -163,6 +199,51 @@ class Watch:
                     }
                 },
             )
+
+    def _most(self, path: str) -> int:
+        """The bytes that a request may have."""
+        settings = self._server.settings
+        is_upload = path in POSTED and POSTED[path].kinds == (FORM,)
+        return settings.max_upload_bytes if is_upload else min(settings.max_upload_bytes, settings.max_body_bytes)
+
+    async def _enter(self, http: HTTPRequest, most: int) -> None:
+        """Raise RefusedError for a request that is refused whatever its body says."""
+        host = http.headers.get("host")
+        if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
+            raise RefusedError(421, "The server does not go by this name; see --allowed-host")
+        posted = POSTED.get(http.scope["path"])
+        if posted is None or http.method != "POST":
+            return
+        await self._server.admission.enter(http, posted.takes_key)
+        if size_of(http) > most:
+            raise too_large(most)
+        kind = content_type(http)
+        if has_body(http) and not (kind in posted.kinds or (JSON in posted.kinds and is_json(kind))):
+            raise unsupported()
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What is posted to a path."""
+
+    kinds: tuple[str, ...]
+    """Kinds of bodies; an upload's is a form."""
+    takes_key: bool = True
+    """Whether a key may be in the body."""
+
+
+POSTED = {
+    "/translate": Posted((JSON, FORM, URLENCODED)),
+    "/detect": Posted((JSON, FORM, URLENCODED)),
+    "/translate_file": Posted((FORM,)),
+    "/v1/translate": Posted((JSON,), takes_key=False),
+    "/v1/translate_file": Posted((FORM,)),
+}
+
+
+def too_large(most: int) -> RefusedError:
+    """An error for a body of more bytes than are taken."""
+    return RefusedError(413, f"The request has more than {most:,} bytes")
 
 
 class JsonLines(logging.Formatter):

@@ -1,7 +1,19 @@
-"""Which of the served languages a text is in: by py3langid where it is installed."""
+"""Which language a text is in: by py3langid where it is installed."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
+
+from transduce.documents.languages import primary
+
+ALIASES = {"nb": "no", "iw": "he", "in": "id", "fil": "tl", "zt": "zh", "cmn": "zh", "pb": "pt"}
+"""Codes that servers use, and those of py3langid for the same languages."""
+NO_LANGUAGE = "zxx"
+SERVED_WEIGHT = 4.0
+"""How many times as probable a language is, before its text is read, that the server translates."""
+LEAST = 1.0
+"""Percent; less probable languages are left out."""
+_TAG = re.compile(r"<[^<>]*+>")
 
 
 class Detector:
@@ -19,7 +31,42 @@ class Detector:
         """Each language and how sure it is, in percent, the surest first; at least one language must be given."""
         codes = list(dict.fromkeys(languages))
         if self._identifier is None or not text.strip():
-            return [{"confidence": 0.0, "language": codes[0]}]
-        ranked = {code: float(share) for code, share in self._identifier.rank(text)}
-        shares = [(ranked.get(code.partition("-")[0], 0.0), code) for code in codes]
-        return [{"confidence": round(100 * share, 1), "language": code} for share, code in sorted(shares, reverse=True)]
+            return [_fact(0.0, codes[0])]
+        ranked = self._rank(text)
+        shares = [(ranked.get(_known(code), 0.0), code) for code in codes]
+        return [_fact(share, code) for share, code in sorted(shares, key=lambda one: -one[0])]
+
+    def detect_any(self, text: str, served: Sequence[str]) -> list[dict[str, Any]]:
+        """The probable ones of all languages, the surest first; those that are served by their own codes."""
+        if self._identifier is None or not text.strip():
+            return [_fact(0.0, served[0])]
+        codes: dict[str, str] = {}
+        for code in served:
+            codes.setdefault(_known(code), code)
+        shares = {
+            codes.get(code, code): share * (SERVED_WEIGHT if code in codes else 1.0)
+            for code, share in self._rank(text).items()
+        }
+        total = sum(shares.values()) or 1.0
+        ranked = sorted(shares.items(), key=lambda one: -one[1])
+        found = [_fact(share / total, code) for code, share in ranked if 100 * share / total >= LEAST]
+        return found or [_fact(ranked[0][1] / total, ranked[0][0])]
+
+    def _rank(self, text: str) -> dict[str, float]:
+        ranked: list[tuple[str, float]] = self._identifier.rank(text)
+        return {code: float(share) for code, share in ranked if code != NO_LANGUAGE}
+
+
+def without_tags(text: str) -> str:
+    """A page's text, about, whose tags are in no language of its own."""
+    return _TAG.sub(" ", text)
+
+
+def _known(code: str) -> str:
+    """The code of py3langid for a language."""
+    own = primary(code)
+    return ALIASES.get(own, own)
+
+
+def _fact(share: float, code: str) -> dict[str, Any]:
+    return {"confidence": round(100 * share, 1), "language": code}

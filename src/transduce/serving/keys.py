@@ -12,6 +12,8 @@ from pathlib import Path
 from transduce.errors import InputError
 
 PREFIX = "td_"
+READ_SECONDS = 1.0
+"""Seconds for which a client waits for a file that another program has locked."""
 TABLE = """
 create table if not exists keys (
     name text primary key, hash text not null unique, created text not null, is_admin integer not null,
@@ -77,8 +79,11 @@ class Keys:
                 raise InputError(f"{self.path} has no key {name!r}")
 
     def find(self, key: str) -> Key | None:
-        """What is known of a key that a client gives; None for a wrong one."""
-        with self._open() as database:
+        """What is known of a key that a client gives; None for a wrong one.
+
+        InputError where the file cannot be read.
+        """
+        with self._open(patience=READ_SECONDS) as database:
             row = database.execute(
                 "select name, created, is_admin, requests_per_minute, characters_per_minute from keys where hash = ?",
                 (_hash(key),),
@@ -86,13 +91,13 @@ class Keys:
         return None if row is None else _key(row)
 
     @contextmanager
-    def _open(self, creates: bool = False) -> Iterator[sqlite3.Connection]:
+    def _open(self, creates: bool = False, patience: float = 10.0) -> Iterator[sqlite3.Connection]:
         if not creates and not self.path.is_file():
             raise InputError(f"{self.path}: there is no such file of keys; make one with: transduce keys add")
         try:
             if creates:
                 self.path.touch(mode=0o600)
-            with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
+            with closing(sqlite3.connect(self.path, timeout=patience)) as database, database:
                 yield database
         except (sqlite3.DatabaseError, OSError) as error:
             raise InputError(f"{self.path} is no file of keys that can be used ({error})") from None

@@ -1,29 +1,33 @@
 """LibreTranslate's API, by its public documentation, so that its clients work unchanged."""
 
 import re
-import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError, model_validator
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
 from starlette.requests import Request as HTTPRequest
+from starlette.responses import JSONResponse
 
 from transduce.corpora.language_names import name_of
 from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.search.beam import Beam
-from transduce.serving.detection import Detector
+from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
+from transduce.serving.detection import Detector, without_tags
 from transduce.serving.failures import RefusedError
-from transduce.serving.server import Server, joined
+from transduce.serving.kept_files import Files, download
+from transduce.serving.server import Server
+from transduce.serving.texts import joined
 
 MOST_ALTERNATIVES = 10
-KEPT_SECONDS = 600.0
-KEPT_FILES = 100
+
+
+def _blank_as_missing(value: Any) -> Any:
+    return {name: one for name, one in value.items() if one != "" or name == "q"} if isinstance(value, dict) else value
 
 
 class TranslateBody(BaseModel):
@@ -34,45 +38,16 @@ class TranslateBody(BaseModel):
     target: str
     format: Literal["text", "html"] = "text"
     alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
-    api_key: str | None = None
+    api_key: str | None = Field(None, validation_alias=AliasChoices("api_key", "apiKey"))
+
+    blank_as_missing = model_validator(mode="before")(_blank_as_missing)
 
 
 class DetectBody(BaseModel):
     """What `/detect` is asked for."""
 
     q: str
-    api_key: str | None = None
-
-
-@dataclass(frozen=True)
-class _Kept:
-    data: bytes
-    name: str
-    until: float
-
-
-class Files:
-    """Translated files until they are fetched, once, or for ten minutes; in memory only."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, _Kept] = {}
-
-    def keep(self, data: bytes, name: str) -> str:
-        """The name under which to fetch it."""
-        now = time.monotonic()
-        self._files = {key: one for key, one in self._files.items() if one.until > now}
-        if len(self._files) >= KEPT_FILES:
-            raise RefusedError(503, "Too many files wait to be fetched; try again later", 60.0)
-        key = secrets.token_urlsafe(24) + PurePath(name).suffix
-        self._files[key] = _Kept(data, name, now + KEPT_SECONDS)
-        return key
-
-    def fetch(self, key: str) -> _Kept:
-        """The file, which is gone then; RefusedError (404) where it is gone already."""
-        found = self._files.pop(key, None)
-        if found is None or found.until < time.monotonic():
-            raise RefusedError(404, "There is no such file; each can be fetched once, within ten minutes")
-        return found
+    api_key: str | None = Field(None, validation_alias=AliasChoices("api_key", "apiKey"))
 
 
 @dataclass(frozen=True)
@@ -97,22 +72,33 @@ class Upload:
 
 async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
     """The document of a form, once its client is admitted; RefusedError (400) where there is none."""
-    form = await http.form()
-    given = {name: value for name, value in form.items() if isinstance(value, str)}
-    upload = form.get("file")
-    if not isinstance(upload, UploadFile):
+    if content_type(http) != FORM:
+        raise unsupported()
+
+    async def may_read(fields: Values, read: int) -> None:
+        await server.admission.may_read_upload(http, _text(fields, "api_key"), read)
+
+    fields, files = await read_form(http, 0, may_read)
+    upload = files.get("file")
+    if upload is None:
         raise RefusedError(400, "Invalid request: missing file")
-    name, kind = safe_name(upload.filename or "")
-    server.admit(http, given.get("api_key"))
-    data = await upload.read()
-    source, target = given.get("source", "auto"), given.get("target", "")
+    name, kind = safe_name(upload.name)
+    await server.admission.admit(http, _text(fields, "api_key"))
+    source, target = _text(fields, "source") or "auto", _text(fields, "target")
     if source == "auto":
         sources = [one.source for one in server.models.all if one.target == target]
         source = (
-            await _source_of(http, server, Upload(data, name, kind, "", target), detector, sources) if sources else ""
+            await _source_of(http, server, Upload(upload.data, name, kind, "", target), detector, sources)
+            if sources
+            else ""
         )
-    retranslate = given.get("retranslate", "").lower() in ("true", "1", "yes", "on")
-    return Upload(data, name, kind, source, target, retranslate)
+    retranslate = _text(given, "retranslate").lower() in ("true", "1", "yes", "on")
+    return Upload(upload.data, name, kind, source, target, retranslate)
+
+
+def _text(values: Values, name: str) -> str:
+    value = values.get(name, "")
+    return value if isinstance(value, str) else ""
 
 
 async def _source_of(
@@ -131,17 +117,18 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
     router = APIRouter(tags=["LibreTranslate"])
 
     @router.get("/languages")
-    def languages() -> list[dict[str, Any]]:
+    async def languages() -> list[dict[str, Any]]:
         """The languages that can be translated from, and into which."""
         return languages_of(server)
 
     @router.get("/health")
-    def health() -> dict[str, str]:
-        """Whether the server works."""
-        return {"status": "ok"}
+    async def health() -> Response:
+        """Whether the server works, and with which models; 503 where a model answers no more."""
+        facts, works = health_of(server)
+        return JSONResponse(facts, 200 if works else 503)
 
     @router.get("/frontend/settings")
-    def frontend_settings() -> dict[str, Any]:
+    async def frontend_settings() -> dict[str, Any]:
         """What a page needs to know."""
         first = server.models.all[0]
         return {
@@ -160,36 +147,35 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
 
     @router.post("/detect", openapi_extra=_body(DetectBody), responses=ERRORS)
     async def detect(http: HTTPRequest) -> list[dict[str, Any]]:
-        """The language of a text, of those that are served; confidences are percentages."""
-        asked = DetectBody.model_validate(await _values(http))
-        server.admit(http, asked.api_key, [asked.q])
-        return await run_in_threadpool(detector.detect, asked.q, [one.source for one in server.models.all])
+        """The languages that a text may be in, the surest first; confidences are percentages."""
+        asked = DetectBody.model_validate(await read_values(http, 1))
+        await server.admission.admit(http, asked.api_key, [asked.q])
+        served = [code for one in server.models.all for code in (one.source, one.target)]
+        return await run_in_threadpool(detector.detect_any, asked.q, served)
 
     @router.post("/translate", openapi_extra=_body(TranslateBody), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
         """Translate one text, or a list."""
-        asked = TranslateBody.model_validate(await _values(http))
+        asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
-        server.admit(http, asked.api_key, texts)
+        await server.admission.admit(http, asked.api_key, texts)
         detected = None
         if asked.source == "auto":
             sources = [one.source for one in server.models.all if one.target == asked.target]
             if sources and texts:
-                detected = await run_in_threadpool(lambda: [detector.detect(text, sources)[0] for text in texts])
-        source = detected[0]["language"] if detected else asked.source
-        async with server.begin(source, asked.target) as model:
-            if asked.format == "html":
-                outputs = await server.finish(http, server.translate_pages(http, model, texts))
-                others: list[list[str]] = [[] for _ in texts]
-            else:
-                n_best = asked.alternatives + 1
-                search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
-                found = await server.finish(http, server.translate(model, texts, search))
-                outputs = [joined(text, own) for text, own in zip(texts, found, strict=True)]
-                others = [
-                    list(dict.fromkeys(other for n in range(1, n_best) if (other := joined(text, own, n)) != output))
-                    for text, own, output in zip(texts, found, outputs, strict=True)
-                ]
+                read = [without_tags(text) for text in texts] if asked.format == "html" else texts
+                detected = await run_in_threadpool(lambda: [detector.detect(text, sources)[0] for text in read])
+        of_text = [one["language"] for one in detected] if detected else [asked.source] * len(texts)
+        outputs, others = [""] * len(texts), [[] for _ in texts]  # type: tuple[list[str], list[list[str]]]
+
+        async def work() -> None:
+            for source in dict.fromkeys(of_text or [asked.source]):
+                own = [number for number, language in enumerate(of_text) if language == source]
+                found = await translated(http, asked, source, [texts[number] for number in own])
+                for number, (output, alternatives) in zip(own, found, strict=True):
+                    outputs[number], others[number] = output, alternatives
+
+        await server.finish(http, work())
         one = isinstance(asked.q, str)
         answer: dict[str, Any] = {"translatedText": outputs[0] if one else outputs}
         if detected:
@@ -198,9 +184,25 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
             answer["alternatives"] = others[0] if one else others
         return answer
 
+    async def translated(
+        http: HTTPRequest, asked: TranslateBody, source: str, texts: Sequence[str]
+    ) -> list[tuple[str, list[str]]]:
+        """The translation of each text of one language, and its alternatives."""
+        async with server.begin(source, asked.target) as model:
+            if asked.format == "html":
+                return [(page, []) for page in await server.translate_pages(http, model, texts)]
+            n_best = asked.alternatives + 1
+            search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
+            results = []
+            for text, own in zip(texts, await server.translate(model, texts, search), strict=True):
+                output = joined(text, own)
+                every = (joined(text, own, n) for n in range(1, n_best))
+                results.append((output, list(dict.fromkeys(other for other in every if other != output))))
+            return results
+
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> dict[str, str]:
-        """Translate a document; the answer tells where to fetch it, once."""
+        """Translate a document; the answer tells where to fetch it, for ten minutes."""
         upload = await read_upload(http, server, detector)
         async with server.begin(upload.source, upload.target) as model:
 
@@ -209,14 +211,14 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
                     return (await document.translate(upload.retranslate))[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)
-        return {"translatedFileUrl": str(http.url_for("download_file", key=files.keep(translated, upload.new_name)))}
+        key = files.keep(translated, upload.new_name, http.state.client)
+        return {"translatedFileUrl": str(http.url_for("download_file", key=key))}
 
+    @router.head("/download_file/{key}", include_in_schema=False)
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)
-    def download_file(key: str) -> Response:
-        """A translated file, which is gone then."""
-        kept = files.fetch(key)
-        head = {"Content-Disposition": f'attachment; filename="{kept.name}"'}
-        return Response(kept.data, media_type="application/octet-stream", headers=head)
+    async def download_file(http: HTTPRequest, key: str) -> Response:
+        """A translated file, or a range of its bytes."""
+        return download(http, files.find(key))
 
     return router
 
@@ -241,20 +243,18 @@ def safe_name(name: str) -> tuple[str, str | None]:
     return name, kind
 
 
-async def _values(http: HTTPRequest) -> dict[str, Any]:
-    """What the query, a form or JSON say."""
-    values: dict[str, Any] = dict(http.query_params)
-    if http.headers.get("content-type", "").startswith(("application/x-www-form-urlencoded", "multipart/form-data")):
-        return values | {name: value for name, value in (await http.form()).items() if isinstance(value, str)}
-    if not (await http.body()).strip():
-        return values
-    try:
-        found = await http.json()
-    except (ValueError, RecursionError):
-        raise RefusedError(400, "Invalid request: the body is not JSON") from None
-    if not isinstance(found, dict):
-        raise RefusedError(400, "Invalid request: expected a JSON object")
-    return values | {name: value for name, value in found.items() if value is not None}
+def health_of(server: Server) -> tuple[dict[str, Any], bool]:
+    """What `/health` tells, and whether all is well."""
+    stuck = any(batcher.busy_seconds > 2 * server.settings.timeout for batcher in server.batchers)
+    facts = {
+        "status": "stuck" if stuck else "ok",
+        "version": version("transduce"),
+        "models": [
+            {"name": one.name, "source": one.source, "target": one.target, "restarts": one.batcher.restarts}
+            for one in server.models.all
+        ],
+    }
+    return facts, not stuck
 
 
 def describe(error: ValidationError) -> str:

@@ -30,16 +30,29 @@ class RateLimit:
 
         More than a minute's amount at once is let through if nothing was taken before, and waited for afterwards.
         """
+        self.check(client, amount, per_minute)
+        self.note(client, amount, per_minute)
+
+    def check(self, client: str, amount: int, per_minute: int) -> None:
+        """Raise RefusedError (429) where `take` would, without counting."""
         if not per_minute:
             return
+        level, needed = self._bucket(client, per_minute).level, min(amount, per_minute)
+        if level < needed:
+            wait = (needed - level) * MINUTE / per_minute
+            raise RefusedError(429, f"Slow down: at most {per_minute:,} {self._what} a minute", wait)
+
+    def note(self, client: str, amount: int, per_minute: int) -> None:
+        """Count an amount that has been taken already."""
+        if per_minute:
+            bucket = self._bucket(client, per_minute)
+            bucket.level = max(bucket.level - amount, -max(amount, per_minute))
+
+    def _bucket(self, client: str, per_minute: int) -> _Bucket:
         now = self._clock()
+        if len(self._buckets) > CLIENTS:
+            self._buckets = {name: one for name, one in self._buckets.items() if now - one.at < MINUTE}
         bucket = self._buckets.setdefault(client, _Bucket(per_minute, now))
         bucket.level = min(per_minute, bucket.level + (now - bucket.at) * per_minute / MINUTE)
         bucket.at = now
-        needed = min(amount, per_minute)
-        if bucket.level < needed:
-            wait = (needed - bucket.level) * MINUTE / per_minute
-            raise RefusedError(429, f"Slow down: at most {per_minute:,} {self._what} a minute", wait)
-        bucket.level -= amount
-        if len(self._buckets) > CLIENTS:
-            self._buckets = {name: one for name, one in self._buckets.items() if now - one.at < MINUTE}
+        return bucket

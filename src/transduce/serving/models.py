@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from transduce.corpora.directions import Direction
 from transduce.errors import InputError
@@ -28,6 +29,12 @@ class ServedModel:
     users: int = 0
     """Requests that have it."""
     is_retired: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its folder, or of the run whose model it is."""
+        path = Path(self.folder).absolute()
+        return path.parent.name if path.name == "model" else path.name
 
 
 class Models:

@@ -1,17 +1,28 @@
 """Runs a server until it is told to end."""
 
 import logging
+import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 
 from transduce.errors import InputError, TransduceError
 from transduce.serving.app import JsonLines, build_app, log
+from transduce.serving.connections import Connections, protocol_of
+from transduce.serving.listening import listening_socket
 from transduce.serving.server import Server
+
+END_SECONDS = 2.0
+"""Seconds of the grace in which unfinished requests are given up and the rest ends."""
+OTHER_FILES = 200
+"""File descriptors that are not connections: libraries, models, processes of documents."""
+LEAST_CONNECTIONS = 8
 
 
 class _Uvicorn(uvicorn.Server):
@@ -39,7 +50,25 @@ class _Uvicorn(uvicorn.Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn; on a socket of our own."""
+        try:
+            listening = listening_socket(self.config.host, self.config.port)
+        except OSError as error:
+            log.error("cannot listen: %s", error)
+            sys.exit(STARTUP_FAILURE)
+        await super().startup([listening])
+        self._log_started_message([listening])
+
+    async def on_tick(self, counter: int) -> bool:
+        """See uvicorn; ten times a second."""
+        if counter % 10 == 0:
+            self._transduce.watch()
+        return await super().on_tick(counter)
+
     def _end(self, *_: object) -> None:
+        if not self.should_exit:
+            end_at_the_latest(self._transduce.settings.grace)
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -51,19 +80,61 @@ class _Uvicorn(uvicorn.Server):
             log.error("not reloaded: %s", error)
 
 
+def end_at_the_latest(seconds: float) -> None:
+    """End the process after so many seconds, whatever it is at."""
+
+    def end() -> None:
+        log.error("ended with work undone, %g seconds after the server was told to end", seconds)
+        os._exit(0)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
 def uvicorn_of(server: Server) -> uvicorn.Server:
     """What runs the server; its `run` returns when it has ended."""
     settings = server.settings
+    connections = Connections(settings, settings.trusts, most_connections(settings.max_connections))
+    connections.on_refused = server.refused
+    server.metrics.watch("transduce_connections", "Open connections", lambda: connections.open.total)
     config = uvicorn.Config(
         build_app(server),
         settings.host,
         settings.port,
+        loop="asyncio",  # whose way of accepting connections `ListeningSocket` knows
+        http=protocol_of(connections),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=int(10 * settings.timeout),
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_keep_alive=settings.idle_timeout,  # type: ignore[arg-type] # seconds, whole or not
+        timeout_graceful_shutdown=max(settings.grace - END_SECONDS, settings.grace / 2),  # type: ignore[arg-type]
     )
     return _Uvicorn(config, server)
+
+
+def most_connections(wanted: int) -> int:
+    """How many connections may be open: as many as are wanted and there are file descriptors for.
+
+    The process takes as many file descriptors as it needs and may have.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    possible = max(LEAST_CONNECTIONS, soft - OTHER_FILES)
+    log.warning("at most %d connections, since there are only %d file descriptors; see `ulimit -n`", possible, soft)
+    return min(wanted, possible)
 
 
 def check_free(host: str, port: int) -> None:

@@ -1,48 +1,39 @@
-"""What all parts of a server share: who may ask for how much, and how a text is translated."""
+"""What all parts of a server share: its models and limits, and how a text is translated."""
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request as HTTPRequest
 
-from transduce.documents.sentences import split_sentences
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import Tell
 from transduce.inference.documents.translate import html_data, html_text
-from transduce.inference.requests import Request
-from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
-from transduce.serving.batching import SharedTranslator
+from transduce.serving.admission import Admission
+from transduce.serving.batching import Batcher, SharedTranslator
+from transduce.serving.clients import CLIENT
 from transduce.serving.documents.messages import Bounds, Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.worker import Limits
-from transduce.serving.documents.workers import DocumentWorkers, Work
+from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
-from transduce.serving.keys import Key, Keys
-from transduce.serving.limits import RateLimit
 from transduce.serving.metrics import Metrics
 from transduce.serving.models import Models, ServedModel
 from transduce.serving.settings import ServerSettings
+from transduce.serving.texts import Prepared, Sentence, prepare
 from transduce.text.glossary import Glossary
 
 T = TypeVar("T")
-_HALF = re.compile("[\ud800-\udfff]")
+PREPARED_AT_ONCE = 4
+SOON_PREPARED = 300
+"""Characters of a request that is prepared on the event loop, since a thread would take longer."""
 MOST_MARKS = 1000
 """Tags and placeholders of a paragraph: the time to put them into its translation grows with their square."""
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of a text: where it stands, and its translation."""
-
-    start: int
-    end: int
-    translation: Translation
 
 
 @dataclass
@@ -52,77 +43,60 @@ class Server:
     models: Models
     settings: ServerSettings
     metrics: Metrics
-    running: int = 0
-    """Requests that are translated, or wait for it."""
 
     def __post_init__(self) -> None:
         limits = Limits(self.settings.document_memory, max(1, round(self.settings.timeout)))
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
-        self.keys = None if self.settings.keys is None else Keys(self.settings.keys)
-        self._requests = RateLimit("requests")
-        self._characters = RateLimit("characters")
+        self.admission = Admission(self.settings, self.metrics)
+        self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
         self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.running)
         self.metrics.watch(
             "transduce_waiting_sentences",
             "Sentences that wait for a batch",
-            lambda: sum(batcher.waiting for batcher in {model.batcher for model in self.models.all}),
+            lambda: sum(batcher.waiting for batcher in self.batchers),
         )
         self.metrics.watch("transduce_document_processes", "Processes of documents", lambda: self.documents.busy)
 
-    def find_key(self, http: HTTPRequest, given: str | None) -> Key | None:
-        """Whose key a request has, in the body, the query, or a header; RefusedError (403) where one is needed."""
-        if self.keys is None:
-            return None
-        kind, _, token = http.headers.get("authorization", "").partition(" ")
-        token = given or http.query_params.get("api_key") or (token if kind.lower() == "bearer" else "")
-        key = self.keys.find(token.strip()) if token else None
-        if key is None:
-            raise RefusedError(403, "Invalid API key" if token else "Please give an API key")
-        return key
+    @property
+    def running(self) -> int:
+        """Requests that are translated, or wait for it."""
+        return self.admission.running
 
-    def check_admin(self, http: HTTPRequest) -> None:
-        """Raise RefusedError (403) for who is no administrator, which takes a key."""
-        key = self.find_key(http, None)
-        if key is None or not key.is_admin:
-            raise RefusedError(403, "This takes an administrator's key")
+    @running.setter
+    def running(self, number: int) -> None:
+        self.admission.running = number
 
-    def admit(self, http: HTTPRequest, given: str | None, texts: Sequence[str] = ()) -> None:
-        """Count a request; RefusedError for one without a key (403), too large (413), too soon (429), or that is no
-        Unicode (400)."""
-        key = http.state.key = self.find_key(http, given)
-        http.state.client = f"key {key.name}" if key else (http.client.host if http.client else "")
-        characters, most = sum(map(len, texts)), self.settings.max_characters
-        if characters > most:
-            raise RefusedError(413, f"The text has {characters:,} characters, but at most {most:,} are taken at once")
-        if len(texts) > self.settings.max_sentences:
-            raise RefusedError(
-                413, f"There are {len(texts):,} texts, but at most {self.settings.max_sentences:,} are taken at once"
-            )
-        if any(map(_HALF.search, texts)):
-            raise RefusedError(400, "Invalid request: half of a surrogate pair is no character")
-        own = None if key is None else key.requests_per_minute
-        self._requests.take(http.state.client, 1, self.settings.requests_per_minute if own is None else own)
-        self.charge(http, characters)
+    @property
+    def batchers(self) -> set[Batcher]:
+        """Those of all models."""
+        return {model.batcher for model in self.models.all}
+
+    @property
+    def keys(self) -> object:
+        """What knows the keys of clients; None where none are needed."""
+        return self.admission.keys
+
+    def watch(self) -> None:
+        """Start again what should run and does not."""
+        for batcher in self.batchers:
+            batcher.revive()
+
+    def refused(self, client: str, status: int) -> None:
+        """Count an answer that was given before there was a request."""
+        self.metrics.request("none", status, 0.0)
+        self.admission.count_refused(client)
 
     def charge(self, http: HTTPRequest, characters: int) -> None:
-        """Count characters of a request that has been admitted; RefusedError (429) where they come too soon."""
-        http.state.characters = characters
-        own = None if http.state.key is None else http.state.key.characters_per_minute
-        limit = self.settings.characters_per_minute if own is None else own
-        self._characters.take(http.state.client, characters, limit)
-        self.metrics.characters(characters)
+        """See Admission."""
+        self.admission.charge(http, characters)
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
-        """The model for a request, which is one of those in progress; RefusedError (503) where there are too many."""
+        """The model for a request, which is one of those in progress; raises as `Admission.turn` does."""
         with self.models.use(source, target) as model:
-            if self.running >= self.settings.max_waiting:
-                raise RefusedError(503, "The server is busy; try again soon", max(1.0, model.batcher.seconds))
-            self.running += 1
-            try:
+            async with self.admission.turn(max(1.0, model.batcher.seconds)):
                 yield model
-            finally:
-                self.running -= 1
 
     async def finish(self, http: HTTPRequest, work: Awaitable[T], timeout: float | None = None) -> T:
         """Wait for work, which is dropped when its client goes away or it takes too long (RefusedError, 503)."""
@@ -149,23 +123,24 @@ class Server:
         with_details: bool = False,
         glossary: Glossary | None = None,
         prefix: str = "",
+        charge: Callable[[int], None] = lambda characters: None,
     ) -> AsyncIterator[tuple[int, Sentence]]:
         """The number of the text, and each of its sentences, in order; a prefix begins each text.
 
-        Raises RefusedError (413) for more sentences than are taken at once, InputError for what the model cannot do.
+        `charge` counts the characters of terms that apply, before they cost anything.
+
+        Raises RefusedError for more than is taken at once (413) or than may wait for one client (429), InputError for
+        what the model cannot do.
         """
-        places = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
-        if len(places) > self.settings.max_sentences:
+        prepared = await self._prepare(model, texts, glossary, prefix)
+        charge(prepared.characters)
+        client = CLIENT.get()
+        if model.batcher.waiting_of(client) + len(prepared.requests) > self.settings.max_waiting_sentences:
             raise RefusedError(
-                413, f"There are {len(places):,} sentences, but at most {self.settings.max_sentences:,} are taken"
+                429,
+                f"Slow down: at most {self.settings.max_waiting_sentences:,} of your sentences may wait",
+                max(1.0, model.batcher.seconds),
             )
-        requests = []
-        before = -1
-        for number, start, end in places:
-            text = texts[number][start:end]
-            required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
-            requests.append(Request(text, prefix if number != before else "", required, banned))
-            before = number
         news, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def tell() -> None:
@@ -173,9 +148,11 @@ class Server:
                 loop.call_soon_threadsafe(news.set)
 
         search = search or Beam(size=self.settings.beam_size)
-        futures = model.batcher.submit(requests, search, with_details, tell, model.translator)
+        futures = model.batcher.submit(
+            prepared.requests, search, with_details, tell, model.translator, client, prepared.encoded
+        )
         try:
-            for (number, start, end), future in zip(places, futures, strict=True):
+            for (number, start, end), future in zip(prepared.places, futures, strict=True):
                 while not future.done():
                     await news.wait()
                     news.clear()
@@ -183,6 +160,31 @@ class Server:
         finally:
             for future in futures:
                 future.cancel()
+
+    async def _prepare(
+        self, model: ServedModel, texts: Sequence[str], glossary: Glossary | None, prefix: str
+    ) -> Prepared:
+        """See `prepare`: at once where it is soon done, else in a thread, one request of each client at a time."""
+
+        def work() -> Prepared:
+            return prepare(model.translator, texts, glossary, prefix, self.settings.max_sentences)
+
+        if sum(map(len, texts)) + len(prefix) <= SOON_PREPARED and glossary is None:
+            return work()
+        begun = asyncio.Event()
+
+        async def in_turn() -> Prepared:
+            async with self._preparing.setdefault(CLIENT.get(), asyncio.Lock()), self._preparing_at_once:
+                begun.set()
+                return await in_thread(work)
+
+        task = asyncio.ensure_future(in_turn())
+        try:
+            return await asyncio.shield(task)  # whose turn ends with the thread, not when its client goes away
+        except asyncio.CancelledError:
+            if not begun.is_set():
+                task.cancel()
+            raise
 
     async def translate(
         self, model: ServedModel, texts: Sequence[str], search: Search | None = None
@@ -273,25 +275,6 @@ class OpenDocument:
     def _order(self, files: Sequence[File], bounds: Bounds | None) -> Read:
         own, languages = self.sentences, self.sentences.languages
         return Read(list(files), languages.source, languages.target, own.can_require, own.can_align, bounds)
-
-
-def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    """Begin and end of each sentence; a line end ends one too."""
-    bounds, begin = [], 0
-    for line in text.splitlines(keepends=True):
-        bounds += [(begin + start, begin + end) for start, end in split_sentences(line)]
-        begin += len(line)
-    return bounds
-
-
-def joined(text: str, sentences: Sequence[Sentence], choice: int = 0) -> str:
-    """A text with the translations in place of its sentences; of each the choice, or the last that there is."""
-    pieces, done = [], 0
-    for one in sentences:
-        best = one.translation.n_best
-        pieces += [text[done : one.start], best[min(choice, len(best) - 1)].text if best else ""]
-        done = one.end
-    return "".join([*pieces, text[done:]])
 
 
 async def _until_gone(http: HTTPRequest) -> None:

@@ -20,9 +20,11 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.libretranslate import ERRORS, FILE_BODY, Files, read_upload
+from transduce.serving.kept_files import Files
+from transduce.serving.libretranslate import ERRORS, FILE_BODY, read_upload
 from transduce.serving.models import ServedModel
-from transduce.serving.server import Sentence, Server
+from transduce.serving.server import Server
+from transduce.serving.texts import Sentence
 from transduce.text.glossary import Entry, Glossary
 
 MOST = 16
@@ -68,21 +70,24 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
     async def translate(http: HTTPRequest, asked: Asked) -> Response:
         """Translate texts, sentence by sentence, and tell what the model says of each."""
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
-        server.admit(http, None, texts)
-        search = _search(asked, server.settings.beam_size)
+        prefix = " ".join(asked.prefix.split())
         entries = [
             Entry(" ".join(term.source.split()), " ".join(term.target.split()), term.ban) for term in asked.glossary
         ]
+        terms = sum(len(entry.source) + len(entry.target) for entry in entries)
+        await server.admission.admit(http, None, texts, len(prefix) * len(texts) + terms)
+        search = _search(asked, server.settings.beam_size)
         if not all(entry.target for entry in entries):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
         glossary = Glossary(entries) if entries else None
 
+        def charge(characters: int) -> None:
+            server.admission.charge_more(http, characters)
+
         async def facts() -> AsyncIterator[dict[str, Any]]:
             async with server.begin(asked.source, asked.target) as model:
                 details = asked.alignment and isinstance(model.batcher.translator.engine, PyTorchEngine)
-                async for number, one in server.sentences(
-                    model, texts, search, details, glossary, asked.prefix.strip()
-                ):
+                async for number, one in server.sentences(model, texts, search, details, glossary, prefix, charge):
                     yield {"text": number, **_facts(model, texts[number], one)}
 
         if asked.stream:
@@ -92,7 +97,7 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> Response:
-        """Translate a document; each line tells the share that is done, the last one where to fetch it, once."""
+        """Translate a document; each line tells the share that is done, the last one where to fetch it."""
         upload = await read_upload(http, server, detector)
 
         async def facts() -> AsyncIterator[dict[str, Any]]:
@@ -111,7 +116,7 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
                     async for share in _while_at_work(shares, task):
                         yield {"done": share}
                     (translated,) = task.result()
-            address = http.url_for("download_file", key=files.keep(translated, upload.new_name))
+            address = http.url_for("download_file", key=files.keep(translated, upload.new_name, http.state.client))
             yield {"done": 1.0, "translatedFileUrl": str(address)}
 
         return await _stream(http, server, facts(), 10 * server.settings.timeout)
@@ -119,7 +124,7 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
     @router.post("/admin/reload", responses=ERRORS)
     async def reload(http: HTTPRequest) -> dict[str, str]:
         """Load the models anew; requests that have begun keep the models that they have."""
-        server.check_admin(http)
+        await server.admission.check_admin(http)
         await run_in_threadpool(server.models.reload)
         return {"status": "reloaded"}
 

@@ -1,0 +1,211 @@
+"""Who may ask for how much: keys, rates, and a place among the requests in progress."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.requests import Request as HTTPRequest
+
+from transduce.serving.clients import CLIENT, Holdings, client_of
+from transduce.serving.failures import RefusedError
+from transduce.serving.key_lookup import KeyLookup
+from transduce.serving.keys import Key, Keys
+from transduce.serving.limits import RateLimit
+from transduce.serving.metrics import Metrics
+from transduce.serving.settings import ServerSettings
+
+MOST_WITHOUT_KEY = 262_144
+"""Bytes of a body that is read to find a key in it; a larger one needs its key in a header or the query."""
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(eq=False)
+class _Turn:
+    """A request in progress."""
+
+    task: "asyncio.Task[object]"
+    has_to_go: bool = False
+
+
+class Admission:
+    """Counts what clients ask for before it is done, and refuses what is too much."""
+
+    def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
+        self.settings = settings
+        self.running = 0
+        """Requests that are translated, or wait for it."""
+        self.keys = None if settings.keys is None else KeyLookup(Keys(settings.keys))
+        self._metrics = metrics
+        self._requests = RateLimit("requests")
+        self._characters = RateLimit("characters")
+        self._turns: Holdings[_Turn] = Holdings(settings.max_waiting)
+
+    async def enter(self, http: HTTPRequest, takes_key_in_body: bool) -> None:
+        """Find out whose request it is before its body is read.
+
+        RefusedError for a wrong key, for none where it cannot come later (403), and for a client that has to wait
+        (429).
+        """
+        address = client_of(http.client.host if http.client else "")
+        http.state.address, http.state.key, http.state.is_counted = address, None, False
+        self._set_client(http, address)
+        token = _token(http)
+        if self.keys is None:
+            self._requests.check(address, 1, self.settings.requests_per_minute)
+        elif token:
+            await self._find(http, token)
+        else:
+            self._requests.check(address, 1, self.settings.requests_per_minute)
+            if not takes_key_in_body:
+                raise RefusedError(403, "Please give an API key")
+            if size_of(http) > MOST_WITHOUT_KEY:
+                raise _key_too_late()
+
+    def leave(self, http: HTTPRequest, status: int) -> None:
+        """Count a request that was never admitted, since its mistakes cost something too."""
+        if status >= 400 and not getattr(http.state, "is_counted", True):
+            self._count(http)
+
+    def count_refused(self, address: str) -> None:
+        """Count something of an address that was no request at all."""
+        self._requests.note(address, 1, self.settings.requests_per_minute)
+
+    async def check_admin(self, http: HTTPRequest) -> None:
+        """Raise RefusedError (403) for who is no administrator, which takes a key."""
+        if self.keys is not None and (token := _token(http)):
+            key = await self.keys.find(token)
+            if key is not None and key.is_admin:
+                return
+        raise RefusedError(403, "This takes an administrator's key")
+
+    async def admit(self, http: HTTPRequest, given: str | None, texts: Sequence[str] = (), more: int = 0) -> None:
+        """Count a request with its texts, and more characters that go with them.
+
+        RefusedError for one without a key (403), too large (413), too soon (429), or that is no Unicode (400).
+        """
+        if self.keys is not None and http.state.key is None:
+            if not (given and given.strip()):
+                raise RefusedError(403, "Please give an API key")
+            await self._find(http, given.strip())
+        characters = sum(map(len, texts)) + more
+        self._check_characters(characters)
+        if len(texts) > self.settings.max_sentences:
+            raise RefusedError(
+                413, f"There are {len(texts):,} texts, but at most {self.settings.max_sentences:,} are taken at once"
+            )
+        if any(map(_HALF.search, texts)):
+            raise RefusedError(400, "Invalid request: half of a surrogate pair is no character")
+        self._requests.check(http.state.client, 1, self._requests_of(http))
+        self._count(http)
+        self.charge(http, characters)
+
+    async def may_read_upload(self, http: HTTPRequest, given: str, read: int) -> None:
+        """Raise RefusedError (403) where a form has a wrong key, or none in what may be read without one."""
+        if self.keys is None or http.state.key is not None:
+            return
+        if given.strip():
+            await self._find(http, given.strip())
+        elif read > MOST_WITHOUT_KEY:
+            raise _key_too_late()
+
+    def charge(self, http: HTTPRequest, characters: int) -> None:
+        """Count characters of a request that has been admitted; RefusedError (429) where they come too soon."""
+        http.state.characters = getattr(http.state, "characters", 0) + characters
+        own = None if http.state.key is None else http.state.key.characters_per_minute
+        limit = self.settings.characters_per_minute if own is None else own
+        self._characters.take(http.state.client, characters, limit)
+        self._metrics.characters(characters)
+
+    def charge_more(self, http: HTTPRequest, characters: int) -> None:
+        """Count characters that go with a request that has been admitted; they are part of its texts' limit (413)."""
+        if characters:
+            self._check_characters(http.state.characters + characters)
+            self.charge(http, characters)
+
+    def _check_characters(self, characters: int) -> None:
+        most = self.settings.max_characters
+        if characters > most:
+            raise RefusedError(
+                413,
+                f"The text has {characters:,} characters, prefixes and terms included, but at most {most:,} are taken "
+                "at once",
+            )
+
+    @asynccontextmanager
+    async def turn(self, seconds: float) -> AsyncIterator[None]:
+        """A place among the requests in progress, for the one that is being answered.
+
+        RefusedError where half of all are its client's, or it is the client that has most and another needs a place
+        (429), or nobody has more than it would have (503); to be tried again after so many seconds.
+        """
+        client, task = CLIENT.get(), asyncio.current_task()
+        assert task is not None
+        own = self._turns.size_of(client)
+        if own >= max(1, self._turns.most // 2):
+            raise RefusedError(429, f"Slow down: {own:,} of your requests are in progress", seconds)
+        victims = self._turns.make_room(client)
+        if victims is None or (not victims and self.running >= self.settings.max_waiting):
+            raise RefusedError(429 if own else 503, "The server is busy; try again soon", seconds)
+        for victim in victims:
+            victim.thing.has_to_go = True
+            victim.thing.task.cancel()
+        turn = _Turn(task)
+        holding = self._turns.add(client, turn)
+        self.running += 1
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not turn.has_to_go:
+                raise
+            task.uncancel()
+            raise RefusedError(429, "Slow down: others need the server, too", seconds) from None
+        finally:
+            self._turns.remove(holding)
+            self.running -= 1
+
+    async def _find(self, http: HTTPRequest, token: str) -> None:
+        assert self.keys is not None
+        self._requests.check(http.state.address, 1, self.settings.requests_per_minute)
+        key = await self.keys.find(token)
+        if key is None:
+            raise RefusedError(403, "Invalid API key")
+        http.state.key = key
+        self._set_client(http, f"key {key.name}")
+
+    def _set_client(self, http: HTTPRequest, client: str) -> None:
+        http.state.client = client
+        CLIENT.set(client)
+
+    def _count(self, http: HTTPRequest) -> None:
+        http.state.is_counted = True
+        self._requests.note(http.state.client, 1, self._requests_of(http))
+
+    def _requests_of(self, http: HTTPRequest) -> int:
+        key: Key | None = http.state.key
+        return (
+            self.settings.requests_per_minute
+            if key is None or key.requests_per_minute is None
+            else (key.requests_per_minute)
+        )
+
+
+def _key_too_late() -> RefusedError:
+    return RefusedError(
+        403,
+        "Please give an API key in the header Authorization, as `Bearer KEY`, or in the query: a request of more than "
+        f"{MOST_WITHOUT_KEY:,} bytes is not read to find one",
+    )
+
+
+def _token(http: HTTPRequest) -> str:
+    """The key in a request's query or header; "" where there is none."""
+    kind, _, token = http.headers.get("authorization", "").partition(" ")
+    return (http.query_params.get("api_key") or (token if kind.lower() == "bearer" else "")).strip()
+
+
+def size_of(http: HTTPRequest) -> int:
+    """How many bytes a request says that it has."""
+    said = http.headers.get("content-length", "")
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0

@@ -1,0 +1,105 @@
+"""Translated files that wait to be fetched, in memory."""
+
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response, StreamingResponse
+
+from transduce.serving.clients import Holding, Holdings
+from transduce.serving.failures import RefusedError
+
+KEPT_SECONDS = 600.0
+PIECE = 65_536
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A translated file."""
+
+    key: str
+    data: bytes
+    name: str
+    until: float
+
+
+class Files:
+    """Translated files for ten minutes, each to be fetched as often as its client likes.
+
+    A client has at most a quarter of the room; beyond, its oldest file goes. Where there is no room, the oldest of the
+    client that has most.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._kept: Holdings[KeptFile] = Holdings(most_bytes, lambda held: held[0])
+        self._by_key: dict[str, Holding[KeptFile]] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    @property
+    def total(self) -> int:
+        """Bytes that are kept."""
+        return self._kept.total
+
+    def keep(self, data: bytes, name: str, client: str) -> str:
+        """The name under which to fetch it.
+
+        RefusedError for a file larger than any can be kept (413), or larger than all that another client has (503).
+        """
+        now, most_each = time.monotonic(), self._kept.most // 4
+        if len(data) > most_each:
+            raise RefusedError(413, f"The translated file has more than {most_each:,} bytes, and cannot be kept")
+        for holding in [one for one in self._by_key.values() if one.thing.until <= now]:
+            self._drop(holding)
+        while self._kept.size_of(client) + len(data) > most_each:
+            self._drop(self._kept.of(client)[0])
+        while (room := self._kept.make_room(client, len(data))) is None:
+            if not self._kept.of(client):
+                raise RefusedError(503, "Too many files wait to be fetched; try again later", 60.0)
+            self._drop(self._kept.of(client)[0])
+        for holding in room:
+            del self._by_key[holding.thing.key]
+        key = secrets.token_urlsafe(24) + PurePath(name).suffix
+        self._by_key[key] = self._kept.add(client, KeptFile(key, data, name, now + KEPT_SECONDS), len(data))
+        return key
+
+    def find(self, key: str) -> KeptFile:
+        """A file that is kept; RefusedError (404) where it is gone."""
+        holding = self._by_key.get(key)
+        if holding is None or holding.thing.until < time.monotonic():
+            raise RefusedError(404, "There is no such file; each is kept for ten minutes at most")
+        return holding.thing
+
+    def _drop(self, holding: Holding[KeptFile]) -> None:
+        self._kept.remove(holding)
+        del self._by_key[holding.thing.key]
+
+
+def download(http: HTTPRequest, file: KeptFile) -> Response:
+    """A file, or the range of its bytes that is asked for, no faster than the client reads it."""
+    size = len(file.data)
+    begin, end, status = 0, size, 200
+    head = {"Content-Disposition": f'attachment; filename="{file.name}"', "Accept-Ranges": "bytes"}
+    if found := _RANGE.match(http.headers.get("range", "").replace(" ", "")):
+        first, last = found.groups()
+        if first:
+            begin, end = int(first), min(size, int(last) + 1 if last else size)
+        elif last:
+            begin = max(0, size - int(last))
+        if begin >= end:
+            return Response(status_code=416, headers={"Content-Range": f"bytes */{size}"})
+        if first or last:
+            status, head["Content-Range"] = 206, f"bytes {begin}-{end - 1}/{size}"
+    head["Content-Length"] = str(end - begin)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(begin, end, PIECE):
+            yield file.data[start : min(start + PIECE, end)]
+
+    return StreamingResponse(pieces(), status, head, "application/octet-stream")

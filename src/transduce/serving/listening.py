@@ -1,0 +1,93 @@
+"""The socket that a server listens on, which says so where it has no file descriptor for a connection."""
+
+import errno
+import logging
+import os
+import socket
+import time
+from contextlib import suppress
+
+from transduce.serving.connections import raw_answer
+
+SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+QUIET_SECONDS = 10.0
+"""Seconds between two lines of the log about missing file descriptors."""
+log = logging.getLogger("transduce.serving")
+
+
+class ListeningSocket(socket.socket):
+    """A socket with a file descriptor in reserve, with which it refuses (503) who comes when there is no other."""
+
+    _reserve = -1
+    _logged_at = -QUIET_SECONDS
+    refused = 0
+    """Connections that were refused."""
+
+    def listen_on(self, host: str, port: int) -> None:
+        """Take an address; OSError where that cannot be."""
+        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if self.family == socket.AF_INET6:
+            self.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if host == "::" else 1)
+        self.bind((host, port))
+        self.listen(BACKLOG)
+        self.setblocking(False)
+        self._hold_reserve()
+
+    def accept(self) -> tuple[socket.socket, object]:
+        """See socket; BlockingIOError, as if nobody came, where a client was refused."""
+        try:
+            return super().accept()
+        except OSError as error:
+            if error.errno not in SHORTAGE:
+                raise
+            self._refuse(error)
+            raise BlockingIOError(errno.EAGAIN, "refused for want of a file descriptor") from None
+
+    def close(self) -> None:
+        """See socket."""
+        self._release_reserve()
+        super().close()
+
+    def _refuse(self, error: OSError) -> None:
+        self._release_reserve()
+        try:
+            connection, _ = super().accept()
+            with connection:
+                connection.setblocking(False)
+                with suppress(OSError):
+                    connection.recv(65536)  # what is not read may cost the client the answer
+                with suppress(OSError):
+                    connection.send(raw_answer(503, "The server has no file descriptor left; try again soon"))
+            self.refused += 1
+        except OSError:
+            time.sleep(0.01)  # another thread was faster; nothing can be done but to wait a little
+        finally:
+            self._hold_reserve()
+        if time.monotonic() - self._logged_at >= QUIET_SECONDS:
+            self._logged_at = time.monotonic()
+            log.error("connections are refused: %s; see `ulimit -n`", str(error.strerror).lower())
+
+    def _hold_reserve(self) -> None:
+        with suppress(OSError):
+            self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _release_reserve(self) -> None:
+        if self._reserve >= 0:
+            os.close(self._reserve)
+            self._reserve = -1
+
+
+BACKLOG = 2048
+"""Connections that the system keeps until they are accepted."""
+
+
+def listening_socket(host: str, port: int) -> ListeningSocket:
+    """A socket at an address, which listens; OSError where that cannot be."""
+    kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    made = ListeningSocket(kind, socket.SOCK_STREAM)
+    try:
+        made.listen_on(str(address[0]), port)
+    except OSError:
+        made.close()
+        raise
+    return made

@@ -1,0 +1,95 @@
+"""Texts of a request as sentences that a model can translate, and their translations as texts again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transduce.documents.sentences import split_sentences
+from transduce.inference.request import Request
+from transduce.inference.translator import Translation, Translator
+from transduce.serving.failures import RefusedError
+from transduce.text.glossary import Glossary
+
+MOST_WANTED = 128
+"""Tokens that a translation may have to hold: those of the prefix, and twice those of required terms, since a search
+takes long to place them; more where the model knows longer sentences."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a text: where it stands, and its translation."""
+
+    start: int
+    end: int
+    translation: Translation
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Sentences that are ready to be searched."""
+
+    places: list[tuple[int, int, int]]
+    """The number of the text, begin and end of each sentence."""
+    requests: list[Request]
+    encoded: list[list[list[int]]]
+    """Token ids of each sentence's pieces."""
+    characters: int
+    """Characters of the terms that apply."""
+
+
+def prepare(
+    translator: Translator, texts: Sequence[str], glossary: Glossary | None, prefix: str, most: int
+) -> Prepared:
+    """Divide texts into sentences, with what is asked of each; a prefix begins each text.
+
+    RefusedError (413) for more sentences than are taken at once, or for more that a translation must hold than a search
+    can place in good time.
+    """
+    places = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
+    if len(places) > most:
+        raise RefusedError(413, f"There are {len(places):,} sentences, but at most {most:,} are taken")
+    requests, before, characters = [], -1, 0
+    for number, start, end in places:
+        text = texts[number][start:end]
+        required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
+        requests.append(Request(text, prefix if number != before else "", required, banned))
+        characters += sum(map(len, required)) + sum(map(len, banned))
+        before = number
+    _check_wanted(translator, requests)
+    return Prepared(places, requests, translator.encode([request.text for request in requests]), characters)
+
+
+def _check_wanted(translator: Translator, requests: Sequence[Request]) -> None:
+    most, known = max(MOST_WANTED, translator.longest_source), {"": 0}
+
+    def length(text: str) -> int:
+        if text not in known:
+            known[text] = len(translator.bundle.tokenizers.target.encode(text))
+        return known[text]
+
+    for request in requests:
+        tokens = length(request.prefix) + 2 * sum(map(length, request.required))
+        if tokens > most:
+            raise RefusedError(
+                413,
+                f"{request.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
+                "ask for less",
+            )
+
+
+def sentence_bounds(text: str) -> list[tuple[int, int]]:
+    """Begin and end of each sentence; a line end ends one too."""
+    bounds, begin = [], 0
+    for line in text.splitlines(keepends=True):
+        bounds += [(begin + start, begin + end) for start, end in split_sentences(line)]
+        begin += len(line)
+    return bounds
+
+
+def joined(text: str, sentences: Sequence[Sentence], choice: int = 0) -> str:
+    """A text with the translations in place of its sentences; of each the choice, or the last that there is."""
+    pieces, done = [], 0
+    for one in sentences:
+        best = one.translation.n_best
+        pieces += [text[done : one.start], best[min(choice, len(best) - 1)].text if best else ""]
+        done = one.end
+    return "".join([*pieces, text[done:]])
