@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from multiprocessing.connection import Connection
 from operator import itemgetter
 from typing import Any
@@ -15,6 +16,10 @@ MOST = 8.0  # times the time for four times the length: linear is 4, quadratic 1
 SLACK = 2**25  # bytes that the process may take beside what the text's length allows: libraries, caches
 FLOOR = 100e-6  # seconds: a shorter time counts as this one, since the clock is not exact
 SHORTEST = 5e-6  # the same where texts are only chosen by it
+
+
+NUMBER, CHARACTER = "\ue000", "\ue001"
+"""In a unit: another number, and another character, each time it is repeated."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,11 @@ class Attack:
         """The text with that many characters, or a few less."""
         room = length - len(self.head) - len(self.between) - len(self.tail)
         repeated = [unit * (max(room, 0) // len(self.units) // len(unit)) for unit in self.units]
-        return "".join([self.head, *repeated[:-1], self.between, repeated[-1], self.tail])
+        text = "".join([self.head, *repeated[:-1], self.between, repeated[-1], self.tail])
+        for sign, write in ((NUMBER, str), (CHARACTER, lambda number: chr(0x4E00 + number % 0x5000))):
+            if sign in text:
+                text = "".join(chain.from_iterable(zip(text.split(sign), map(write, count()), strict=False)))
+        return text
 
     def __str__(self) -> str:
         """As a person would write it down."""
@@ -86,9 +95,7 @@ Make = Callable[[Any], tuple[Run, Iterable[Attack]]]
 """Makes, in the other process, a function and the attacks on it from a job's description."""
 
 
-def growths(
-    make: Make, jobs: Sequence[Any], limit: float = 20.0, rule: Rule = RULE
-) -> Iterator[tuple[Any, Growth]]:
+def growths(make: Make, jobs: Sequence[Any], limit: float = 20.0, rule: Rule = RULE) -> Iterator[tuple[Any, Growth]]:
     """Try all attacks of each job in another process, and the slowest ones at growing lengths.
 
     An attack that gets no answer within the limit, in seconds, ends the process, and the next job a new one; pickles

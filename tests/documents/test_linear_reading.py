@@ -16,10 +16,10 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]  # as a program, and in its processes
 
-from growth import Attack, Growth, Rule, growths
 from hostile import Place, attacks, places
 from theorem import in_capitals
 
+from growth import Attack, Growth, Rule, growths
 from transduce.documents.formats import FORMATS
 from transduce.errors import InputError
 
