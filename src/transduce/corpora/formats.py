@@ -197,10 +197,12 @@ def _segments(path: str | Path) -> Iterator[str]:
     for number, line in enumerate(read_lines(path), 1):
         if "<seg" not in line.lower():
             continue
-        segment = re.search(r"<seg\b[^>]*>(.*?)</seg>", line, re.IGNORECASE)
-        if segment is None:
+        opening = re.search(r"<seg\b", line, re.IGNORECASE)
+        begin = line.find(">", opening.end()) + 1 if opening else 0  # three searches, so that no line takes long
+        closing = re.compile("</seg>", re.IGNORECASE).search(line, begin) if begin else None
+        if closing is None:
             raise DataError(f"{path}: line {number}: <seg> without </seg>; expected <seg>...</seg> on one line")
-        yield html.unescape(segment[1]).strip()
+        yield html.unescape(line[begin : closing.start()]).strip()
 
 
 def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

@@ -65,15 +65,21 @@ class PartFilter:
 
 def letters_of(text: str) -> str:
     """What stays of a sentence when case, accents, punctuation and spacing go: equal for spellings of the same one."""
-    return " ".join(unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS).split())
+    return " ".join(text.casefold().translate(_LETTERS).split())
 
 
 class _Letters(dict[int, str]):
-    """A table for str.translate that fills itself: letters and digits stay, accents go, all else becomes a space."""
+    """A table for str.translate that fills itself: letters and digits stay, accents go, all else becomes a space.
+
+    Characters are taken apart one by one (NFKD): a whole text would have its accents sorted, which are to go anyway, in
+    quadratic time.
+    """
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        self[code] = character if character.isalnum() else "" if unicodedata.combining(character) else " "
+        self[code] = "".join(
+            character if character.isalnum() else "" if unicodedata.combining(character) else " "
+            for character in unicodedata.normalize("NFKD", chr(code))
+        )
         return self[code]
 
 

@@ -17,7 +17,7 @@ _SHORT = (
 )
 _ABBREVIATIONS = frozenset(_SHORT.split())
 _OPENING = re.compile(r"\A[\"'“„‘«¿¡(\[]+")
-_HAS_BLANK = re.compile(r"\S*+\s")
+_BLANK = re.compile(r"\s")
 WINDOW = 64  # characters beside a sign of an end that tell whether it is one
 
 
@@ -49,7 +49,8 @@ def _ends_sentence(text: str, begin: int, after: int) -> bool:
     if text[end - 1] != ".":
         return True
     word = re.split(r"[\s(\[\"'“„]", text[max(begin, end - WINDOW) : end])[-1].rstrip(".").casefold()
-    is_ordinal = word.isdecimal() and len(word) <= 2 and first.isalpha() and _HAS_BLANK.match(text, begin, end)
+    follows_words = end - begin > WINDOW or _BLANK.search(text, begin, end) is not None
+    is_ordinal = word.isdecimal() and len(word) <= 2 and first.isalpha() and follows_words
     return not (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()) or is_ordinal)
 
 

@@ -1,6 +1,7 @@
 """chrF of every two of some texts, by which outputs are compared with each other."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -46,9 +47,9 @@ def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "text
 
 
 def _matches(counts: Int[NDArray[np.int64], "texts ngrams"]) -> Float[NDArray[np.float64], "texts texts"]:
-    """How many n-grams each two texts share: the sums of the lesser counts, a matrix product for each count."""
+    """How many n-grams each two texts share: the sums of the lesser counts, a matrix product for each count there is."""
     shared = np.zeros((len(counts), len(counts)))
-    for count in range(1, int(counts.max(initial=0)) + 1):
+    for less, count in pairwise(np.unique(np.append(counts, 0))):
         has = (counts[:, (counts >= count).any(0)] >= count).astype(np.float32)  # whole numbers, exact in float32
-        shared += has @ has.T
+        shared += (count - less) * (has @ has.T)
     return shared

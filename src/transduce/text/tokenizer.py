@@ -216,8 +216,9 @@ class Tokenizer:
         marks that are left out of tokens belong to what they are written on.
         """
         found = []
+        all_ids = self.encode_batch(texts)
         encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
-        for text, encoding, ids in zip(texts, encodings, self.encode_batch(texts), strict=True):
+        for text, encoding, ids in zip(texts, encodings, all_ids, strict=True):
             places: list[tuple[int, int]] = []
             if len(ids) == len(encoding.ids):
                 places = list(encoding.offsets)
@@ -378,7 +379,7 @@ def check_special(id_of: Callable[[str], int | None], special: SpecialTokens | N
 
 def _with_marks(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Places of tokens, each as far as the combining marks after it, which normalisation may have left out."""
-    starts = [*(start for start, _ in places[1:]), len(text)]
+    starts = [*(start for start, _ in places[1:]), len(text)][: len(places)]
     found = []
     for (start, end), after in zip(places, starts, strict=True):
         while end < after and unicodedata.combining(text[end]):

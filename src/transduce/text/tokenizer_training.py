@@ -32,6 +32,8 @@ SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!
 FIRST = len(SPECIALS) + len(BYTES)
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
+LONG_WORD = re.compile(r"\S{500}(?=\S)")
+"""Begins a word so long that it is learned in parts: merging pieces takes time that is quadratic in a word's length."""
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
 
@@ -132,7 +134,7 @@ def _train_subwords(config: SideConfig, texts: Iterable[str], size: int, keep_sp
         for text in texts:
             line = backend.normalizer.normalize_str(text)
             counts.update(line)
-            normal.write(f"{line}\n")
+            normal.write(LONG_WORD.sub(r"\g<0> ", line) + "\n")
         del counts[" "]
         forms = 2 if config.kind == "wordpiece" else 1  # at the beginning of a word and within it
         alphabet = _by_frequency(counts)[: (size - FIRST - 2) // forms]  # beside the mark for a space, and one more
@@ -158,7 +160,7 @@ def _train_bert(config: SideConfig, texts: Iterable[str], size: int) -> Backend:
         for text in texts:
             line = " ".join(backend.normalizer.normalize_str(text).split())
             counts.update(line)
-            normal.write(f"{line}\n")
+            normal.write(LONG_WORD.sub(r"\g<0> ", line) + "\n")
         del counts[" "]
         alphabet = _by_frequency(counts)[: (size - len(BERT_SPECIALS)) // 2]
         others = dict.fromkeys(map(ord, counts.keys() - set(alphabet)), " ")

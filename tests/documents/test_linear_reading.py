@@ -1,0 +1,63 @@
+"""Reading, translating and writing a document takes time and memory that are at most linear in its length, or the
+document is refused in one line.
+
+    python tests/documents/test_linear_reading.py [--most PLACES] [FORMAT ...]
+
+tries more places, and texts of 100,000 characters, and prints the slowest.
+"""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]  # as a program, and in its processes
+
+from hostile import Place, attacks, places
+from theorem import in_capitals
+
+from growth import Attack, Growth, Rule, growths
+from transduce.documents.formats import FORMATS
+from transduce.errors import InputError
+
+QUICK = Rule(screened=(100, 400), lengths=(500, 2_000, 8_000), slowest=2)
+THOROUGH = Rule(slowest=3)
+PLACES = 3  # of each format
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_documents_are_read_in_linear_time_and_memory(kind: str) -> None:
+    wrong = [f"{place}\n    {growth}" for place, growth in _measured([kind], PLACES, QUICK) if not growth.is_linear]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_format_has_a_document_to_be_tried() -> None:
+    assert not [kind for kind in FORMATS if len(places(kind, 10)) < 3], "add one to documents() in conftest.py"
+
+
+def _measured(kinds: list[str], most: int, rule: Rule) -> list[tuple[Place, Growth]]:
+    return list(growths(_make, [place for kind in kinds for place in places(kind, most)], rule=rule))
+
+
+def _make(place: Place) -> tuple[Callable[[str], object], list[Attack]]:
+    def run(text: str) -> None:
+        with contextlib.suppress(InputError):
+            in_capitals(place.document(text), place.name, place.kind)
+
+    return run, attacks(place.kind)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--most", type=int, default=20)
+    parser.add_argument("formats", nargs="*", default=list(FORMATS))
+    arguments = parser.parse_args()
+    wrong = 0
+    for place in (place for kind in arguments.formats for place in places(kind, arguments.most)):
+        for _, growth in growths(_make, [place], rule=THOROUGH):
+            print(f"{'' if growth.is_linear else 'NOT LINEAR '}{place}\n    {growth}", flush=True)
+            wrong += not growth.is_linear
+    print(f"{wrong} places where it is not linear")
