@@ -297,7 +297,9 @@ def test_the_language_of_a_document_is_told_by_its_text(
     assert told == [sentences[0]]
 
 
-def test_a_file_is_translated_and_fetched_as_often_as_one_likes(served: Running, sentences: list[str], expected: list[str]) -> None:
+def test_a_file_is_translated_and_fetched_as_often_as_one_likes(
+    served: Running, sentences: list[str], expected: list[str]
+) -> None:
     files = {"file": ("../../etc/a b.txt", sentences[0].encode())}
     answer = requests.post(
         f"{served.url}/translate_file", files=files, data={"source": "en", "target": "de"}, timeout=60

@@ -92,7 +92,7 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
             if sources
             else ""
         )
-    retranslate = _text(given, "retranslate").lower() in ("true", "1", "yes", "on")
+    retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
     return Upload(upload.data, name, kind, source, target, retranslate)
 
 
