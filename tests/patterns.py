@@ -17,7 +17,8 @@ from tokenizers import normalizers, pre_tokenizers
 
 WAYS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 ANCHORED = ("match", "fullmatch")
-"""These try one place of a text."""
+"""These try one place of a text. What calls them for one place after the other is tried as a whole, with the reading of
+documents: whether it begins again where it has looked before, no pattern tells."""
 FLAGS = {"compile": 1, "sub": 4, "subn": 4, "split": 3}
 """Which argument the flags are, where it is not the third."""
 UNKNOWN = ("Latin", "b.c")
@@ -151,15 +152,23 @@ class Search:
             yield pattern
 
     def _is_anchored(self, call: ast.Call, function: str, file: SourceFile) -> bool:
+        """Whether a pattern is tried at one place of a text, however it gets to where it is called."""
         if function != "compile":
             return function in ANCHORED
         around = list(file.around(call))
         if isinstance(around[0], ast.Attribute):
-            return _is_anchored_use(around[0], file)
+            return around[0].attr in ANCHORED
         if isinstance(around[0], ast.Assign) and all(isinstance(target, ast.Name) for target in around[0].targets):
-            uses = [use for target in around[0].targets for use in self.uses[target.id]]  # type: ignore[attr-defined]
-            return all(_is_anchored_use(other.parents[use], other) for other, use in uses)
-        return False
+            uses = [use for target in around[0].targets for use in self._uses(target.id, file)]  # type: ignore[attr-defined]
+            return all(getattr(use, "attr", "") in ANCHORED for use in uses)
+        ways = {node.attr for node in ast.walk(file.tree) if _is_of_local_pattern(node, file)}  # type: ignore[attr-defined]
+        return bool(ways) and ways <= {*ANCHORED}
+
+    def _uses(self, name: str, file: SourceFile) -> Iterator[ast.AST]:
+        """What each use of a name is within; those in other files too, unless the name is private."""
+        for other, use in self.uses[name]:
+            if other is file or not name.startswith("_"):
+                yield other.parents[use]
 
     def _values(self, node: ast.AST, file: SourceFile, depth: int) -> list[Any]:
         """What an expression may be; nothing where that cannot be found out."""
@@ -274,15 +283,12 @@ def _function(call: ast.Call, file: SourceFile) -> str | None:
     return next((way for way in ("compile", *WAYS) if function is getattr(re, way)), None)
 
 
-def _is_anchored_use(node: ast.AST, file: SourceFile) -> bool:
-    """Whether a pattern's attribute is a call at the beginning of a text; with a place, it is one of many."""
-    call = file.parents[node]
+def _is_of_local_pattern(node: ast.AST, file: SourceFile) -> bool:
+    """Whether a node is `name.search` or the like, where the name is not the module's: of a loop, or an argument."""
     return (
         isinstance(node, ast.Attribute)
-        and node.attr in ANCHORED
-        and isinstance(call, ast.Call)
-        and len(call.args) == 1
-        and not call.keywords
+        and node.attr in WAYS
+        and not (isinstance(node.value, ast.Name) and node.value.id in file.names)
     )
 
 
