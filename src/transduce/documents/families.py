@@ -298,7 +298,10 @@ def group_of(family: str) -> str:
     return re.sub(r"\W", lambda found: "_" if found[0] in " -" else "p", family)
 
 
-_NEXT = re.compile(rf"%[-+ \#0'I,(]*+{_SIZE}{_LENGTH}[A-Za-z@]|\{{(?:[:!][^{{}}]*+)?\}}|~[^\d%~].*", re.DOTALL)
+_NEXT = re.compile(
+    rf"%(?:'[^A-Za-z]|[-+ \#0'I,(])*v?{_SIZE}(?:{_LENGTH}[A-Za-z@]|<PRI\w++>)|\{{(?:[:!][^{{}}]*+)?\}}|~[^\d%~].*",
+    re.DOTALL,
+)
 
 
 def takes_next_argument(placeholder: str) -> bool:

@@ -28,6 +28,7 @@ STAND_IN = "\ufffc"
 
 _PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
 _ENDING = frozenset(".,;:!?…。！？")
+_CLOSING = frozenset(")]}>”’»")
 _OPENING = frozenset("([{<„“«‹¿¡\"'")
 
 
@@ -220,7 +221,7 @@ class _Restoring:
         for shown, found in again.items():
             is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
             spans += [span for span in found if not is_torn(*span)]
-        spans.sort()
+        spans.sort(key=lambda span: (span[0], -span[1]))
         others: list[Span] = []
         for span in spans:
             if self._is_free(*span) and (not others or others[-1][1] <= span[0]):
@@ -357,7 +358,7 @@ class _Writer:
             if not self.last or self.last.isspace():
                 if following.isspace():
                     self.done += 1
-                elif not following.isalnum() and following not in _OPENING:
+                elif not following or following in _ENDING or following in _CLOSING:
                     self._drop_last_blank()
             elif is_joined_letter(self.last, following):
                 self._put(" ")
@@ -381,10 +382,11 @@ class _Writer:
             return False
         if self.cluster is not None:
             return True  # what touches in the source is one cluster
+        if self.last in "%$@!{#&\\" and self.last != cluster.before:  # which would belong to what is held
+            return True
         if is_inserted:
             return self.last not in _OPENING
-        sign = self.last in "%$@!{#&\\" and self.last != cluster.before
-        return sign or (is_joined_letter(self.last, "a") and not is_joined_letter(cluster.before, "a"))
+        return is_joined_letter(self.last, "a") and not is_joined_letter(cluster.before, "a")
 
     def _put(self, text: str, cluster: Cluster | None = None) -> None:
         if not text:

@@ -67,24 +67,22 @@ class LinkedWords:
     ) -> "LinkedWords":
         """The same, in which words that marks divide are several, and so are those of the translation that go with
         them: `H<sub>2</sub>O` is three words in both."""
-        divided: dict[int, list[int]] = {}  # by numbers of source words
-        for cut in cuts:
+        divided: defaultdict[int, list[int]] = defaultdict(list)  # by numbers of source words
+        for cut in sorted(set(cuts)):
             number = bisect_right(self.source_words, cut, key=lambda word: word[0]) - 1
-            if number >= 0 and number not in fixed_sources:
-                begin, end = _core(source, self.source_words[number])
-                if begin < cut < end and cut not in divided.get(number, ()):
-                    divided.setdefault(number, []).append(cut)
-        divided = {number: sorted(places) for number, places in divided.items()}
+            start, end = self.source_words[number] if number >= 0 else (0, 0)
+            if start < cut < end and number not in fixed_sources:
+                divided[number].append(cut)
         partners = self._partners(source, text, divided, is_aligned)
         if not partners:
             return self
-        source_words, of_source = _split(self.source_words, {n: divided[n] for n in partners})
-        words, of_word = _split(self.words, dict(partners.values()))
+        source_words, of_source = _split(self.source_words, {n: places for n, (_, places, _) in partners.items()})
+        words, of_word = _split(self.words, {word: moved for word, _, moved in partners.values()})
         sources_of: list[set[int]] = [set() for _ in words]
         for number, sources in enumerate(self.sources_of):
             for part in of_word[number]:
                 sources_of[part] = {one for old in sources for one in of_source[old]}
-        for number, (word, _) in partners.items():
+        for number, (word, _, _) in partners.items():
             for first, second in zip(of_source[number], of_word[word], strict=True):
                 sources_of[second] = {first}
         is_fixed = [self.is_fixed[number] for number in range(len(self.words)) for _ in of_word[number]]
@@ -92,9 +90,9 @@ class LinkedWords:
 
     def _partners(
         self, source: str, text: str, divided: dict[int, list[int]], is_aligned: bool
-    ) -> dict[int, tuple[int, list[int]]]:
+    ) -> dict[int, tuple[int, list[int], list[int]]]:
         """For each source word that is divided the word of the translation that is the same, or else the only one that
-        goes with it alone, and where that is to be divided."""
+        goes with it alone, and where both are to be divided."""
         same: defaultdict[str, deque[int]] = defaultdict(deque)
         words_of: defaultdict[int, list[int]] = defaultdict(list)
         for word, sources in enumerate(self.sources_of if divided else ()):
@@ -112,12 +110,15 @@ class LinkedWords:
                 (only,) = words_of[number]
                 if only not in used and not self.is_fixed[only] and len(self.sources_of[only]) == 1:
                     chosen[number] = only
-        partners: dict[int, tuple[int, list[int]]] = {}
+        partners: dict[int, tuple[int, list[int], list[int]]] = {}
         for number, word in chosen.items():
-            own, other = _core(source, self.source_words[number]), _core(text, self.words[word])
-            moved = _moved(divided[number], own, other)
-            if len(set(moved)) == len(moved) and all(other[0] < place < other[1] for place in moved):
-                partners[number] = word, moved
+            own, other = self.source_words[number], self.words[word]
+            if source[slice(*own)].casefold() != text[slice(*other)].casefold():  # with other punctuation about it
+                own, other = _core(source, own), _core(text, other)
+            places = [place for place in divided[number] if own[0] < place < own[1]]
+            moved = _moved(places, own, other)
+            if moved and len(set(moved)) == len(moved) and all(other[0] < place < other[1] for place in moved):
+                partners[number] = word, places, moved
         return partners
 
 

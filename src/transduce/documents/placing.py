@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
+from transduce.documents.clusters import clusters_of
 from transduce.documents.linked_words import LinkedWords, Links, Span, is_punctuation, overlapping, word_starts
 from transduce.documents.segment import Mark, Part, Segment, joined
 
@@ -140,9 +141,12 @@ class _Placing:
         self.text = text
         marks = [part for part in parts if isinstance(part, Mark) and is_fixed(part)]
         self.fixed = sorted(zip(fixed, marks, strict=True), key=lambda pair: pair[0])
-        self.fixed_spans = [span for span, _ in self.fixed]
+        self.mark_spans = [span for span, _ in self.fixed]
         self.roots, fixed_sources = _tree(parts, opened, after, crossing)
-        linked = LinkedWords.of(self.source, text, links, fixed_sources, fixed, _cuts(parts))
+        cuts = _cuts(parts)
+        fixed_sources, fixed = _whole_clusters(self.source, text, marks, fixed_sources, fixed, cuts)
+        self.fixed_spans = sorted(fixed)  # of what no mark may be put into
+        linked = LinkedWords.of(self.source, text, links, fixed_sources, fixed, cuts)
         self.source_words, self.words, self.sources_of = linked.source_words, linked.words, linked.sources_of
         self.is_fixed = linked.is_fixed
         self.places_of: defaultdict[int, list[int]] = defaultdict(list)  # the other way round
@@ -282,6 +286,9 @@ class _Placing:
         for spans in (self.fixed_spans, taken):  # tears nothing
             span = _about(spans, place)
             place = place if span is None else span[1]
+        blanks = self.text[place : place + 2]
+        if is_apart and len(blanks) == 2 and blanks.isspace():
+            place += 1
         place = min(place, room[1])
         return place, place
 
@@ -324,7 +331,7 @@ class _Placing:
     def _texts(self, start: int, end: int) -> Iterator[Part]:
         """Characters of the translation, with marks in place of what is fixed."""
         done = start
-        for number in range(bisect_left(self.fixed_spans, (start, 0)), bisect_left(self.fixed_spans, (end + 1, 0))):
+        for number in range(bisect_left(self.mark_spans, (start, 0)), bisect_left(self.mark_spans, (end + 1, 0))):
             span, mark = self.fixed[number]
             if span[1] <= end:
                 yield self.text[done : span[0]]
@@ -368,6 +375,36 @@ def _tree(
     for node in stack:
         node.closing, node.end = _BEYOND, place
     return roots, fixed
+
+
+def _whole_clusters(
+    source: str,
+    text: str,
+    marks: Sequence[Mark],
+    fixed_sources: Sequence[Span],
+    fixed: Sequence[Span],
+    cuts: Sequence[int],
+) -> tuple[list[Span], list[Span]]:
+    """What is fixed in source and translation, where that which touches is one, but for marks that are within it."""
+    cuts = sorted(cuts)
+    places = [start for start, _ in fixed_sources]
+    sources: list[Span] = []
+    spans: list[Span] = []
+    for cluster in clusters_of(source, marks, places):
+        numbers = [member.number for member in cluster.members]
+        start = fixed[numbers[0]][0]
+        moved = start - cluster.start
+        if text[start : start + len(cluster.shown)] == cluster.shown and all(
+            fixed[number][0] == fixed_sources[number][0] + moved for number in numbers
+        ):
+            inner = cuts[bisect_left(cuts, cluster.start + 1) : bisect_left(cuts, cluster.end)]
+            pieces = list(pairwise([cluster.start, *sorted(set(inner)), cluster.end]))
+            sources += pieces
+            spans += [(first + moved, last + moved) for first, last in pieces]
+        else:
+            sources += [fixed_sources[number] for number in numbers]
+            spans += [fixed[number] for number in numbers]
+    return sources, spans
 
 
 def _cuts(parts: Sequence[Part]) -> list[int]:

@@ -186,27 +186,51 @@ class _Rules:
 
     def segment(self, text: str) -> Segment:
         """A text with marks for what is held."""
-        parts = mark_layout(hold(mark_tags([text]), str, self.families))
-        if self._doubles_apostrophes(parts):
-            parts = [part if isinstance(part, Mark) else part.replace("''", "'") for part in parts]
+        parts = self._parts(text)
+        if "java-format" in self.families:
+            parts = _with_apostrophes_apart(parts) if _has_lone_apostrophe(parts) else _unescaped(parts)
         return Segment.of(parts)
 
     def writer(self, source: str) -> Callable[[str], str]:
         """What writes a text, beside marks, in a translation of this source."""
-        parts = mark_layout(hold(mark_tags([source]), str, self.families))
-        free = "".join(part for part in parts if isinstance(part, str))
-        if self._doubles_apostrophes(parts):
-            free = free.replace("''", "")
-        return lambda text: with_literals(text, self.families, free)
+        parts = self._parts(source)
+        if "java-format" in self.families and _has_lone_apostrophe(parts):
+            return lambda text: text.replace("'", "’")
+        if "java-format" in self.families:
+            parts = _unescaped(parts)
+            return lambda text: with_literals(text, self.families, _free(parts).replace("'", ""))
+        return lambda text: with_literals(text, self.families, _free(parts))
 
     def held(self, text: str) -> list[str]:
         """What is held of a text, in alphabetical order."""
         return sorted(mark.shown for mark in self.segment(text).marks if mark.is_held)
 
-    def _doubles_apostrophes(self, parts: Sequence[Part]) -> bool:
-        """Whether each apostrophe of a text is written as two, as Java's messages need it."""
-        text = "".join(part for part in parts if isinstance(part, str))
-        return "java-format" in self.families and "'" not in text.replace("''", "")
+    def _parts(self, text: str) -> list[Part]:
+        return mark_layout(hold(mark_tags([text]), str, self.families))
+
+
+def _free(parts: Sequence[Part]) -> str:
+    """The text beside marks."""
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _has_lone_apostrophe(parts: Sequence[Part]) -> bool:
+    """Whether an apostrophe is not written as two, so that Java takes what follows for text."""
+    return "'" in _free(parts).replace("''", "")
+
+
+def _unescaped(parts: Sequence[Part]) -> list[Part]:
+    """The parts, with each apostrophe as one, as people read it."""
+    return [part if isinstance(part, Mark) else part.replace("''", "'") for part in parts]
+
+
+def _with_apostrophes_apart(parts: Sequence[Part]) -> list[Part]:
+    """The parts, with marks for apostrophes, which what is before and after must not pass."""
+    marked: list[Part] = []
+    for part in parts:
+        pieces = [part] if isinstance(part, Mark) else re.split("('+)", part)
+        marked += [Mark(one, shown=" ", breaks=True) if isinstance(one, str) and "'" in one else one for one in pieces]
+    return [part for part in marked if part != ""]
 
 
 def _writer(file: TextFile, place: _Place, write_text: Callable[[str], str]) -> Callable[[Segment], list[Edit]]:

@@ -62,8 +62,10 @@ class Piece:
             shown = [self.held[member.number].shown for member in cluster.members]
             if any(one in unknown or not (holds or shape_of(one)) for one in shown):
                 text = STAND_IN if holds or self.is_required else ""
+            elif holds:
+                text = cluster.shown if self.is_required else ""
             else:
-                text = cluster.shown if self.is_required or not holds else ""
+                text = "".join(cluster.shown.split())  # so that no blank divides it
             size += cluster.start - done
             if text != cluster.shown:
                 self.stand_ins.append((size, len(cluster.shown) - len(text)))
