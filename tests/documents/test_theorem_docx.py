@@ -51,6 +51,9 @@ FORMATS = [
 ]
 NOT_COUNTED = {"r", "t", "rPr", "proofErr", "softHyphen", "noBreakHyphen", "lastRenderedPageBreak"}
 """Elements of runs and their texts, which are written anew."""
+_NESTS = "hyperlink ins moveTo smartTag customXml sdt sdtContent dir bdo fldSimple ruby rubyBase"
+NESTS = frozenset(_NESTS.split())
+"""What a text may be in."""
 
 
 class Writer:
@@ -240,8 +243,11 @@ def skeleton(data: bytes) -> Any:
             around = [name_of(one) for one in element.iterancestors()]
             if name in NOT_COUNTED or "rPr" in around:
                 continue
-            around = [] if name in ("tab", "br", "ptab", "oMath") else [one for one in around if one not in NOT_COUNTED]
-            counts[name, tuple(around), tuple(sorted(element.attrib.items()))] += 1
+            if "p" in around and name != "p":  # what is no text may get into others with the words that it is beside
+                around = [one for one in around[: around.index("p")] if name in NESTS and one in NESTS]
+            paragraph = next((one for one in element.iterancestors() if name_of(one) == "p"), None)
+            number = None if paragraph is None or name == "p" else tuple(paragraph.attrib.values())
+            counts[name, number, tuple(around if name != "p" else ()), tuple(sorted(element.attrib.items()))] += 1
             if name in ("sdt", "ruby", "txbxContent", "AlternateContent", "body", "tc", "drawing", "p"):
                 inner = [name_of(child) for child in element]
                 counts[name, tuple(inner if name != "p" else [one for one in inner if one == "pPr"])] += 1
