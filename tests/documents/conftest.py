@@ -162,6 +162,124 @@ sings with %s.
 12:30
 """
 
+JSON = """{
+  "title": "The dog sleeps.",
+  "list": ["The {{count}} cats", 3, true, null, "home.title"],
+  "\\u0061b": {"dogs_one": "a dog", "dogs_other": "{{count}} dogs \\u00e4\\n\\"now\\" <b>old</b>"},
+  "url": "http://a.example/b", "empty": ""
+}
+"""
+
+YAML = """# The dog
+home: &here
+  title: The dog sleeps.   # The cat
+  'quoted': 'It''s the %{name}'
+  double: "The \\"cat\\" sings.\\nNow"
+  list: [The man, {a: the child}, ":day"]
+  literal: |-
+    The dog
+    sleeps. The cat
+
+      sings.
+  folded: >
+    The old dog
+    sleeps.
+
+    The cat
+  number: 5
+  again: *here
+"""
+
+PROPERTIES = """# The dog
+title = The dog sleeps
+! The cat
+long: The cat \\
+      sings\\u0021
+message The {0} isn''t {1}
+path=/usr/bin/dog
+"""
+
+STRINGS = """/* The dog */
+"title" = "The dog \\"sleeps\\".\\n%@";
+plain = "The cat"; // "The cat" = "x";
+"The man";
+"""
+
+XCSTRINGS = """{
+  "sourceLanguage" : "en",
+  "strings" : {
+    "The dog" : {
+
+    },
+    "cats" : {
+      "localizations" : {
+        "de" : {
+          "stringUnit" : {
+            "state" : "translated",
+            "value" : "Die Katzen"
+          }
+        },
+        "en" : {
+          "stringUnit" : {
+            "state" : "translated",
+            "value" : "The cats %lld"
+          }
+        }
+      }
+    },
+    "men" : {
+      "localizations" : {
+        "en" : {
+          "variations" : {
+            "plural" : {
+              "one" : {
+                "stringUnit" : {
+                  "state" : "translated",
+                  "value" : "%lld man"
+                }
+              },
+              "other" : {
+                "stringUnit" : {
+                  "state" : "translated",
+                  "value" : "%lld men"
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  },
+  "version" : "1.0"
+}
+"""
+
+ANDROID = """<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+  <!-- The dog -->
+  <string name="a">The <b>dog</b>\\'s %1$s\\nsings &amp; <xliff:g id="x">%s</xliff:g></string>
+  <string name="b" translatable="false">The cat</string>
+  <string name="c"><![CDATA[The <i>cat</i> & dog]]></string>
+  <string name="d">"The   man"</string>
+  <plurals name="e"><item quantity="one">%d man</item><item quantity="other">%d men</item></plurals>
+  <string-array name="f"><item>The child</item><item>@string/a</item></string-array>
+</resources>
+"""
+
+ARB = """{
+  "title": "The dog sleeps.",
+  "@title": {"description": "The dog"},
+  "cats": "{n, plural, =0{no cats} other{{n} cats}} sing"
+}
+"""
+
+CSV = """id,source,target,note
+1,The dog,,The note
+2,"The ""old"" cat,
+sings",Die Katze,
+3,The man
+"""
+
 
 def docx_bytes() -> bytes:
     """A Word document."""
@@ -176,6 +294,55 @@ def docx_bytes() -> bytes:
     paragraph.add_run("Now.")
     document.add_table(1, 2).cell(0, 1).text = "The child & I"
     document.sections[0].header.paragraphs[0].text = "The head"
+    data = io.BytesIO()
+    document.save(data)
+    return data.getvalue()
+
+
+def pptx_bytes() -> bytes:
+    """A presentation."""
+    pptx = pytest.importorskip("pptx")
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[1])
+    slide.shapes.title.text = "The dog sleeps."
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    for text in ("The ", "old", " cat sees {name}"):
+        paragraph.add_run().text = text
+    paragraph.runs[1].font.bold = True
+    slide.notes_slide.notes_text_frame.text = "The notes & I"
+    data = io.BytesIO()
+    presentation.save(data)
+    return data.getvalue()
+
+
+def xlsx_bytes() -> bytes:
+    """A workbook."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    data = io.BytesIO()
+    workbook = xlsxwriter.Workbook(data)
+    sheet = workbook.add_worksheet("The sheet")
+    bold = workbook.add_format({"bold": True})
+    sheet.write("A1", "The dog & I")
+    sheet.write_rich_string("A2", "The ", bold, "old", " cat")
+    sheet.write("A3", 5)
+    sheet.write_formula("A4", '=IF(A5="the man","1","2")')
+    sheet.write("A5", "The man")
+    sheet.set_header("&CThe &P of &N")
+    workbook.close()
+    return data.getvalue()
+
+
+def odt_bytes() -> bytes:
+    """An OpenDocument text."""
+    text = pytest.importorskip("odf.text")
+    document = pytest.importorskip("odf.opendocument").OpenDocumentText()
+    document.text.addElement(text.H(outlinelevel=1, text="The dog sleeps."))
+    paragraph = text.P(text="The ")
+    paragraph.addElement(text.Span(text="old"))
+    paragraph.addText(" cat sees {name}")
+    paragraph.addElement(text.LineBreak())
+    paragraph.addText("Now & then.")
+    document.text.addElement(paragraph)
     data = io.BytesIO()
     document.save(data)
     return data.getvalue()
@@ -201,6 +368,23 @@ def documents() -> dict[str, bytes]:
         "crlf.md": MARKDOWN.replace("\n", "\r\n").encode(),
         "a.text": TEXT.encode(),
         "a.docx": docx_bytes(),
+        "a.json": JSON.encode(),
+        "crlf.json": JSON.replace("\n", "\r\n").encode("utf-16"),
+        "a.yaml": YAML.encode(),
+        "crlf.yml": YAML.replace("\n", "\r\n").encode("utf-8-sig"),
+        "a.properties": PROPERTIES.encode(),
+        "latin.properties": PROPERTIES.replace("title", "größe").encode("latin-1"),
+        "a.strings": STRINGS.encode("utf-16"),
+        "crlf.strings": STRINGS.replace("\n", "\r\n").encode(),
+        "a.xcstrings": XCSTRINGS.encode(),
+        "a.xml": ANDROID.encode(),
+        "crlf.xml": ANDROID.replace("\n", "\r\n").encode("utf-8-sig"),
+        "a.arb": ARB.encode(),
+        "a.csv": CSV.encode(),
+        "a.tsv": CSV.replace("\n", "\r\n").replace(",", "\t").encode("utf-8-sig"),
+        "a.pptx": pptx_bytes(),
+        "a.xlsx": xlsx_bytes(),
+        "a.odt": odt_bytes(),
     }
 
 

@@ -65,7 +65,10 @@ FORMATS = {
     "strings": Format("file of Apple's strings", (".strings",), "apple_strings:read_strings"),
     "android": Format("file of Android's strings", (".xml",), "android:read_android"),
     "csv": Format("table (CSV, TSV)", (".csv", ".tsv"), "csv_columns:read_csv"),
-    "docx": Format("Word (DOCX)", (".docx",), "docx:read_docx", is_archive=True),
+    "pptx": Format("PowerPoint (PPTX)", (".pptx", ".pptm", ".ppsx", ".potx"), "pptx:read_pptx", is_archive=True),
+    "xlsx": Format("Excel (XLSX)", (".xlsx", ".xlsm", ".xltx"), "xlsx:read_xlsx", is_archive=True),
+    "odt": Format("OpenDocument text (ODT)", (".odt", ".ott"), "odt:read_odt", is_archive=True),
+    "docx": Format("Word (DOCX)", (".docx", ".docm", ".dotx"), "docx:read_docx", is_archive=True),
 }
 
 

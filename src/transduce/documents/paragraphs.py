@@ -17,6 +17,8 @@ from transduce.documents.placeholders import hold
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.xml import Element, Token, element_of, escape, tokens_of
 
+Kind = Literal["word", "drawing", "sheet"]
+"""Which language paragraphs are in: WordprocessingML, DrawingML, or SpreadsheetML, whose texts of runs are alike."""
 WORD = frozenset(
     [
         "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
@@ -42,7 +44,7 @@ _INNER = re.compile("\0(\\d+):(\\d+)\0")
 
 def paragraphs_in(file: TextFile, path: str) -> Iterator["Paragraph"]:
     """All paragraphs of a file of an archive, those in boxes of text after the ones that the boxes belong to."""
-    prefixes: dict[str, bool] = {}  # of the namespaces of paragraphs, and whether they are DrawingML's
+    prefixes: dict[str, Kind] = {}  # of the namespaces of paragraphs
     tokens = tokens_of(file)
     for token in tokens:
         if token.kind != "start":
@@ -78,17 +80,22 @@ def whole_edits(file: TextFile, edits: Sequence[Edit]) -> list[Edit]:
     return outer
 
 
-def _note_prefixes(token: Token | Element, prefixes: dict[str, bool]) -> None:
+def inner_mark(element: Element) -> str:
+    """What stands in the raw text of a mark for an element in which paragraphs of their own are."""
+    return f"\0{element.start}:{element.end}\0"
+
+
+def _note_prefixes(token: Token | Element, prefixes: dict[str, Kind]) -> None:
     for name, value in token.attributes.items():
         if name.startswith("xmlns") and (value in WORD or value in DRAWING):
-            prefixes[name.removeprefix("xmlns").removeprefix(":")] = value in DRAWING
+            prefixes[name.removeprefix("xmlns").removeprefix(":")] = "drawing" if value in DRAWING else "word"
 
 
 def _prefix(tag: str) -> str:
     return tag.rpartition(":")[0]
 
 
-def _paragraphs(element: Element, file: TextFile, path: str, prefixes: dict[str, bool]) -> Iterator["Paragraph"]:
+def _paragraphs(element: Element, file: TextFile, path: str, prefixes: dict[str, Kind]) -> Iterator["Paragraph"]:
     yield Paragraph(element, file, path, prefixes[_prefix(element.tag)])
     waiting = list(reversed(element.elements))
     while waiting:
@@ -103,10 +110,10 @@ def _paragraphs(element: Element, file: TextFile, path: str, prefixes: dict[str,
 class Paragraph:
     """A paragraph as a segment: a run whose format is not the usual one of the paragraph is a pair of marks."""
 
-    def __init__(self, element: Element, file: TextFile, path: str, is_drawing: bool) -> None:
-        self.file, self.path, self.is_drawing = file, path, is_drawing
+    def __init__(self, element: Element, file: TextFile, path: str, kind: Kind) -> None:
+        self.file, self.path, self.kind = file, path, kind
         self.id = next((value for name, value in element.attributes.items() if name.endswith(":paraId")), "")
-        self.prefix = element.tag.removesuffix("p")
+        self.prefix = element.tag.removesuffix(element.name)
         properties = self._child(element, "pPr")
         last = self._child(element, "endParaRPr")
         self.start = element.inner_start if properties is None else properties.end
@@ -152,8 +159,9 @@ class Paragraph:
 
     def _run(self, format: str, text: str) -> str:
         p = self.prefix
-        if self.is_drawing:
-            return f"<{p}r>{format}<{p}t>{escape(text)}</{p}t></{p}r>"
+        if self.kind != "word":
+            space = ' xml:space="preserve"' if self.kind == "sheet" else ""
+            return f"<{p}r>{format}<{p}t{space}>{escape(text)}</{p}t></{p}r>"
         pieces = [
             f"<{p}tab/>" if piece == "\t" else f'<{p}t xml:space="preserve">{escape(piece)}</{p}t>'
             for piece in re.split("(\t)", text)
@@ -210,7 +218,7 @@ class Paragraph:
     def _raw(self, element: Element) -> str:
         """An element as it is written; what stands for it where paragraphs of their own are in it."""
         if any(_inner_paragraphs(element)):
-            return f"\0{element.start}:{element.end}\0"
+            return inner_mark(element)
         return self.file.text[element.start : element.end]
 
     def _parts(self, content: Sequence[Element | Token]) -> Iterator[Part]:
@@ -254,7 +262,7 @@ class Paragraph:
         for child in run.elements:
             if self._is(child, "t"):
                 self._read.add(child.start)
-                yield from mark_layout([_text(child)], lambda blanks: self._run(format, blanks))
+                yield from mark_layout([_text(child, self.kind)], lambda blanks: self._run(format, blanks))
             elif self._is(child, "noBreakHyphen"):
                 yield "\u2011"
             elif child.name in ("br", "cr", "tab", "ptab"):
@@ -308,9 +316,9 @@ def _inner_paragraphs(element: Element) -> Iterator[Element]:
         yield from _inner_paragraphs(child)
 
 
-def _text(element: Element) -> str:
+def _text(element: Element, kind: Kind = "word") -> str:
     text = "".join(child.value for child in element.content if isinstance(child, Token) and child.kind == "text")
-    return re.sub(r"[\r\n]", " ", text)  # as Word shows it
+    return text if kind == "sheet" else re.sub(r"[\r\n]", " ", text)  # as Word shows it
 
 
 def _math(element: Element) -> str:
