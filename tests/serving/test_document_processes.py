@@ -304,7 +304,7 @@ def test_a_process_has_no_file_but_its_connection(monkeypatch: pytest.MonkeyPatc
         "nowhere": [0, 1, 2],
         "elsewhere": 1,
         "memory": LIMITS.memory,
-        "seconds": LIMITS.processor_seconds,
+        "seconds": 1 + LIMITS.processor_seconds,  # those used so far, rounded up
         "written": 0,
         "core": 0,
     }

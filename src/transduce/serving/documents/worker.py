@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import ceil
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeVar
@@ -237,7 +238,7 @@ def _ignore(share: float) -> None:
 def _limit_time(limits: Limits) -> None:
     """Limit the processor time from now on."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + limits.processor_seconds), is_final=False)
+    _limit(resource.RLIMIT_CPU, ceil(used.ru_utime + used.ru_stime) + limits.processor_seconds, is_final=False)
 
 
 def _limit(what: int, most: int, is_final: bool = True) -> None:
