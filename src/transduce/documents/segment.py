@@ -125,7 +125,8 @@ def problems(source: Segment, target: Segment) -> list[str]:
 
 def emptied_pairs(source: Segment, target: Segment) -> list[str]:
     """The opening marks of pairs that hold words in the source, but nothing in its translation."""
-    return [mark.raw for pair, mark in _filled(source).items() if mark.raw and pair not in _filled(target)]
+    filled = _filled(target)
+    return [mark.raw for pair, mark in _filled(source).items() if mark.raw and pair not in filled]
 
 
 def is_nested(marks: Sequence[Mark]) -> bool:
