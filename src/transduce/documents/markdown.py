@@ -7,11 +7,10 @@
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
-from itertools import pairwise
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.html import read_html
@@ -41,7 +40,11 @@ def read_markdown(data: bytes, name: str, wanted: Languages) -> Document:
     """The paragraphs, headings, cells, items, titles and other texts of a file; code and what belongs to the dialects
     stay."""
     file = TextFile.read(data, name)
-    for character, what in (("\0", "zero bytes"), (MASK, "U+FDD0, which is no character"), (HIDDEN, "U+FDD1, which is no character")):
+    for character, what in (
+        ("\0", "zero bytes"),
+        (MASK, "U+FDD0, which is no character"),
+        (HIDDEN, "U+FDD1, which is no character"),
+    ):
         if character in file.text:
             raise InputError(f"{name}: is no Markdown; it holds {what}")
     reader = _Reader(file, name.lower().endswith(".mdx"))
@@ -170,7 +173,9 @@ class _Reader:
     def _add_title(self, start: int, end: int) -> None:
         written = self._text[start + 1 : end - 1]
         if "\n" in written:
-            self.untranslated.append(Untranslated(f"line {self._line(start)}, title", written, "a title of several lines"))
+            self.untranslated.append(
+                Untranslated(f"line {self._line(start)}, title", written, "a title of several lines")
+            )
             return
         text = unescape(_BACKSLASH.sub(r"\1", written))
         self._add_plain(start + 1, end - 1, text, partial(_title, quote=self._text[start]), ", title")

@@ -1,13 +1,14 @@
-"""Blocks of Markdown's dialects for markdown-it: lines that stay as they are, titles, boxes, formulas and rows of tables.
+"""Blocks of Markdown's dialects for markdown-it: lines that stay as they are, titles, boxes, formulas, rows of tables.
 
-What a rule leaves for translation is an `inline` token with the places of its text (`origins`); all else is a `held` one.
+A text that is to be translated becomes an `inline` token with the places of its characters (`origins`); all else
+becomes a `held` token.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from transduce.documents.markdown_opaque import HIDDEN, MASK, MATH_SIGN
+from transduce.documents.markdown_opaque import HIDDEN, MASK, is_tex
 
 Rule = Callable[[Any, int, int, bool], bool]
 """A rule of markdown-it: state, first line, last line, and whether it is only to tell if the block is one."""
@@ -56,7 +57,9 @@ _SCRIPT = re.compile(
       )""",
     re.VERBOSE,
 )
-_MARKDOWN_TAG = re.compile(r"""<[A-Za-z][\w-]*+(?=\s)(?>[^"'<>]|"[^"]*+"|'[^']*+')*?\smarkdown(?:=(?>"[^"]*+"|'[^']*+'|[^\s"'>]++))?(?=[\s>])[^<>]*+>""")
+_MARKDOWN_TAG = re.compile(
+    r"""<[A-Za-z][\w-]*+(?=\s)(?>[^"'<>]|"[^"]*+"|'[^']*+')*?\smarkdown(?:=(?>"[^"]*+"|'[^']*+'|[^\s"'>]++))?(?=[\s>])[^<>]*+>"""
+)
 _FORMULA = re.compile(r"(?P<dollars>\$\$)|\\?\\\[|\\begin\{(?P<name>[A-Za-z]{1,20}\*?)\}")
 _LABEL = re.compile(r"\A\s*+(?:\([^()]*+\)|\{[^{}]*+\})")
 _BOX_INDENT = 4
@@ -135,7 +138,9 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
     if found is None:
         return False
     opening = found[0]
-    closing = opening.replace("begin", "end") if found["name"] else "$$" if found["dollars"] else opening.replace("[", "]")
+    closing = (
+        opening.replace("begin", "end") if found["name"] else "$$" if found["dollars"] else opening.replace("[", "]")
+    )
     known = state.env.setdefault("unended", {})
     if closing in known and known[closing][0] <= line < known[closing][1]:
         return False
@@ -151,7 +156,7 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
     last, _, after = rest.rpartition(closing)
     if found["dollars"]:
         after = _LABEL.sub("", after)
-    if after.strip(" \t.,;") or (opening.endswith("[") and not MATH_SIGN.search("".join([*inside, last]))):
+    if after.strip(" \t.,;") or (opening.endswith("[") and not is_tex("".join([*inside, last]))):
         return False
     return silent or _hold(state, line, stop + 1)
 

@@ -1,18 +1,24 @@
-"""The front matter of Markdown, in YAML between lines of `---` or TOML between lines of `+++`: titles and descriptions."""
+"""The front matter of Markdown: titles and descriptions in YAML between `---`, TOML between `+++`, or header lines."""
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-KEYS = frozenset(
-    "title description summary subtitle linkTitle sidebar_label navtitle nav_title pagination_label excerpt tagline lead".split()
-)
+_KEYS = "title description summary subtitle linkTitle sidebar_label nav_title pagination_label excerpt tagline lead"
+KEYS = frozenset(_KEYS.split())
 """The names of what readers see of a page."""
 
-_LINES = re.compile(r"\A(?P<sign>---|\+\+\+)[ \t]*+\n(?P<body>.*?)^(?:(?P=sign)|\.\.\.)[ \t]*+(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LINES = re.compile(
+    r"\A(?P<sign>---|\+\+\+)[ \t]*+\n(?P<body>.*?)^(?:(?P=sign)|\.\.\.)[ \t]*+(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
 _FIRST = re.compile(r"\s*+(?:#[^\n]*+\n\s*+)*+(?:[\w.\"'-]++\s*+[:=]|\[|- |\{|\Z)")
-_KEY = re.compile(r"^(?P<indent>[ ]*+(?:-[ ]++)?)(?P<key>[\w-]++)[ \t]*+(?P<sign>[:=])(?P<value>[ \t][^\n]*+)?+$", re.MULTILINE)
+_HEADER = re.compile(r"(?:[A-Za-z][\w-]{0,30}+:(?:[ \t][^\n]*+)?+\n){2,}+(?=[ \t]*+(?:\n|\Z))")
+_OF_HEADER = re.compile(r"^(?:title|date|author)s?:", re.MULTILINE | re.IGNORECASE)
+_IN_HEADER = re.compile(r"^(?P<key>[\w-]++):[ \t]++(?P<value>\S[^\n]*+)$", re.MULTILINE)
+_KEY = re.compile(
+    r"^(?P<indent>[ ]*+(?:-[ ]++)?)(?P<key>[\w-]++)[ \t]*+(?P<sign>[:=])(?P<value>[ \t][^\n]*+)?+$", re.MULTILINE
+)
 _CONSTANTS = frozenset(["", "true", "false", "yes", "no", "on", "off", "null", "~"])
 _NO_PLAIN = re.compile(r"""\A(?:[-?:](?:\s|\Z)|[,\[\]{}#&*!|>'"%@`]|[\d.+-]*\Z)|: |:\Z| \#|[\n\t]""")
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<inside>.*)(?P=quote)\s*+(?:\#.*)?""")
@@ -54,10 +60,23 @@ def front_matter(text: str) -> FrontMatter:
     """Reads the front matter of a text, which may have none."""
     found = _LINES.match(text)
     if found is None or not _FIRST.match(found["body"]):
-        return FrontMatter(0, [], [])
+        return _header(text)
     values = list(_values(text, *found.span("body"), is_toml=found["sign"] == "+++"))
     scalars = [one for one in values if isinstance(one, Scalar)]
     return FrontMatter(found.end(), scalars, [one for one in values if isinstance(one, Left)])
+
+
+def _header(text: str) -> FrontMatter:
+    """Lines such as `Title: The dog` to the first blank one, as Pelican and MultiMarkdown have them."""
+    found = _HEADER.match(text)
+    if found is None or not _OF_HEADER.search(found[0]):
+        return FrontMatter(0, [], [])
+    scalars = [
+        Scalar(one["key"], *one.span("value"), one["value"], str)
+        for one in _IN_HEADER.finditer(found[0])
+        if one["key"].lower() in KEYS
+    ]
+    return FrontMatter(found.end(), scalars, [])
 
 
 def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar | Left]:
@@ -65,7 +84,9 @@ def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar |
         if found["key"] not in KEYS or (found["sign"] == "=") != is_toml:
             continue
         value = (found["value"] or "").strip()
-        begin = found.start("value") + len(found["value"]) - len(found["value"].lstrip()) if found["value"] else found.end()
+        begin = (
+            found.start("value") + len(found["value"]) - len(found["value"].lstrip()) if found["value"] else found.end()
+        )
         block = _block(text, found.end(), end, len(found["indent"]))
         if value[:1] in ("|", ">") and not is_toml:
             yield from _lines(text, found["key"], *block, is_folded=value[0] == ">")
@@ -73,7 +94,11 @@ def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar |
             yield _quoted(found["key"], begin, quoted, is_toml)
         elif is_toml or value[:1] in tuple("[{&*!\"'") or block[0] < block[1]:
             whole = text[begin : max(begin + len(value), block[1])].strip()
-            if any(map(str.isalpha, whole)) and value[:1] not in tuple("[{&*!") and not (is_toml and value in ("true", "false")):
+            if (
+                any(map(str.isalpha, whole))
+                and value[:1] not in tuple("[{&*!")
+                and not (is_toml and value in ("true", "false"))
+            ):
                 yield Left(found["key"], begin, whole, "a value of several lines; write it in one, or after | or >")
         else:
             plain = re.split(r"\s#", value, maxsplit=1)[0].rstrip()

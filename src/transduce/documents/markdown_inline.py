@@ -1,4 +1,4 @@
-"""The inline tokens of Markdown as parts of a segment: text, what is held, and marks, with their places in the content."""
+"""The inline tokens of Markdown as parts of a segment, with their places in the content."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,22 +8,25 @@ from typing import Any
 from transduce.documents.html_events import CODE, INLINE, INLINE_VOID
 from transduce.documents.markdown_opaque import Opaque
 from transduce.documents.markdown_parser import Run
-from transduce.documents.placeholders import pair_tags
+from transduce.documents.placeholders import hold, pair_tags
 from transduce.documents.segment import Mark, Part
 
 SOFT = "soft"
 """The pair of a mark that is the end of a line within a text."""
 
 _TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*|(?=>))(?P<rest>[^>]*+(?:>[^>]+)*+)>\Z", re.DOTALL)
+_TEMPLATE_SIGNS = ("{{", "{%", "<%")
 _CODE_ALONE = re.compile(r"(`++)[^`]++\1")
 _NOT_TRANSLATED = re.compile(r"""\btranslate=["']?no\b|\bclass=(?:"[^"]*\bnotranslate\b|'[^']*\bnotranslate\b)""")
-_BREAK = re.compile(r" *+\\?+\n[ \t]*+")
+_DEFINITION = re.compile(r"""\[[^\[\]]++\]:[ \t]++<?\S*[./#]\w\S*(?:[ \t]++(?:"[^"]*+"|'[^']*+'))?[ \t]*+""")
 _SIGN = re.compile(
     r"""
       (?P<box>\[[ xX]\](?=\s))                                   # of a task
-    | (?P<own>(?P<first>[!?:;%^~=+/\\|$&])(?:(?P=first)++(?![\w~])|(?=\s))\s*+    # what a dialect may begin a block with
-        | \#{1,6}(?=[^\W\d])                                      # a heading, but for its blank
-        | (?:[|+][\s|:+=-]*+)\Z)                                 # a line of a table
+    | (?P<own>                                                 # what a dialect may begin a block with
+          (?P<first>[!?:;%^~=+/\\|$&])(?:(?P=first)++(?![\w~])|(?=\s))\s*+
+        | \#{1,6}(?=[^\W\d])                                   # a heading, but for its blank
+        | (?:[|+][\s|:+=-]*+)\Z                                # a line of a table
+      )
     """,
     re.VERBOSE,
 )
@@ -53,7 +56,7 @@ def items_of(run: Run, as_lines: bool = True) -> list[Item] | None:
     paired = pair_tags([item.part for item in items])
     items = [replace(item, part=part) for item, part in zip(items, paired, strict=True)]
     items = _with_held_elements(run, _with_attributes(items))
-    return _with_lines(items) if as_lines else items
+    return _with_lines(run.content, items) if as_lines else items
 
 
 class _Reader:
@@ -113,6 +116,10 @@ class _Reader:
             return Mark(raw, "open" if piece.kind == "open" else "close", piece.pair)
         if piece.kind == "tag":
             return _tag_mark(raw)
+        if raw.startswith(_TEMPLATE_SIGNS):  # of which some divide sentences
+            held = hold([raw])
+            if len(held) == 1 and isinstance(held[0], Mark):
+                return held[0]
         is_apart = raw.startswith("{") and self._content[piece.start - 1 : piece.start].isspace()
         is_text = piece.kind == "hidden" and is_apart and not _is_line_end(self._content, piece.end)
         return Mark(raw, shown=raw if is_text else piece.shown)
@@ -187,17 +194,26 @@ def _with_attributes(items: Sequence[Item]) -> list[Item]:
 
 def _with_held_elements(run: Run, items: Sequence[Item]) -> list[Item]:
     """The items, with one mark for each element whose text is held."""
-    closing = {item.part.pair: n for n, item in enumerate(items) if isinstance(item.part, Mark) and item.part.kind == "close"}
+    closing = {
+        item.part.pair: n for n, item in enumerate(items) if isinstance(item.part, Mark) and item.part.kind == "close"
+    }
     found: list[Item] = []
     number = 0
     while number < len(items):
         item = items[number]
         part = item.part
-        if isinstance(part, Mark) and part.kind == "open" and closing.get(part.pair, -1) > number and _is_held(part.raw):
+        if (
+            isinstance(part, Mark)
+            and part.kind == "open"
+            and closing.get(part.pair, -1) > number
+            and _is_held(part.raw)
+        ):
             last = closing[part.pair]
             inside = [one.part if isinstance(one.part, str) else one.part.shown for one in items[number + 1 : last]]
             end = items[last].end
-            found.append(Item(Mark(run.content[item.start : end], shown=" ".join("".join(inside).split())), item.start, end))
+            found.append(
+                Item(Mark(run.content[item.start : end], shown=" ".join("".join(inside).split())), item.start, end)
+            )
             number = last
         else:
             found.append(item)
@@ -210,14 +226,22 @@ def _is_held(raw: str) -> bool:
     return tag is not None and (tag["name"].lower() in CODE or _NOT_TRANSLATED.search(tag["rest"]) is not None)
 
 
-def _with_lines(items: Sequence[Item]) -> list[Item]:
+def _with_lines(content: str, items: Sequence[Item]) -> list[Item]:
     """The items, in which the lines of a paragraph are one text, but for lines that may be something of a dialect."""
     lines: list[list[Item]] = [[]]
     for item in items:
-        if isinstance(item.part, Mark) and item.part.pair == SOFT:
+        if isinstance(item.part, Mark) and (
+            item.part.pair == SOFT or (item.part.breaks and item.part.raw.endswith("\n"))
+        ):
             lines.append([item])
         else:
             lines[-1].append(item)
+    for number, line in enumerate(lines):
+        skipped = 1 if number else 0
+        if len(line) > skipped and _DEFINITION.fullmatch(content, line[skipped].start, line[-1].end):
+            start, end = line[skipped].start, line[-1].end
+            held = Mark(content[start:end], shown=" ".join(content[start:end].split()))
+            line[skipped:] = [Item(held, start, end, is_text=True)]
     signs = [_sign(line, number) for number, line in enumerate(lines)]
     is_list = any(sign is not None and sign["own"] is not None and sign["own"][0] in ":|+" for sign in signs)
     is_own = [is_list or _is_own(line, sign) for line, sign in zip(lines, signs, strict=True)]
@@ -227,8 +251,11 @@ def _with_lines(items: Sequence[Item]) -> list[Item]:
             soft, *line = line
             is_apart = is_own[number] or is_own[number - 1]
             assert isinstance(soft.part, Mark)
-            part = Mark(soft.part.raw, shown=" ", breaks=True) if is_apart else " "
-            found.append(Item(part, soft.start, soft.end, is_text=True))
+            if soft.part.pair != SOFT:
+                found.append(soft)
+            else:
+                part = Mark(soft.part.raw, shown=" ", breaks=True) if is_apart else " "
+                found.append(Item(part, soft.start, soft.end, is_text=True))
         if sign is not None:
             first = line[0]
             stop = first.start + sign.end()
@@ -250,6 +277,8 @@ def _sign(line: Sequence[Item], number: int) -> re.Match[str] | None:
 
 def _is_own(line: Sequence[Item], sign: re.Match[str] | None) -> bool:
     """Whether a line is no part of the sentence about it: it begins as no text does, or has no text."""
+    if any(item.is_text for item in line):
+        return True
     parts = [item.part for item in line]
     texts = [part.strip() if isinstance(part, str) else part.is_held for part in parts]
     return (sign is not None and sign["own"] is not None) or not any(texts)

@@ -1,7 +1,7 @@
 """Pieces of Markdown that its parser must not look into: template tags, formulas, addresses and signs of dialects.
 
-The parser reads the text with letters in their place, as many as they have characters, so that all offsets stay true and
-nothing in a piece is taken for markup. Each search takes time linear in the length of the text.
+The parser reads the text with a letter in place of each of their characters, so that all offsets stay true and nothing
+in a piece is taken for markup. Each search takes time linear in the length of the text.
 """
 
 import re
@@ -14,13 +14,15 @@ Kind = Literal["held", "hidden", "tag", "open", "close"]
 """What a piece is to a sentence: held in it, a mark without text, a tag, or a half of a pair."""
 
 MASK, HIDDEN = "\ufdd0", "\ufdd1"
-"""What is read in place of pieces that the parser must not look into; no text has them, since they are no characters."""
+"""What is read in place of pieces that the parser must not look into; no text has them: they are no characters."""
 
 _PUNCTUATION = r"""[!-/:-@\[-`{-~]"""
 _FENCE = re.compile(r"^[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)", re.MULTILINE)
 _TEMPLATE = re.compile(
-    rf"\\{_PUNCTUATION} | (?P<code>`++) | (?P<tag>\$?\{{\{{|\{{%|\{{\#(?=[\s-])|<%|\{{::(?=comment|nomarkdown)) | (?P<brace>\{{)"
-    r" | (?P<jsx></?+(?=[A-Za-z>]))",
+    rf"""
+      \\{_PUNCTUATION} | (?P<code>`++) | (?P<jsx></?+(?=[A-Za-z>]))
+    | (?P<tag>\$?\{{\{{ | \{{% | \{{\#(?=[\s-]) | <% | \{{::(?=comment|nomarkdown)) | (?P<brace>\{{)
+    """,
     re.VERBOSE,
 )
 _TEMPLATE_ENDS = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "{:": "{:/"}
@@ -38,13 +40,15 @@ _INLINE = re.compile(
 _EMOJI = re.compile(r":(?=[^:\s]*[a-z]|[+-]1:)[a-z0-9_+-]{1,64}+:(?!\w)")
 _KEYS = re.compile(r"\+\+(?:[\w-]++(?:\+[\w-]++)++|ctrl|alt|cmd|del|esc|tab|shift|enter)\+\+")
 _URL = re.compile(r"[^\s<>\"`|]++")
-_AFTER_URL = "?!.,:;*_~'"
+_AFTER_URL = "?!.,:;*_~'\\"
 _ATTRIBUTE = r"""(?:[\#.][\w:.-]++ | =\w++ | [\w:-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++))"""
 _ATTRIBUTES = re.compile(rf"\{{ (?: ::?[^{{}}\n]*+ | [ ]*+{_ATTRIBUTE}(?:[ ]++{_ATTRIBUTE})*+[ ]*+ ) \}}", re.VERBOSE)
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
 _CITATION = re.compile(r"\[-?@\w[^\[\]\n]*+\]")
 _WIKI = re.compile(r"(?P<open>!?\[\[(?:[^\[\]|\n]++\|(?=[^\[\]\n]))?+)(?P<label>[^\[\]\n]++)(?P<close>\]\])")
-MATH_SIGN = re.compile(r"[\\^_={}<>]")
+_TEX = re.compile(r"\\[A-Za-z]|[\^=]|_\{")
+_SHORT = re.compile(r"\w_\w|\A\s*+\w?\s*+\Z")
+_MATH_SIGN = re.compile(r"[\\^_={}<>]")
 _ARITHMETIC = re.compile(r"[+*/-]")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _WORDS = re.compile(r"[^\W\d_]{3}\s++[^\W\d_]{3}")
@@ -68,8 +72,8 @@ class Opaque:
 
 
 def find_templates(text: str, is_mdx: bool = False) -> list[Opaque]:
-    """The tags of template languages and of components in a file, outside its code, in their order; in MDX all tags, and
-    expressions in braces."""
+    """The tags of template languages and of components in a file, outside its code, in their order; in MDX all tags,
+    and expressions in braces."""
     return list(_Templates(text, is_mdx).pieces())
 
 
@@ -217,7 +221,12 @@ class _Templates:
             end += 1
         code = _CODE_TAG.match(text, start)
         if code is not None:
-            sought = [f"{{% end{code['name']}", f"{{%- end{code['name']}", f"{{{{< /{code['name']}", f"{{{{% /{code['name']}"]
+            sought = [
+                f"{{% end{code['name']}",
+                f"{{%- end{code['name']}",
+                f"{{{{< /{code['name']}",
+                f"{{{{% /{code['name']}",
+            ]
             ends = [one for one in (self._text.find(a, end, len(text)) for a in sought) if one > 0]
             if ends:
                 stop = self._text.find("}", min(ends), len(text)) + 1
@@ -264,8 +273,9 @@ class _InlinePieces:
             yield self._held(start, found.end())
         elif kind in ("pair", "keys"):
             yield from self._pair(start, end)
-        elif kind == "jsx" and (stop := self._text.end_of_tag(start)) > 0:
-            if "{" in self._text.text[start:stop] or _NAMESPACE.match(self._text.text, start):
+        elif kind == "jsx":
+            stop = self._text.end_of_tag(start)
+            if stop > 0 and ("{" in self._text.text[start:stop] or _NAMESPACE.match(self._text.text, start)):
                 yield Opaque(start, stop, "tag")
 
     def _held(self, start: int, end: int) -> Opaque:
@@ -279,7 +289,7 @@ class _InlinePieces:
             closing = sign.replace("(", ")").replace("[", "]")
             found = self._text.find(closing, end, limit)
             inside = text[end:found]
-            is_formula = found > 0 and (MATH_SIGN.search(inside) or re.fullmatch(r"\s*+\w?\s*+", inside))
+            is_formula = found > 0 and (is_tex(inside) or (sign[-1] == "(" and _SHORT.search(inside)))
             return found + len(closing) if is_formula else -1
         if sign == "$$":
             found = self._text.find("$$", end, limit)
@@ -338,10 +348,15 @@ class _InlinePieces:
             yield Opaque(start, end, "open", pair=f"sign {start}")
 
 
+def is_tex(inside: str) -> bool:
+    """Whether what stands between `\\[` and `\\]` is a formula, and no text in brackets."""
+    return _TEX.search(inside) is not None and "](" not in inside
+
+
 def _is_formula(inside: str) -> bool:
     """Whether what stands between two dollars is none of prices and words."""
     if inside[0] == "{" or (_WORDS.search(inside) and "\\" not in inside):
         return False
-    if MATH_SIGN.search(inside) or not any(map(str.isspace, inside)):
+    if _MATH_SIGN.search(inside) or not any(map(str.isspace, inside)):
         return True
     return _ARITHMETIC.search(inside) is not None and _WORD.search(inside) is None

@@ -18,8 +18,9 @@ DEEPEST = 80
 """Levels of the parser: a quotation is one, a list and its items are two."""
 
 _AFTER_BRACKETS = re.compile(
-    rf"\[(?:\w++(?:[._/#:-]\w++)++)?\] | {HIDDEN}++ | \((?=[^()]*?[./#]\w)[^()]*+(?:\([^()]*+\)[^()]*+)*+\)", re.VERBOSE
+    rf"\[(?:\w++(?:[._/#:-]\w++)++)?\] | {HIDDEN}++ | (?P<address>\([^()]*+(?:\([^()]*+\)[^()]*+)*+\))", re.VERBOSE
 )
+_ADDRESS = re.compile(r"[./#]\w")
 _DEFINITION = re.compile(
     r"""\[(?>[^\[\]\\]|\\.)*+\]:\s*+(?><[^<>\n]*+>|\S++)(?:\s++(?P<title>"[^"]*+"|'[^']*+'|\([^()]*+\))\s*+\Z)?""",
     re.DOTALL,
@@ -145,7 +146,7 @@ class MarkdownParser:
 
 
 def _parser(is_mdx: bool) -> Any:
-    """markdown-it with the rules of dialects; it notes where texts are, and leaves what is escaped apart from the text."""
+    """markdown-it with rules of dialects, which notes where texts are and keeps escaped characters apart from them."""
     parser = require("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     block, inline = parser.block.ruler, parser.inline.ruler
     for name in ("held_line", "titled_line", "box", "formula", "markdown_in_html"):
@@ -255,7 +256,7 @@ def _bracketed(state: Any, silent: bool) -> bool:
     if end < 0:
         return False
     after = _AFTER_BRACKETS.match(state.src, end + 1, state.posMax)
-    if not is_note and (after is None or (after[0] == "[]" and state.src[end - 1] != "`")):
+    if not is_note and not _is_of_dialect(after, state.src[end - 1]):
         return False
     last, state.pos, state.posMax = state.posMax, start + 1, end
     state.push("bracketed_open", "span", 1).markup = "^[" if is_note else "["
@@ -263,3 +264,12 @@ def _bracketed(state: Any, silent: bool) -> bool:
     state.push("bracketed_close", "span", -1)
     state.pos, state.posMax = end + 1 if is_note or after is None else after.end(), last
     return True
+
+
+def _is_of_dialect(after: re.Match[str] | None, last: str) -> bool:
+    """Whether what follows brackets, the last character in which is given, belongs to them."""
+    if after is None:
+        return False
+    if after["address"] is not None:
+        return _ADDRESS.search(after[0]) is not None
+    return after[0] != "[]" or last == "`"

@@ -1,4 +1,4 @@
-"""Writes translations as Markdown, and reads what is written again: it must have the marks and the words that are meant."""
+"""Writes translations as Markdown, and reads what is written again: it must have the same marks and words."""
 
 import re
 from collections import defaultdict
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from transduce.documents.html_edits import Rewrite
+from transduce.documents.linked_words import Span
 from transduce.documents.markdown_inline import SOFT, Item, items_of
 from transduce.documents.markdown_parser import MarkdownParser, Run
-from transduce.documents.placing import Span
 from transduce.documents.segment import Mark, Part, Segment, joined
 
 Care = Literal["as the source", "usual", "all"]
@@ -20,7 +20,8 @@ _USUAL_IN_MDX = re.compile(rf"{_USUAL.pattern}|[{{}}]")
 _ALL = re.compile(r"[!-/:-@\[-`{-~]")
 _BACKSLASHED = frozenset("\\`*_[]()#+-.!>{}")
 """Signs that every dialect lets a backslash escape; others are written as character references."""
-_PLAIN = re.compile(r"""[^\W_](?:\w|[ .,;?'"()/%-])*+""")
+_BLANK = "&#32;"  # keeps a mark at the beginning of a line from beginning a block
+_PLAIN = re.compile(r"""[^\W_](?:[^\W_]|[ .,;?'"()/%-])*+""")
 _MARKUP_AFTER = re.compile(r"<(?=[A-Za-z/!?])")
 _BLOCK = re.compile(
     r"""
@@ -53,7 +54,9 @@ class _Known:
 class MarkdownWriter:
     """Writes translations of one text."""
 
-    def __init__(self, parser: MarkdownParser, run: Run, items: Sequence[Item], page: str, offset: Callable[[int], int]) -> None:
+    def __init__(
+        self, parser: MarkdownParser, run: Run, items: Sequence[Item], page: str, offset: Callable[[int], int]
+    ) -> None:
         self._parser, self._run, self._page = parser, run, page
         self._start, self._end = offset(0), offset(len(run.content))
         self._escaped = {
@@ -85,9 +88,11 @@ class MarkdownWriter:
     def write(self, segment: Segment) -> list[Rewrite]:
         """The edits that put a translation into the file."""
         parts = _tidied(segment.parts)
-        tried = [("as the source", parts), ("usual", parts), ("all", parts)]
+        tried: list[tuple[Care, list[Part]]] = [("as the source", parts), ("usual", parts), ("all", parts)]
         if any(isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS for part in parts):
             tried += [("usual", list(_with_stars(parts))), ("usual", list(_with_tags(parts)))]
+        if self._run.kind in _AT_LINE_BEGIN:
+            tried.append(("usual", ["\0", *parts]))
         for care, some in tried:
             pieces, view = self._written(some, care)
             if self._is_right(some, view):
@@ -103,7 +108,10 @@ class MarkdownWriter:
         waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
         is_begin = self._run.kind in _AT_LINE_BEGIN
         for number, part in enumerate(parts):
-            if isinstance(part, str):
+            if part == "\0":
+                pieces.append(_BLANK)
+                view.append(_BLANK)
+            elif isinstance(part, str):
                 text = part.lstrip() if not view or view[-1].endswith("\n") else part
                 text = text.rstrip() if number == len(parts) - 1 else text
                 written = self._escape(text, care)
@@ -114,12 +122,12 @@ class MarkdownWriter:
                 pieces.append(written)
                 view.append(written.replace("\\|", "|") if self._run.kind in _IN_CELL else written)
                 is_begin = is_begin and not text
-                continue
-            same = waiting.get(part.raw)
-            known = same.pop() if same else None
-            pieces.append(known.span if known is not None and known.span is not None else part.raw)
-            view.append(known.view if known is not None else part.raw)
-            is_begin = view[-1].endswith("\n") and self._run.kind in _AT_LINE_BEGIN
+            else:
+                same = waiting.get(part.raw)
+                known = same.pop() if same else None
+                pieces.append(known.span if known is not None and known.span is not None else part.raw)
+                view.append(known.view if known is not None else part.raw)
+                is_begin = view[-1].endswith("\n") and self._run.kind in _AT_LINE_BEGIN
         return pieces, "".join(view)
 
     def _escape(self, text: str, care: Care) -> str:
@@ -132,12 +140,12 @@ class MarkdownWriter:
             if sign in self._escaped:
                 return self._escaped[sign]
             if sign == "|":
-                return "\\|" if is_cell else "|" if care != "all" else "&#124;"
+                return "&#124;" if care == "all" else "\\|" if is_cell else "|"
             if sign in bare and not (sign == "<" and _MARKUP_AFTER.match(text, found.start())):
                 return sign
             if care == "usual" and sign == "<" and not _MARKUP_AFTER.match(text, found.start()):
                 return sign
-            return "".join(map(_reference, sign))
+            return "".join(f"&#{ord(one)};" if care == "all" else _reference(one) for one in sign)
 
         pattern = _ALL if care == "all" else _USUAL_IN_MDX if self._parser.is_mdx else _USUAL
         if not self._escaped:
@@ -176,6 +184,8 @@ class MarkdownWriter:
         waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
         found: list[Item] = []
         for part in parts:
+            if part == "\0":
+                continue
             if isinstance(part, Mark):
                 same = waiting.get(part.raw)
                 known = same.pop() if same else None
