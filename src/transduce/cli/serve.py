@@ -23,7 +23,22 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(help="An origin whose pages may use the server; repeatable.")
     ] = None,
-    max_characters: Annotated[int, ranged(PositiveInt, "Characters of a request")] = 10_000,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name under which the server is reached, or *.example.org; repeatable.", show_default=False),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An address or network of proxies whose X-Forwarded-For is believed; repeatable.", show_default=False
+        ),
+    ] = None,
+    public_metrics: Annotated[
+        bool, typer.Option("--public-metrics", help="Let anyone read /metrics where there are no keys.")
+    ] = False,
+    max_characters: Annotated[
+        int, ranged(PositiveInt, "Characters of a request, its prefixes and glossaries included")
+    ] = 10_000,
     max_sentences: Annotated[int, ranged(PositiveInt, "Sentences of a request")] = 500,
     max_upload: Annotated[int, ranged(PositiveInt, "Bytes of an uploaded document")] = 10 * 2**20,
     max_document_characters: Annotated[int, ranged(PositiveInt, "Characters of text in a document")] = 1_000_000,
@@ -31,10 +46,21 @@ def serve(
         int, ranged(Workers, "Documents and HTML texts at work at a time, each in a process of its own")
     ] = 8,
     document_memory: Annotated[int, ranged(MemoryInMiB, "Memory of each of these processes in MiB")] = 512,
-    max_waiting: Annotated[int, ranged(PositiveInt, "Requests in progress; more are answered with 503")] = 256,
+    max_waiting: Annotated[int, ranged(PositiveInt, "Requests in progress, half of them of one client")] = 256,
+    max_connections: Annotated[int, ranged(PositiveInt, "Open connections, half of them of one client")] = 1000,
+    max_headers: Annotated[int, ranged(PositiveInt, "Bytes of a request's headers")] = 32_768,
+    max_kept: Annotated[
+        int, ranged(PositiveInt, "Bytes of translated files to be fetched, a quarter of them of one client")
+    ] = 200 * 2**20,
     requests_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
     characters_per_minute: Annotated[int, ranged(NonNegativeInt, "Of a key or an address; 0 for no limit")] = 0,
     timeout: Annotated[int, ranged(PositiveInt, "Seconds that a request may take")] = 60,
+    header_timeout: Annotated[int, ranged(PositiveInt, "Seconds in which a request's headers must come")] = 10,
+    body_timeout: Annotated[
+        int, ranged(PositiveInt, "Seconds in which a request's body must come, and one more for each 32 KiB")
+    ] = 30,
+    idle_timeout: Annotated[int, ranged(PositiveInt, "Seconds that a connection is kept without a request")] = 15,
+    grace: Annotated[int, ranged(PositiveInt, "Seconds in which SIGTERM ends the server, whatever is open")] = 30,
     beam_size: BeamSize = 4,
     device: Device = "auto",
     threads: Threads = None,
@@ -43,7 +69,7 @@ def serve(
 ) -> None:
     """Serve translation models over HTTP: LibreTranslate's API, one of our own, and a page for people.
 
-    SIGHUP loads the models anew; SIGTERM ends the server after what has begun.
+    SIGHUP loads the models anew; SIGTERM ends the server after what has begun, and within the grace.
 
     Example: `transduce serve runs/captions`
     """
@@ -54,7 +80,7 @@ def serve(
     try:
         from transduce.serving.metrics import Metrics
         from transduce.serving.models import Models
-        from transduce.serving.running import check_free, run_server
+        from transduce.serving.running import check_free, check_temporary_folder, run_server
         from transduce.serving.server import Server
     except ImportError as error:
         raise InputError(
@@ -69,6 +95,9 @@ def serve(
         port,
         keys,
         tuple(cors or ()),
+        tuple(allowed_host or ()),
+        tuple(trusted_proxy or ()),
+        public_metrics,
         beam_size=beam_size,
         max_characters=max_characters,
         max_sentences=max_sentences,
@@ -77,13 +106,21 @@ def serve(
         document_workers=document_workers,
         document_memory=document_memory * 2**20,
         max_waiting=max_waiting,
+        max_connections=max_connections,
+        max_header_bytes=max_headers,
+        max_kept_bytes=max_kept,
         requests_per_minute=requests_per_minute,
         characters_per_minute=characters_per_minute,
         timeout=timeout,
+        header_timeout=header_timeout,
+        body_timeout=body_timeout,
+        idle_timeout=idle_timeout,
+        grace=grace,
     )
     if keys is not None:
         Keys(keys).list()
     check_free(host, port)
+    check_temporary_folder()
     set_threads(threads)
     metrics = Metrics()
     found = Models(

@@ -27,7 +27,6 @@ from transduce.serving.clients import is_loopback
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.hosts import Hosts
-from transduce.serving.kept_files import Files
 from transduce.serving.libretranslate import describe, libretranslate
 from transduce.serving.listening import SHORTAGE
 from transduce.serving.server import Server
@@ -52,11 +51,9 @@ def build_app(server: Server) -> FastAPI:
         server.documents.close()
 
     app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None, lifespan=lifespan)
-    detector, files = Detector(), Files(server.settings.max_kept_bytes)
-    server.metrics.watch("transduce_kept_files", "Translated files that wait to be fetched", lambda: len(files))
-    server.metrics.watch("transduce_kept_bytes", "Bytes of these files", lambda: files.total)
-    app.include_router(libretranslate(server, detector, files))
-    app.include_router(v1(server, detector, files))
+    detector = Detector()
+    app.include_router(libretranslate(server, detector))
+    app.include_router(v1(server, detector))
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(http: HTTPRequest) -> Response:
@@ -210,7 +207,7 @@ class Watch:
         """Raise RefusedError for a request that is refused whatever its body says."""
         host = http.headers.get("host")
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
-            raise RefusedError(421, "The server does not go by this name; see --allowed-host")
+            raise RefusedError(421, "The server does not go by this name")
         posted = POSTED.get(http.scope["path"])
         if posted is None or http.method != "POST":
             return

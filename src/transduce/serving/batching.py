@@ -43,8 +43,8 @@ class Batcher:
         """Jobs of which somebody has given up a sentence."""
         self._changed = threading.Condition()
         self._is_closed = False
-        self._at_work: list[Future[Any]] = []
-        """What the thread owes, should it die."""
+        self._at_work: list[tuple[Future[Any], Callable[[], None]]] = []
+        """What the thread owes to whom, should it die."""
         self._busy_since: float | None = None
         self._start()
 
@@ -162,9 +162,10 @@ class Batcher:
         self._busy_since = None
         if self._metrics is not None:
             self._metrics.restart()
-        for future in self._at_work:
+        owed, self._at_work = self._at_work, []
+        for future, _ in owed:
             _fail(future, RefusedError(503, "The translation failed; try again", 1.0))
-        self._at_work = []
+        _tell({tell for _, tell in owed})
 
     def _serve(self) -> None:
         was_idle = True
@@ -194,11 +195,12 @@ class Batcher:
 
     def _do(self, job: Job, batch: list[Piece]) -> None:
         began = self._busy_since = time.monotonic()
-        self._at_work = [job.done] if job.work is not None else [piece.sentence.future for piece in batch]
+        self._at_work = [(job.done, lambda: None), *((one.sentence.future, one.sentence.tell) for one in batch)]
         if job.work is not None:
             _settle(job.done, job.work)
         else:
-            self._search(job, batch)
+            self._settle_batch(job, batch)
+            _tell({piece.sentence.tell for piece in batch})
         self._at_work, self._busy_since = [], None
         seconds, tokens = time.monotonic() - began, sum(piece.tokens for piece in batch)
         with self._changed:
@@ -210,14 +212,6 @@ class Batcher:
             self._queue.seconds_per_token += 0.1 * (seconds / tokens - self._queue.seconds_per_token)
         if self._metrics is not None:
             self._metrics.batch(len(batch), sum(piece.source_tokens for piece in batch), seconds)
-
-    def _search(self, job: Job, batch: list[Piece]) -> None:
-        self._settle_batch(job, batch)
-        for tell in {piece.sentence.tell for piece in batch}:
-            try:
-                tell()
-            except Exception:
-                log.exception("a client could not be told of its translations")
 
     def _settle_batch(self, job: Job, batch: list[Piece]) -> None:
         assert job.rule is not None and job.translator is not None
@@ -239,6 +233,14 @@ class Batcher:
             return
         for piece, translation in zip(batch, found, strict=True):
             _put(job, piece, translation)
+
+
+def _tell(tells: set[Callable[[], None]]) -> None:
+    for tell in tells:
+        try:
+            tell()
+        except Exception:
+            log.exception("a client could not be told of its translations")
 
 
 def _divided(sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str) -> list[Piece]:

@@ -13,6 +13,7 @@ SERVED_WEIGHT = 4.0
 """How many times as probable a language is, before its text is read, that the server translates."""
 LEAST = 1.0
 """Percent; less probable languages are left out."""
+MOST_LANGUAGES = 5
 _TAG = re.compile(r"<[^<>]*+>")
 
 
@@ -49,7 +50,8 @@ class Detector:
         }
         total = sum(shares.values()) or 1.0
         ranked = sorted(shares.items(), key=lambda one: -one[1])
-        found = [_fact(share / total, code) for code, share in ranked if 100 * share / total >= LEAST]
+        probable = [(share / total, code) for code, share in ranked if 100 * share / total >= LEAST]
+        found = [_fact(share, code) for share, code in probable[:MOST_LANGUAGES]]
         return found or [_fact(ranked[0][1] / total, ranked[0][0])]
 
     def _rank(self, text: str) -> dict[str, float]:

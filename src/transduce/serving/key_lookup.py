@@ -79,4 +79,4 @@ class KeyLookup:
 
 
 def _unreadable() -> RefusedError:
-    return RefusedError(503, "The server cannot read its keys now; try again soon", PAUSE)
+    return RefusedError(503, "The server cannot read its keys now; try again soon", 1.0)

@@ -19,7 +19,7 @@ from transduce.search.beam import Beam
 from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.detection import Detector, without_tags
 from transduce.serving.failures import RefusedError
-from transduce.serving.kept_files import Files, download
+from transduce.serving.kept_files import download
 from transduce.serving.server import Server
 from transduce.serving.texts import joined
 
@@ -112,7 +112,7 @@ async def _source_of(
     return language
 
 
-def libretranslate(server: Server, detector: Detector, files: Files) -> APIRouter:
+def libretranslate(server: Server, detector: Detector) -> APIRouter:
     """Its routes."""
     router = APIRouter(tags=["LibreTranslate"])
 
@@ -211,14 +211,14 @@ def libretranslate(server: Server, detector: Detector, files: Files) -> APIRoute
                     return (await document.translate(upload.retranslate))[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)
-        key = files.keep(translated, upload.new_name, http.state.client)
+        key = server.files.keep(translated, upload.new_name, http.state.client)
         return {"translatedFileUrl": str(http.url_for("download_file", key=key))}
 
     @router.head("/download_file/{key}", include_in_schema=False)
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)
     async def download_file(http: HTTPRequest, key: str) -> Response:
         """A translated file, or a range of its bytes."""
-        return download(http, files.find(key))
+        return download(http, server.files.find(key))
 
     return router
 
@@ -275,6 +275,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     403: {"description": "An API key is missing or wrong", **_ERROR},
     404: {"description": "Not found", **_ERROR},
     413: {"description": "Too much at once", **_ERROR},
+    415: {"description": "Neither JSON nor a form", **_ERROR},
     429: {"description": "Slow down", **_ERROR},
     503: {"description": "Busy; Retry-After says when to try again", **_ERROR},
 }

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -145,6 +146,17 @@ def check_free(host: str, port: int) -> None:
             tried.bind((host, port))
     except OSError as error:
         raise InputError(f"cannot listen on {host}, port {port}: {str(error.strerror).lower()}") from None
+
+
+def check_temporary_folder() -> None:
+    """InputError where no folder takes temporary files, which processes of documents need."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        raise InputError(
+            "there is no folder for temporary files: neither TMPDIR, /tmp nor another takes any; free some space there, "
+            "or set TMPDIR to a folder that does"
+        ) from None
 
 
 def run_server(server: Server) -> None:

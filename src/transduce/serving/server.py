@@ -22,6 +22,7 @@ from transduce.serving.documents.messages import Bounds, Counted, File, Read, Sa
 from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
+from transduce.serving.kept_files import Files
 from transduce.serving.metrics import Metrics
 from transduce.serving.models import Models, ServedModel
 from transduce.serving.settings import ServerSettings
@@ -48,6 +49,7 @@ class Server:
         limits = Limits(self.settings.document_memory, max(1, round(self.settings.timeout)))
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
+        self.files = Files(self.settings.max_kept_bytes)
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
         self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.running)
@@ -56,6 +58,8 @@ class Server:
             "Sentences that wait for a batch",
             lambda: sum(batcher.waiting for batcher in self.batchers),
         )
+        self.metrics.watch("transduce_kept_files", "Translated files to be fetched", lambda: len(self.files))
+        self.metrics.watch("transduce_kept_bytes", "Bytes of these files", lambda: self.files.total)
         self.metrics.watch("transduce_document_processes", "Processes of documents", lambda: self.documents.busy)
 
     @property

@@ -20,7 +20,6 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.kept_files import Files
 from transduce.serving.libretranslate import ERRORS, FILE_BODY, read_upload
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
@@ -62,7 +61,7 @@ class Asked(BaseModel):
     """Answer with a JSON object a line for each sentence, as soon as it is translated."""
 
 
-def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
+def v1(server: Server, detector: Detector) -> APIRouter:
     """Its routes."""
     router = APIRouter(prefix="/v1", tags=["Transduce"])
 
@@ -116,7 +115,8 @@ def v1(server: Server, detector: Detector, files: Files) -> APIRouter:
                     async for share in _while_at_work(shares, task):
                         yield {"done": share}
                     (translated,) = task.result()
-            address = http.url_for("download_file", key=files.keep(translated, upload.new_name, http.state.client))
+            key = server.files.keep(translated, upload.new_name, http.state.client)
+            address = http.url_for("download_file", key=key)
             yield {"done": 1.0, "translatedFileUrl": str(address)}
 
         return await _stream(http, server, facts(), 10 * server.settings.timeout)
