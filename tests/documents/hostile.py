@@ -107,6 +107,24 @@ DECLARED = (
 """What is long, and said once, before uses of it; and many names of one thing."""
 
 
+MESSAGES = {
+    "a.json": '{"home": {"title": "The dog sees {{name}}.", "n_one": "A dog", "n_other": "{{count}} dogs"}, "l": ["The cat"]}\n',
+    "a.arb": '{"@@locale": "en",\n "dogs": "{n, plural, one{A dog} other{{n} dogs}}",\n "@dogs": {"placeholders": {"n": {}}}}\n',
+    "a.xcstrings": '{"sourceLanguage": "en", "strings": {"The dog": {"comment": "c"}, "%lld dogs": {"localizations": {"en":'
+    ' {"variations": {"plural": {"one": {"stringUnit": {"state": "new", "value": "%lld dog"}}}}}}}}, "version": "1.0"}\n',
+    "a.yaml": "en:\n  title: The dog sees %{name}. # a note\n  long: |\n    The cat\n    sleeps.\n  'two': \"A \\u00e4 dog\"\n"
+    "  folded: >-\n    The man\n    sings\n  list: &a\n  - One dog\n  - {b: The child}\n  other: *a\n",
+    "a.properties": "# a note\ntitle = The dog sees {0}.\nlong: The cat \\\n   sleeps\\u00e4\nkey\\ two The man\n",
+    "a.strings": '/* a note */\n"title" = "The dog sees %@.";\n// another\nkey = "The \\"cat\\" sleeps\\n";\n',
+    "strings.xml": '<?xml version="1.0" encoding="utf-8"?>\n<resources xmlns:x="urn:x">\n<!-- a note -->\n'
+    '<string name="a">The dog sees <xliff:g id="n" xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">%1$s</xliff:g>.</string>\n'
+    '<plurals name="p"><item quantity="one">A dog</item><item quantity="other">%d dogs</item></plurals>\n'
+    '<string-array name="l"><item>The <b>cat</b></item></string-array>\n</resources>\n',
+    "a.csv": 'id,en,de\n1,The dog sees %s.,\n2,"The ""cat"", it\nsleeps",Die Katze\n',
+}
+"""Files of messages, beside the documents of conftest.py."""
+
+
 @dataclass(frozen=True)
 class Place:
     """A document with a place for a text."""
@@ -121,7 +139,7 @@ class Place:
 
     def document(self, text: str) -> bytes:
         """The document with that text."""
-        data = (self.before + text + self.after).encode(self.encoding)
+        data = (self.before + text + self.after).encode(self.encoding, "replace")
         if not self.member:
             return data
         written = io.BytesIO()
@@ -172,7 +190,7 @@ def _documents() -> dict[str, bytes]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found: dict[str, bytes] = module.documents()
-    return found
+    return {**{name: text.encode() for name, text in MESSAGES.items()}, **found}
 
 
 def _texts(kind: str) -> Iterator[tuple[str, str, str, str]]:

@@ -1,7 +1,7 @@
 """Reading, translating and writing a document takes time and memory that are at most linear in its length, or the
 document is refused in one line.
 
-    python tests/documents/test_linear_reading.py [--most PLACES] [FORMAT ...]
+    PYTHONPATH=tests python tests/documents/test_linear_reading.py [--most PLACES] [FORMAT ...]
 
 tries more places, and texts of 100,000 characters, and prints the slowest.
 """
@@ -10,14 +10,9 @@ tries more places, and texts of 100,000 characters, and prints the slowest.
 
 import argparse
 import contextlib
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]  # as a program, and in its processes
-
 from hostile import Place, attacks, places
 from theorem import in_capitals
 
