@@ -6,7 +6,7 @@ document is refused in one line.
 tries more places, and texts of 100,000 characters, and prints the slowest.
 """
 
-# ruff: noqa: E402 (the paths of the tests come first where this runs as a program)
+
 
 import argparse
 import contextlib

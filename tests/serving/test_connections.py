@@ -212,9 +212,7 @@ def start(
 
 @pytest.mark.parametrize("program", [COUNTED, UNCOUNTED], ids=["counted", "uncounted"])
 def test_without_file_descriptors_clients_are_refused_in_one_line(tiny_run: Path, program: str) -> None:
-    server, port = start(
-        tiny_run, "--max-connections", "5000", "--header-timeout", "60", files=100, program=program
-    )
+    server, port = start(tiny_run, "--max-connections", "5000", "--header-timeout", "60", files=100, program=program)
     try:
         with ExitStack() as many:
             held = []

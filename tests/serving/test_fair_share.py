@@ -187,7 +187,10 @@ def test_waiting_sentences_of_a_client_are_limited(tiny_run: Path) -> None:
         {"text": "A dog.", "glossary": [{"target": f"Hund {n}" * 20} for n in range(200)]},
         {"text": ["A dog."] * 300, "glossary": [{"target": f"Hund {n}"} for n in range(200)]},
         {"text": ["A dog."] * 300, "glossary": [{"source": "dog", "target": f"Hund {n}"} for n in range(200)]},
-        {"text": ["A dog."] * 300, "glossary": [{"source": "dog", "target": f"H {n}", "ban": True} for n in range(200)]},
+        {
+            "text": ["A dog."] * 300,
+            "glossary": [{"source": "dog", "target": f"H {n}", "ban": True} for n in range(200)],
+        },
         {"text": "A dog.", "glossary": [{"target": f"Hund {n}"} for n in range(100)]},
     ],
     ids=["list", "short-list", "long", "terms", "list-of-terms", "matching-terms", "bans", "many-terms"],
@@ -209,7 +212,10 @@ def test_prefixes_and_terms_count_for_the_minute(tiny_run: Path) -> None:
         body = {"text": ["A dog."] * 2, "source": "en", "target": "de"}
         for more, left in (({"prefix": "ein Hund"}, 72), ({"glossary": [{"source": "dog", "target": "Katze"}]}, 42)):
             assert running.post("/v1/translate", body | more).status_code == 200
-            assert f"{running.server.admission._characters._buckets['127.0.0.1'].level:.0f}" in {str(left), str(left + 1)}
+            assert f"{running.server.admission._characters._buckets['127.0.0.1'].level:.0f}" in {
+                str(left),
+                str(left + 1),
+            }
     finally:
         running.end()
 
