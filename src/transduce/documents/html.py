@@ -24,7 +24,7 @@ DEEPEST_PAGE = 3  # pages within the attributes of others
 DEEPEST_MARK = 4  # elements within each other that are marks of a sentence as a whole
 _PAGE_STAYS = f"a page within {DEEPEST_PAGE} others (srcdoc), or in an attribute without quotes"
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_META = re.compile(rb"""<meta[^>]*?charset\s*+=\s*+["']?\s*+([\w.:-]++)""", re.IGNORECASE)
+_META = re.compile(rb"""<meta(?:(?!<meta)[^>])*?charset\s*+=\s*+["']?\s*+([\w.:-]++)""", re.IGNORECASE)
 _XML = re.compile(rb"""\s*+<\?xml\s[^>]*?encoding\s*+=\s*+["']([\w.:-]++)""")
 _AS_BROWSERS_READ = {  # https://encoding.spec.whatwg.org: labels of pages that mean more than their names say
     **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "ascii", "us-ascii"), "windows-1252"),

@@ -28,10 +28,9 @@ _RULES = {
     "a value": r"true|false|null|v?\d++(?:\.\d++)++(?:[-+][\w.]++)?",
 }
 _PATTERNS = {what: re.compile(rule, re.VERBOSE) for what, rule in _RULES.items()}
-_DATE = re.compile(r"(?:([GyYuMLdDEecahHKkmsSzZXxvVQqw])\1{0,5}+|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
-_FIELDS = re.compile(
-    r"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?=MM|dd|DD|HH|hh|mm|yy|YY)(\w)\1++\W*+(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)(?!\1)"
-)
+_DATE = re.compile(r"(?:[GyYuMLdDEecahHKkmsSzZXxvVQqw]|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
+_TWO_FIELDS = "|".join(rf"(?<!{sign}){sign}{{2,}}+\W*+(?!{sign})" for sign in "MdDHhmyY")
+_FIELDS = re.compile(rf"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?:{_TWO_FIELDS})(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)")
 LONGEST = 1000
 """Characters of a value that may be no text."""
 

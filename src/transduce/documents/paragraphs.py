@@ -37,7 +37,7 @@ _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak", "softHyphen", "rPr"])
 _MATH = frozenset(["oMath", "oMathPara"])
 _PROPERTIES = re.compile(r"\w*Pr|fldData")
 _RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
-_FIELD = re.compile(r"""<(?:\w+:)?fldChar\s[^>]*?fldCharType=["'](begin|separate|end)["']""")
+_FIELD = re.compile(r"""<(?:\w+:)?fldChar\s[^<>]*?fldCharType=["'](begin|separate|end)["']""")
 _INNER = re.compile("\0(\\d+):(\\d+)\0")
 """What stands in the raw text of a mark for characters of the file in which paragraphs of their own are."""
 

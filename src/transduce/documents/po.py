@@ -90,8 +90,8 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
         # polib opens a text that is the name of a file, which one that begins with a line of comment is not.
         catalogue = polib.pofile("#\n" + file.text)
     except (OSError, ValueError, IndexError, UnicodeError) as error:
-        told = str(error)[-200:]  # before which polib repeats the file
-        line = re.search(r"\(line (\d{1,9})\)(?!.*\(line \d)", told, re.DOTALL)
+        told = str(error).rpartition("(line ")[2]  # before which polib repeats the file
+        line = re.match(r"(\d{1,9})\)", told)
         reason = told[line.end() :].strip(": \n") if line else ""
         where = f"line {int(line[1]) - 1}: " if line else ""
         raise InputError(f"{file.name}: {where}not a PO catalogue ({reason or 'syntax error'})") from None

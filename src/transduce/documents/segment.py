@@ -165,12 +165,17 @@ def _is_text(part: Part) -> bool:
 
 
 def _numbered(parts: Sequence[Part]) -> list[Part]:
-    """The parts, in which pairs that are marked in the same way have the same names in every segment."""
+    """The parts, in which each pair has a name of its own, and pairs that are marked in the same way have the same
+    names in every segment."""
     names: dict[str, str] = {}
+    count = 0
+    found: list[Part] = []
     for part in parts:
-        if isinstance(part, Mark) and part.kind != "alone":
-            names.setdefault(part.pair, str(len(names) + 1))
-    return [replace(part, pair=names[part.pair]) if isinstance(part, Mark) and part.pair else part for part in parts]
+        if isinstance(part, Mark) and part.kind == "open":
+            count += 1
+            names[part.pair] = str(count)
+        found.append(replace(part, pair=names[part.pair]) if isinstance(part, Mark) and part.pair else part)
+    return found
 
 
 def _without_halves(parts: Sequence[Part]) -> list[Part]:

@@ -15,7 +15,7 @@ from transduce.errors import InputError
 BLOCK = 2**16  # bytes given to the parser at a time
 DEEPEST = 200  # elements within each other
 _DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
-_ATTRIBUTE = re.compile(r"""(?P<before>\s++(?P<name>[^\s=<>/"']++)\s*+=\s*+)(?:"[^"]*+"|'[^']*+')""")
+_ATTRIBUTE = re.compile(r"""(?P<before>(?<!\s)\s++(?P<name>[^\s=<>/"']++)\s*+=\s*+)(?:"[^"]*+"|'[^']*+')""")
 _REFERENCE = re.compile(r"&(?:#x(?P<hex>[0-9A-Fa-f]++)|#(?P<code>[0-9]++)|(?P<name>amp|lt|gt|quot|apos));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
