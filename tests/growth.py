@@ -107,7 +107,7 @@ def growths(make: Make, jobs: Sequence[Any], limit: float = 20.0, rule: Rule = R
         growth = worker.ask(job, limit)
         if growth is None:
             worker.kill()
-            problem = f"no answer within {limit:.0f} s at {worker.length.value:,} characters"
+            problem = f"no answer within {limit:.0f} s, or a killed process, at {worker.length.value:,} characters"
             attack = list(dict.fromkeys(make(job)[1]))[worker.index.value]
             growth = Growth(attack, {}, is_linear=False, problem=problem)
             worker = None
@@ -192,12 +192,15 @@ class _Worker:
         """What becomes of a job; None if an attack gets no answer in time."""
         self.connection.send(job)
         before = None
-        while not self.connection.poll(limit):
+        while not self.connection.poll(limit):  # which an end of the process ends too
             now = (self.index.value, self.length.value)
             if now == before:
                 return None
             before = now
-        answer: Growth = self.connection.recv()
+        try:
+            answer: Growth = self.connection.recv()
+        except EOFError:
+            return None
         return answer
 
     def kill(self) -> None:

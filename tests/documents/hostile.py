@@ -108,16 +108,21 @@ DECLARED = (
 
 
 MESSAGES = {
-    "a.json": '{"home": {"title": "The dog sees {{name}}.", "n_one": "A dog", "n_other": "{{count}} dogs"}, "l": ["The cat"]}\n',
-    "a.arb": '{"@@locale": "en",\n "dogs": "{n, plural, one{A dog} other{{n} dogs}}",\n "@dogs": {"placeholders": {"n": {}}}}\n',
-    "a.xcstrings": '{"sourceLanguage": "en", "strings": {"The dog": {"comment": "c"}, "%lld dogs": {"localizations": {"en":'
-    ' {"variations": {"plural": {"one": {"stringUnit": {"state": "new", "value": "%lld dog"}}}}}}}}, "version": "1.0"}\n',
-    "a.yaml": "en:\n  title: The dog sees %{name}. # a note\n  long: |\n    The cat\n    sleeps.\n  'two': \"A \\u00e4 dog\"\n"
-    "  folded: >-\n    The man\n    sings\n  list: &a\n  - One dog\n  - {b: The child}\n  other: *a\n",
+    "a.json": '{"home": {"title": "The dog sees {{name}}.", "n_one": "A dog", "n_other": "{{count}} dogs"},\n'
+    ' "list": ["The cat"]}\n',
+    "a.arb": '{"@@locale": "en",\n "dogs": "{n, plural, one{A dog} other{{n} dogs}}",\n'
+    ' "@dogs": {"placeholders": {"n": {}}}}\n',
+    "a.xcstrings": '{"sourceLanguage": "en", "strings": {"The dog": {"comment": "c"}, "%lld dogs": {"localizations":\n'
+    ' {"en": {"variations": {"plural": {"one": {"stringUnit": {"state": "new", "value": "%lld dog"}}}}}}}},\n'
+    ' "version": "1.0"}\n',
+    "a.yaml": "en:\n  title: The dog sees %{name}. # a note\n  long: |\n    The cat\n    sleeps.\n"
+    "  'two': \"A \\u00e4 dog\"\n  folded: >-\n    The man\n    sings\n  list: &a\n  - One dog\n  - {b: The child}\n"
+    "  other: *a\n",
     "a.properties": "# a note\ntitle = The dog sees {0}.\nlong: The cat \\\n   sleeps\\u00e4\nkey\\ two The man\n",
     "a.strings": '/* a note */\n"title" = "The dog sees %@.";\n// another\nkey = "The \\"cat\\" sleeps\\n";\n',
-    "strings.xml": '<?xml version="1.0" encoding="utf-8"?>\n<resources xmlns:x="urn:x">\n<!-- a note -->\n'
-    '<string name="a">The dog sees <xliff:g id="n" xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">%1$s</xliff:g>.</string>\n'
+    "strings.xml": '<?xml version="1.0" encoding="utf-8"?>\n'
+    '<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">\n<!-- a note -->\n'
+    '<string name="a">The dog sees <xliff:g id="n">%1$s</xliff:g>.</string>\n'
     '<plurals name="p"><item quantity="one">A dog</item><item quantity="other">%d dogs</item></plurals>\n'
     '<string-array name="l"><item>The <b>cat</b></item></string-array>\n</resources>\n',
     "a.csv": 'id,en,de\n1,The dog sees %s.,\n2,"The ""cat"", it\nsleeps",Die Katze\n',

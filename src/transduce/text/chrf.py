@@ -47,7 +47,7 @@ def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "text
 
 
 def _matches(counts: Int[NDArray[np.int64], "texts ngrams"]) -> Float[NDArray[np.float64], "texts texts"]:
-    """How many n-grams each two texts share: the sums of the lesser counts, a matrix product for each count there is."""
+    """How many n-grams each two texts share: sums of the lesser counts, a matrix product for each count there is."""
     shared = np.zeros((len(counts), len(counts)))
     for less, count in pairwise(np.unique(np.append(counts, 0))):
         has = (counts[:, (counts >= count).any(0)] >= count).astype(np.float32)  # whole numbers, exact in float32
