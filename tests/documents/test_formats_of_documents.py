@@ -23,8 +23,13 @@ LIST = (
     "a.po crlf.po latin.po a.xlf two.xliff latin.xlf a.tmx crlf.tmx a.srt a.vtt a.html crlf.htm latin.html a.md "
     "crlf.md a.text a.docx"
 )
-NAMES = LIST.split()
+OF_MESSAGES = (
+    "a.json crlf.json a.yaml crlf.yml a.properties latin.properties a.strings crlf.strings a.xcstrings a.xml crlf.xml "
+    "a.arb a.csv a.tsv a.pptx a.xlsx a.odt"
+)
+NAMES = [*LIST.split(), *OF_MESSAGES.split()]
 EN_DE = Languages("en", "de")
+ENCRYPTED = {"content.xml": b"x", "META-INF/manifest.xml": b"<manifest><encryption-data/></manifest>"}
 IN_XLIFF = '<xliff version="1.2"><file source-language="en"><trans-unit><source>{}</source></trans-unit></file></xliff>'
 
 
@@ -77,7 +82,7 @@ def in_small(part: str | Mark) -> str | Mark:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in NAMES if not name.endswith(("po", "xlf", "xliff", "tmx", "docx", "md"))]
+    "name", [name for name in LIST.split() if not name.endswith(("po", "xlf", "xliff", "tmx", "docx", "md"))]
 )
 def test_only_the_texts_have_changed(folder: Path, name: str) -> None:
     encoding = "latin-1" if name.startswith("latin") else "utf-8"
@@ -284,14 +289,18 @@ def test_po_in_an_encoding_that_lacks_a_character_is_refused(folder: Path) -> No
 def test_markdown_texts_are_found_and_code_links_and_tables_stay(folder: Path) -> None:
     found = texts(read(folder, "a.md"))
     assert found == [
+        "The dog",  # the title of the front matter
         "The small dog",
         "The man sees the cat() and the woman sings * & more of it or https://a.b/.",
+        "The dog",  # the title of the link
         "The dog sleeps.",
         "The cat sings.",
         "The dog",
         "x",
         "The man",
         "1",
+        "The dog",  # in a block of HTML
+        "The dog",  # the title of a definition
     ]
 
 
@@ -314,8 +323,8 @@ def test_markdown_stays_what_it_was_whatever_signs_a_translation_has() -> None:
         ("Text[^a] here.\n\n[^a]: One.\n[^b]: Two.\n", "TEXT[^a] HERE.\n\n[^a]: ONE.\n[^b]: TWO.\n"),
         ("> [!NOTE]\n> Useful\n> words.\n", "> [!NOTE]\n> USEFUL WORDS.\n"),
         (":::note\nSome *text*\n:::\n", ":::note\nSOME *TEXT*\n:::\n"),
-        ("See [[A Page|there]].\n", "SEE [[A Page|there]].\n"),
-        ("See \\[^a] and [ ].\n", "SEE \\[^A\\] AND \\[ \\].\n"),
+        ("See [[A Page|there]].\n", "SEE [[A Page|THERE]].\n"),
+        ("See \\[^a] and [ ].\n", "SEE \\[^A] AND \\[ ].\n"),
     ],
 )
 def test_markdown_boxes_footnotes_alerts_and_containers_stay(text: str, wanted: str) -> None:
@@ -430,6 +439,14 @@ def _bomb() -> bytes:
 ENTITY = b'<!DOCTYPE a [<!ENTITY b "ccc"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>'
 
 
+def zip_of(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
@@ -454,7 +471,43 @@ ENTITY = b'<!DOCTYPE a [<!ENTITY b "ccc"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>'
         ("a.srt", lambda: "ä".encode("latin-1"), "line 1 is not UTF-8"),
         ("a.html", lambda: b"a\0b", "zero bytes"),
         ("a.md", lambda: b"", "a.md: is empty"),
-        ("a.exe", lambda: b"MZ", "is of no format"),
+        ("a.abc", lambda: b"MZ", "is of no format"),
+        ("a.exe", lambda: b"MZ", "a.exe: a program or library cannot be translated; it is no text"),
+        ("a.pdf", lambda: b"%PDF-1.7", "a PDF cannot be translated; copy its text out"),
+        ("a.json.gz", lambda: b"\x1f\x8b", "compressed JSON file of messages cannot be translated; unpack it first"),
+        ("a.json", lambda: b"%PDF-1.7", "is no JSON file of messages but a PDF"),
+        ("a.docx", lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "before 2007, or one with a password"),
+        ("a.yml", lambda: b"PK\3\4", "is no YAML file of messages but an archive"),
+        ("a.json", lambda: b'{"a": 1,}', "line 1: is not JSON"),
+        ("a.json", lambda: b"[" * 100_000, "more than 200 lists and objects"),
+        ("a.json", lambda: b"[" * 300 + b"]" * 300, "more than 200 lists and objects"),
+        ("a.json", lambda: b'{"a": NaN}', "NaN is no number"),
+        ("a.json", lambda: b'{"fr": {"a": "b"}}', "its first key.* is 'fr', not 'en'"),
+        ("a.json", lambda: b'{"de": {"a": "b"}, "en": {}}', "has messages in 'en' and in 'de'"),
+        ("a.json", lambda: b'{"sourceLanguage": "de", "strings": {}}', "must end in .xcstrings"),
+        ("a.arb", lambda: b'{"@@locale": "fr"}', "language is 'fr', not 'en'"),
+        ("a.arb", lambda: b"[]", "must be one object"),
+        ("a.xcstrings", lambda: b"{}", "needs strings and sourceLanguage"),
+        ("a.yaml", lambda: b"a: [b", "line 2: is not YAML"),
+        ("a.yaml", lambda: b"a: {b: c}}\n", "is not YAML"),
+        ("a.yaml", lambda: b"- " * 100_000, "more than 200 lists and mappings"),
+        ("a.yaml", lambda: b"a: \x07", "is not YAML"),
+        ("a.properties", lambda: b"a = \\u12", "line 1: .* needs four digits"),
+        ("a.properties", lambda: b"a = \\ud800", "line 1: half of a character"),
+        ("a.strings", lambda: b'"a" = "b"', 'line 1: expected "key" = "value";'),
+        ("a.strings", lambda: b'"a" = (b);', 'line 1: expected "key" = "value";'),
+        ("a.strings", lambda: b"/* a", 'line 1: expected "key" = "value";'),
+        ("a.strings", lambda: b"<?xml version='1.0'?><plist/>", "is a property list"),
+        ("a.xml", lambda: b"<html/>", "begins with <html>"),
+        ("a.xml", lambda: b"<resources><string name='a'>b</resources>", "not well-formed XML"),
+        ("a.csv", lambda: b"a,b\n1,2\n", "its first row is 'a', 'b'; name the column"),
+        ("a.csv", lambda: b'source\na "b" c\n"d"e\n', "line 3: its cells cannot be told apart"),
+        ("a.csv", lambda: b"so\0urce\n", "zero bytes"),
+        ("a.pptx", lambda: b"Hello", "is no PowerPoint presentation, or damaged"),
+        ("a.xlsx", lambda: zip_of({"a": b""}), "is no Excel workbook; nothing in it says"),
+        ("a.odt", lambda: zip_of({"a": b""}), "holds no content.xml"),
+        ("a.odt", lambda: zip_of(ENCRYPTED), "is encrypted; save it without a password"),
+        ("a.odt", lambda: zip_of({"content.xml": b"<a><b></a>"}), "content.xml: line 1: not well-formed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told_in_a_line(name: str, data: Callable[[], bytes], words: str) -> None:

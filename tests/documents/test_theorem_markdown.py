@@ -21,7 +21,29 @@ markdown = pytest.importorskip("markdown")
 mistune = pytest.importorskip("mistune")
 pytest.importorskip("pymdownx")
 
-INLINE = frozenset(["a", "abbr", "b", "code", "del", "em", "i", "img", "ins", "kbd", "label", "mark", "s", "span", "strong", "sub", "sup", "u", "br"])
+INLINE = frozenset(
+    [
+        "a",
+        "abbr",
+        "b",
+        "code",
+        "del",
+        "em",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "s",
+        "span",
+        "strong",
+        "sub",
+        "sup",
+        "u",
+        "br",
+    ]
+)
 HELD = frozenset(["code", "kbd", "pre", "script", "style"])
 TEXTS = ("alt", "title")  # attributes that readers see
 VOID = frozenset(["br", "hr", "img", "input"])

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
@@ -18,8 +18,14 @@ SOURCE_NAMES = frozenset(["source", "source text", "source string", "src", "orig
 TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "translation", "translated"])
 FUZZY = "fuzzy"
 """The name of a column that says, in files of Weblate, that a translation is not finished."""
-_PLAIN_CELL = r"[^{delimiter}\r\n]*+"
-_CELL = r'"(?:[^"]++|"")*+"(?=[{delimiter}\r\n]|\Z)|[^{delimiter}\r\n]*+'
+_PLAIN_CELLS = {"\t": re.compile(r"[^\t\r\n]*+")}
+_CELLS = {
+    ",": re.compile(r'"(?:[^"]++|"")*+"(?=[,\r\n]|\Z)|[^,\r\n]*+'),
+    ";": re.compile(r'"(?:[^"]++|"")*+"(?=[;\r\n]|\Z)|[^;\r\n]*+'),
+    "\t": re.compile(r'"(?:[^"]++|"")*+"(?=[\t\r\n]|\Z)|[^\t\r\n]*+'),
+    "|": re.compile(r'"(?:[^"]++|"")*+"(?=[|\r\n]|\Z)|[^|\r\n]*+'),
+}
+"""A cell, by the sign that separates cells."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +76,17 @@ class _Table:
         self.is_quoted = True
         """Whether quotation marks about a cell are no part of it."""
         self._other_line = 0
-        self.rows = self._read(_CELL)
+        self.rows = self._read(_CELLS)
         if not self._is_read_alike() and self.delimiter == "\t":
             self.is_quoted = False
-            self.rows = self._read(_PLAIN_CELL)
+            self.rows = self._read(_PLAIN_CELLS)
         if not self._is_read_alike():
             self._refuse()
 
-    def _read(self, pattern: str) -> list[list[tuple[int, int]]]:
+    def _read(self, cells: Mapping[str, re.Pattern[str]]) -> list[list[tuple[int, int]]]:
         """The places of all cells."""
         file = self.file
-        cell = re.compile(pattern.format(delimiter=re.escape(self.delimiter)))
+        cell = cells[self.delimiter]
         end = re.compile(rf"{re.escape(self.delimiter)}|\r\n|\n|\r|\Z")
         rows: list[list[tuple[int, int]]] = []
         row: list[tuple[int, int]] = []

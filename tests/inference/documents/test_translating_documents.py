@@ -13,7 +13,7 @@ from transduce.documents.memory import Memory
 from transduce.documents.placeholders import plain_segment
 from transduce.documents.segment import Mark, Segment, problems
 from transduce.errors import InputError
-from transduce.inference.documents.segments import SegmentTranslator
+from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslator
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.translator import Candidate, Translation, Translator
@@ -167,7 +167,7 @@ def test_a_memory_gives_the_words_and_the_document_the_tags(capitals: Capitals) 
     memory = Memory.of([(plain_segment("The old man"), plain_segment("Der alte Mann"))])
     found = documents(capitals, memory=memory).translate(b"<p>The <b>old</b> man", "a.html")
     assert found.data == b"<p>Der <b>alte</b> Mann"
-    assert found.segments[0].review == ("the memory's translation has other tags; see where they are",)
+    assert found.segments[0].review == (TAGS_PLACED,)
 
 
 def test_a_memory_whose_tags_are_about_other_words_is_to_be_looked_at(capitals: Capitals) -> None:

@@ -1,0 +1,139 @@
+"""JSON and ARB: every message is translated, and nothing else changes."""
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from documents.chance import message, plural, said, tags
+from documents.theorem import check_theorem, in_capitals
+from transduce.documents.document import Languages
+from transduce.documents.formats import read_document
+
+
+def value(random: Random, depth: int) -> Any:
+    kind = random.randint(0, 9 if depth else 6)
+    if kind == 0:
+        return random.choice([None, True, 5, -1.5e3, [], {}, ""])
+    if kind == 1:
+        return plural(random)
+    if kind < 7:
+        return message(random, lines=("\n", "\n\n", "\r\n", "\t"))
+    if kind == 7:
+        return [value(random, depth - 1) for _ in range(random.randint(0, 3))]
+    return {name(random): value(random, depth - 1) for _ in range(random.randint(0, 4))}
+
+
+def name(random: Random) -> str:
+    return (
+        random.choice(["title", "the dog", "é", "a.b", "dogs_one", "dogs_other", "x\ny", '"'])
+        + str(random.random())[:5]
+    )
+
+
+def written(random: Random, found: Any) -> bytes:
+    text = json.dumps(found, indent=random.choice([None, 2, "\t"]), ensure_ascii=random.random() < 0.5)
+    for character in random.sample("<&b/", 2):
+        escape = "\\/" if character == "/" else f"\\u{ord(character):04x}"
+        text = text.replace(character, escape) if character != "b" or "\\" not in text else text
+    if random.random() < 0.3:
+        text = text.replace("\n", "\r\n")
+    return text.encode(random.choice(["utf-8", "utf-8-sig", "utf-16"]))
+
+
+def loaded(data: bytes) -> Any:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return json.loads(data.decode(encoding), object_pairs_hook=list)
+
+
+def leaves(found: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if isinstance(found, list):
+        yield path, type(found)
+        for number, inner in enumerate(found):
+            if isinstance(inner, tuple):
+                yield from leaves(inner[1], (*path, number, inner[0]))
+            else:
+                yield from leaves(inner, (*path, number))
+    else:
+        yield path, found
+
+
+def shown(data: bytes) -> list[str]:
+    return [said(text) for path, text in leaves(loaded(data)) if isinstance(text, str) and "@" not in str(path)]
+
+
+def skeleton(data: bytes) -> Any:
+    found = loaded(data)
+    kept = [
+        (path, tags(leaf) if isinstance(leaf, str) and "@" not in str(path) else leaf) for path, leaf in leaves(found)
+    ]
+    return kept, data[:2]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.randoms(use_true_random=False))
+def test_every_message_of_json_is_translated(random: Random) -> None:
+    found = {name(random): value(random, 3) for _ in range(random.randint(1, 4))}
+    check_theorem(written(random, found), "a.json", shown, skeleton)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.randoms(use_true_random=False))
+def test_every_message_of_arb_is_translated(random: Random) -> None:
+    found: dict[str, Any] = {"@@context": "the dog", "@@x-locale": "en"}
+    for number in range(random.randint(1, 4)):
+        found[f"m{number}"] = random.choice([message, plural])(random)
+        found[f"@m{number}"] = {"description": "the dog sees", "placeholders": {"name": {"example": "the cat"}}}
+    check_theorem(written(random, found), "a.arb", shown, skeleton)
+
+
+def test_languages_in_a_file_become_the_target_language() -> None:
+    for before, after in (
+        ({"en": {"a": "the dog"}}, {"de": {"a": "THE DOG"}}),
+        ({"en-US": {"a": "the dog"}, "fr": {"a": "le chien"}}, {"de": {"a": "THE DOG"}, "fr": {"a": "le chien"}}),
+        ({"@@locale": "en_US", "a": "the dog"}, {"@@locale": "de", "a": "THE DOG"}),
+        ({"locale": "en", "translations": {"a": "the dog"}}, {"locale": "de", "translations": {"a": "THE DOG"}}),
+        ({"title": {"a": "the dog"}}, {"title": {"a": "THE DOG"}}),
+    ):
+        translated = in_capitals(json.dumps(before).encode(), "a.json")
+        assert json.loads(translated.data) == after
+        told = [one.source for one in translated.segments if one.origin == "untranslated"]
+        assert told == (["le chien"] if "fr" in before else [])
+
+
+def test_only_messages_of_objects_about_messages_are_translated() -> None:
+    chrome = {"a": {"message": "the $DOG$ runs", "description": "x", "placeholders": {"dog": {"content": "$1"}}}}
+    assert json.loads(in_capitals(json.dumps(chrome).encode(), "messages.json").data) == {
+        "a": chrome["a"] | {"message": "THE $DOG$ RUNS"}
+    }
+    react = [{"id": "a", "defaultMessage": "the dog", "description": "x"}]
+    assert json.loads(in_capitals(json.dumps(react).encode(), "a.json").data) == [
+        react[0] | {"defaultMessage": "THE DOG"}
+    ]
+
+
+def test_messages_have_names_and_lines() -> None:
+    document = read_document(b'{"a": {"b": ["x y",\n "the dog"]}, "c": "z"}', "a.json", Languages("en", "de"))
+    assert [(unit.id, unit.where) for unit in document.units] == [
+        ("a.b[0]", "line 1"),
+        ("a.b[1]", "line 2"),
+        ("c", "line 2"),
+    ]
+
+
+def test_halves_of_characters_stay_and_are_named() -> None:
+    translated = in_capitals(rb'{"a": "the \ud83d dog", "b": "the \ud83d\ude00"}', "a.json")
+    assert translated.data == b'{"a": "the \\ud83d dog", "b": "THE \\ud83d\\ude00"}'
+    assert [one.origin for one in translated.segments] == ["model", "untranslated"]
+
+
+@pytest.mark.parametrize("language", ["ru", "ja", "fr"])
+def test_plural_forms_that_a_language_has_beside_are_named(language: str) -> None:
+    data = b'{"dogs_one": "{{count}} dog", "dogs_other": "{{count}} dogs", "other": "the other dog"}'
+    notes = [unit.notes for unit in read_document(data, "a.json", Languages("en", language)).units]
+    wanted = ("ru has further plural forms, which the file lacks: few, many",) if language == "ru" else ()
+    assert notes == [(), wanted, ()]
