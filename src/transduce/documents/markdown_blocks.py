@@ -34,10 +34,10 @@ _HELD_LINE = re.compile(
 _FIRST_OF_HELD = f"{{[;-<@\\^:/{MASK}{HIDDEN}"
 _TITLED_LINE = re.compile(
     r"""
-      :{3,}\s*+\{?[\w-]++\}?\[(?P<bracketed>.*)\](?:\{[^{}]*+\})?             # Docusaurus: :::tip[Title]
-    | :{3,}\s*+(?:\{[^{}]*+\}\s*+:*+|[^\s\[\]{}]*[.][^\s\[\]{}]*+)             # Pandoc, mkdocstrings
-    | :{3,}\s*+(?:\{[\w-]++\}|[\w-]++)(?:\s++(?P<plain>[^\s{].*+)|\s*+\{.*+)?  # VitePress: ::: tip Title
-    | /{3,}\s*+[\w-]++(?:\s*+\|\s*+(?P<blocks>\S.*+))?                        # PyMdown: /// note | Title
+      :{3,}+\s*+\{?[\w-]++\}?\[(?P<bracketed>.*)\](?:\{[^{}]*+\})?             # Docusaurus: :::tip[Title]
+    | :{3,}+\s*+(?:\{[^{}]*+\}\s*+:*+|[^\s\[\]{}.]*+[.][^\s\[\]{}]*+)          # Pandoc, mkdocstrings
+    | :{3,}+\s*+(?:\{[\w-]++\}|[\w-]++)(?:\s++(?P<plain>[^\s{].*+)|\s*+\{.*+)?  # VitePress: ::: tip Title
+    | /{3,}+\s*+[\w-]++(?:\s*+\|\s*+(?P<blocks>\S.*+))?                        # PyMdown: /// note | Title
     | \*\[[^\]]++\]:\s*+(?P<abbreviation>.*+)
     | \[![\w-]++\][+-]?(?:\s++(?P<callout>\S.*+))?                             # GitHub, Obsidian: [!note] Title
     """,

@@ -21,7 +21,7 @@ _KEY = re.compile(
 )
 _CONSTANTS = frozenset(["", "true", "false", "yes", "no", "on", "off", "null", "~"])
 _NO_PLAIN = re.compile(r"""\A(?:[-?:](?:\s|\Z)|[,\[\]{}#&*!|>'"%@`]|[\d.+-]*\Z)|: |:\Z| \#|[\n\t]""")
-_QUOTED = re.compile(r"""(?P<quote>["'])(?P<inside>.*)(?P=quote)\s*+(?:\#.*)?""")
+_QUOTED = re.compile(r"""(?P<quote>["'])(?P<inside>.*)(?P=quote)\s*+(?:\#.*+)?""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ def _block(text: str, start: int, end: int, indent: int) -> tuple[int, int]:
 
 def _lines(text: str, key: str, start: int, end: int, is_folded: bool) -> Iterator[Scalar]:
     """The lines of a value after `|`, or the paragraphs of one after `>`."""
-    pattern = r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*" if is_folded else r"[^\n]*\S[^\n]*"
+    pattern = r"\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+" if is_folded else r"\S[^\n]*+"
     for found in re.compile(pattern).finditer(text, start, end):
-        begin = found.start() + len(found[0]) - len(found[0].lstrip())
-        written = text[begin : found.end()].rstrip()
+        begin = found.start()
+        written = found[0].rstrip()
         yield Scalar(key, begin, begin + len(written), " ".join(written.split()), str)
 
 

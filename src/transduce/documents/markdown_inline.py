@@ -14,7 +14,7 @@ from transduce.documents.segment import Mark, Part
 SOFT = "soft"
 """The pair of a mark that is the end of a line within a text."""
 
-_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*|(?=>))(?P<rest>[^>]*+(?:>[^>]+)*+)>\Z", re.DOTALL)
+_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*+|(?=>))(?P<rest>[^>]*+(?:>[^>]+)*+)>\Z", re.DOTALL)
 _TEMPLATE_SIGNS = ("{{", "{%", "<%")
 _CODE_ALONE = re.compile(r"(`++)[^`]++\1")
 _NOT_TRANSLATED = re.compile(r"""\btranslate=["']?no\b|\bclass=(?:"[^"]*\bnotranslate\b|'[^']*\bnotranslate\b)""")

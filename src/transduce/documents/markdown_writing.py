@@ -118,7 +118,7 @@ class MarkdownWriter:
                 if is_begin and text:
                     written = self._without_block(written, is_first=number == 0)
                 if number == len(parts) - 1 and self._run.kind == "heading":
-                    written = re.sub(r"#(?=#*+\Z)", r"\\#", written)
+                    written = re.sub(r"(?<!#)#++\Z", lambda signs: r"\#" * len(signs[0]), written)
                 pieces.append(written)
                 view.append(written.replace("\\|", "|") if self._run.kind in _IN_CELL else written)
                 is_begin = is_begin and not text
