@@ -430,4 +430,4 @@ def test_processes_of_documents_need_neither_pytorch_nor_a_web_server() -> None:
         for name in re.findall(r'require\("([\w.]+)"\)', file.read_text(encoding="utf-8"))
         if file.name != "memory.py"  # memories are for the command line
     }
-    assert wanted <= set(loaded), "add what is missing to LIBRARIES in preloaded.py"
+    assert wanted <= set(loaded)
