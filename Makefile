@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
-	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory
+	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack
 
 setup: .venv/installed
 
@@ -68,3 +68,7 @@ bench-decoding: setup
 bench-memory: setup
 	$(BIN)/python benchmarks/training_memory.py
 	$(BIN)/python benchmarks/memory.py
+
+# Clients of a server beside attackers; about ten minutes.
+bench-attack: setup
+	$(BIN)/python benchmarks/serving_attack.py --model $(or $(MODEL),runs/quickstart)

@@ -45,6 +45,8 @@ class Job:
     """Numbers of the requests before which the server is told to reload."""
     process: int = 0
     """The server's, where it reloads."""
+    sources: tuple[str, ...] = ()
+    """Addresses of this machine from which the clients ask, in turns; none for the usual one."""
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
@@ -77,7 +79,7 @@ class Load:
 
     def run(self) -> float:
         """The seconds that all took, once all clients are connected."""
-        clients = [threading.Thread(target=self._client) for _ in range(self.job.clients)]
+        clients = [threading.Thread(target=self._client, args=(number,)) for number in range(self.job.clients)]
         for client in clients:
             client.start()
         self._ready.wait()
@@ -86,8 +88,10 @@ class Load:
             client.join()
         return time.perf_counter() - began
 
-    def _client(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.job.port, timeout=TIMEOUT)
+    def _client(self, number: int) -> None:
+        sources = self.job.sources
+        own = (sources[number % len(sources)], 0) if sources else None
+        connection = http.client.HTTPConnection("127.0.0.1", self.job.port, TIMEOUT, own)
         connection.connect()
         until = time.perf_counter() + self.job.seconds
         self._ready.wait()

@@ -25,9 +25,7 @@ def serve(
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A name under which the server is reached, or *.example.org; repeatable.", show_default=False
-        ),
+        typer.Option(help="A name of the server, or *.example.org; repeatable.", show_default=False),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,

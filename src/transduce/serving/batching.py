@@ -16,6 +16,7 @@ from transduce.serving.clients import CLIENT
 from transduce.serving.failures import RefusedError
 from transduce.serving.fair_queue import FairQueue, Job, Piece, Sentence
 from transduce.serving.metrics import Metrics
+from transduce.serving.wanted import WantedTokens
 
 WINDOW = 0.002
 """Seconds for which a batch waits for company, when nothing else is waiting."""
@@ -95,13 +96,7 @@ class Batcher:
             encoded = self.translator.encode([request.text for request in requests])
         client = CLIENT.get() if client is None else client
         job = Job(time.monotonic(), client, translator, search, with_details)
-        lengths: dict[str, int] = {}
-
-        def length(text: str) -> int:
-            if text not in lengths:
-                lengths[text] = len(translator.bundle.tokenizers.target.encode(text)) if text else 0
-            return lengths[text]
-
+        length = WantedTokens(translator).of
         sentences = []
         for request, own in zip(requests, encoded, strict=True):
             sentence = Sentence(request, Future(), tell)
@@ -301,7 +296,13 @@ class SharedTranslator:
     def translate_chunk(
         self, texts: Sequence[Request], search: DecisionRule, tell: Callable[[float], None] | None = None
     ) -> list[Translation]:
-        """See Translator, but that shares are of sentences; raises CancelledError once it is cancelled."""
+        """See Translator, but that shares are of sentences; raises CancelledError once it is cancelled.
+
+        Phrases that a search cannot hold in good time are not required of it; a document puts what is missing in its
+        place afterwards.
+        """
+        wanted = WantedTokens(self.translator)
+        texts = [replace(text, required=()) if wanted.are_too_many(text) else text for text in texts]
         futures: list[Future[Any]] = []
 
         def hear() -> None:

@@ -245,16 +245,15 @@ def safe_name(name: str) -> tuple[str, str | None]:
 
 def health_of(server: Server) -> tuple[dict[str, Any], bool]:
     """What `/health` tells, and whether all is well."""
-    stuck = any(batcher.busy_seconds > 2 * server.settings.timeout for batcher in server.batchers)
     facts = {
-        "status": "stuck" if stuck else "ok",
+        "status": "stuck" if server.is_stuck else "ok",
         "version": version("transduce"),
         "models": [
             {"name": one.name, "source": one.source, "target": one.target, "restarts": one.batcher.restarts}
             for one in server.models.all
         ],
     }
-    return facts, not stuck
+    return facts, not server.is_stuck
 
 
 def describe(error: ValidationError) -> str:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
@@ -60,15 +60,19 @@ class _Uvicorn(uvicorn.Server):
             sys.exit(STARTUP_FAILURE)
         await super().startup([listening])
         self._log_started_message([listening])
+        tell_systemd("READY=1")
 
     async def on_tick(self, counter: int) -> bool:
         """See uvicorn; ten times a second."""
         if counter % 10 == 0:
             self._transduce.watch()
+            if not self._transduce.is_stuck:
+                tell_systemd("WATCHDOG=1")
         return await super().on_tick(counter)
 
     def _end(self, *_: object) -> None:
         if not self.should_exit:
+            tell_systemd("STOPPING=1")
             end_at_the_latest(self._transduce.settings.grace)
         self.force_exit = self.should_exit
         self.should_exit = True
@@ -79,6 +83,14 @@ class _Uvicorn(uvicorn.Server):
             log.info("reloaded")
         except TransduceError as error:
             log.error("not reloaded: %s", error)
+
+
+def tell_systemd(state: str) -> None:
+    """Tell the service manager how the server is, where one has started it and waits to be told."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
 
 
 def end_at_the_latest(seconds: float) -> None:
@@ -129,8 +141,9 @@ def most_connections(wanted: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        with suppress(OSError, ValueError):  # else it stays as it is
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed, hard) if hard >= 0 else needed, hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     possible = max(LEAST_CONNECTIONS, soft - OTHER_FILES)
@@ -154,8 +167,8 @@ def check_temporary_folder() -> None:
         tempfile.gettempdir()
     except FileNotFoundError:
         raise InputError(
-            "there is no folder for temporary files: neither TMPDIR, /tmp nor another takes any; free some space there, "
-            "or set TMPDIR to a folder that does"
+            "there is no folder for temporary files: neither TMPDIR nor /tmp takes any; free some space "
+            "there, or set TMPDIR to a folder that does"
         ) from None
 
 

@@ -81,6 +81,11 @@ class Server:
         """What knows the keys of clients; None where none are needed."""
         return self.admission.keys
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a batch has taken longer than any request may wait for it."""
+        return any(batcher.busy_seconds > 2 * self.settings.timeout for batcher in self.batchers)
+
     def watch(self) -> None:
         """Start again what should run and does not."""
         for batcher in self.batchers:

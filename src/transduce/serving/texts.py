@@ -7,11 +7,8 @@ from transduce.documents.sentences import split_sentences
 from transduce.inference.request import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.serving.failures import RefusedError
+from transduce.serving.wanted import WantedTokens
 from transduce.text.glossary import Glossary
-
-MOST_WANTED = 128
-"""Tokens that a translation may have to hold: those of the prefix, and twice those of required terms, since a search
-takes long to place them; more where the model knows longer sentences."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +56,9 @@ def prepare(
 
 
 def _check_wanted(translator: Translator, requests: Sequence[Request]) -> None:
-    most, known = max(MOST_WANTED, translator.longest_source), {"": 0}
-
-    def length(text: str) -> int:
-        if text not in known:
-            known[text] = len(translator.bundle.tokenizers.target.encode(text))
-        return known[text]
-
+    wanted = WantedTokens(translator)
     for request in requests:
-        tokens = length(request.prefix) + 2 * sum(map(length, request.required))
-        if tokens > most:
+        if wanted.are_too_many(request):
             raise RefusedError(
                 413,
                 f"{request.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
