@@ -1,4 +1,4 @@
-"""Markdown: every text that a reader sees is translated, held by a rule that docs/documents.md names, or told in the log.
+"""Markdown: every text that a reader sees is translated, held by a rule of docs/documents.md, or named in the log.
 
 Python-Markdown with the extensions of MkDocs, and mistune, read the documents; they have no part in the product.
 """
@@ -129,7 +129,8 @@ def check(text: str, *readers: Callable[[bytes], Page]) -> None:
 
 
 WORDS = st.sampled_from(
-    ["the dog", "a small cat", "It's 5 o'clock.", "R&D", "one", "é ü", "Two, three", "(four)", "2 * 3", "well-known", "5 < 6"]
+    ["the dog", "a small cat", "It's 5 o'clock.", "R&D", "one", "é ü"]
+    + ["Two, three", "(four)", "2 * 3", "well-known", "5 < 6"]
 )  # fmt: skip
 PIECES = st.one_of(
     WORDS,
@@ -162,13 +163,17 @@ COMMON = st.one_of(
     LINE.map("# {}".format),
     LINE.map("### {} ###".format),
     LINE.map("{}\n---".format),
-    st.lists(LINES.map(lambda text: indented(text, "    ").replace("    ", "-   ", 1)), min_size=1, max_size=3).map("\n".join),
+    st.lists(
+        LINES.map(lambda text: indented(text, "    ").replace("    ", "-   ", 1)), min_size=1, max_size=3
+    ).map("\n".join),
     st.lists(LINE.map("1. {}".format), min_size=1, max_size=3).map("\n".join),
     LINES.map(lambda text: indented(text, "> ")),
     st.tuples(LINE, LINE).map(lambda two: f"- {two[0]}\n    - {two[1]}"),
     st.tuples(WORDS, WORDS, LINE).map(lambda few: f"| {few[0]} | {few[1]} |\n|---|:-:|\n| {few[2]} | `a \\| b` |"),
     st.sampled_from(["```\nThe dog\n```", "    The *code*", "<!-- The dog -->", "* * *", "<pre>The dog</pre>"]),
-    st.tuples(WORDS, WORDS).map(lambda two: f"<div>\n<p>{html.escape(two[0])} <b>{html.escape(two[1])}</b></p>\n</div>"),
+    st.tuples(WORDS, WORDS).map(
+        lambda two: f"<div>\n<p>{html.escape(two[0])} <b>{html.escape(two[1])}</b></p>\n</div>"
+    ),
 )  # fmt: skip
 MKDOCS = st.one_of(
     COMMON,
