@@ -102,7 +102,7 @@ _OLD_OFFICE = Refused(
 ARCHIVE = Refused(
     "an archive (ZIP)", "", "give it the ending of its format, such as .docx, .xlsx or .odt, or unpack it"
 )
-_COMPRESSED = Refused("compressed", "", "unpack it first")
+_COMPRESSED = Refused("compressed data", "", "unpack it first")
 OTHER = Refused("what is no text", "", "it holds zero bytes")
 _FIRST_BYTES = (
     (b"%PDF-", _BY_ENDING[".pdf"]),

@@ -111,7 +111,7 @@ ROWS = [
         for ending in (*WHOLE, ".docx")
     ),
     # Options
-    row("an unknown format", "translate run text.po --format odt", 2, "--format", whole(".po")),
+    row("an unknown format", "translate run text.po --format abc", 2, "--format", whole(".po")),
     row("lines with a log", "translate run test.en --log log", 2, ("--log is not for lines", "--format")),
     row("lines with a memory", "translate run test.en --memory terms.tsv", 2, "--memory is not for lines of text"),
     row(

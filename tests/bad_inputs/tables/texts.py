@@ -78,7 +78,13 @@ ROWS = [
         )
         for ending, kind in DOCUMENTS.items()
     ),
-    row("a spreadsheet", "translate run text.xlsx", 2, "text.xlsx: a table of cells", garbage("text.xlsx")),
+    row(
+        "a spreadsheet",
+        "translate run text.xlsx",
+        2,
+        "text.xlsx: is no Excel workbook, or damaged",
+        garbage("text.xlsx"),
+    ),
     # Plain text to translate
     row("no such text", "translate run nowhere.en", 2, "nowhere.en: cannot be opened (No such file"),
     row("a folder to translate", "translate run cache", 2, "cache is a folder"),
@@ -111,8 +117,20 @@ ROWS = [
     ),
     row("surrogates", "translate run text", 2, "line 1 is not UTF-8", write("text", b"\xed\xa0\x80\n")),
     row("overlong characters", "translate run text", 2, "line 1 is not UTF-8", write("text", b"\xc0\xaf\n")),
-    row("a program", "translate run text", 2, "line 1 is not UTF-8", write("text", b"\x7fELF\x02\x01\x01\0\xff\xfe")),
-    row("a picture", "translate run text.png", 2, "text.png: line 1 is not", write("text.png", b"\x89PNG\r\n\x1a\n")),
+    row(
+        "a program",
+        "translate run text",
+        2,
+        "text: a program or library cannot be translated",
+        write("text", b"\x7fELF\x02\x01\x01\0\xff\xfe"),
+    ),
+    row(
+        "a picture",
+        "translate run text.png",
+        2,
+        "text.png: a picture cannot be translated",
+        write("text.png", b"\x89PNG\r\n\x1a\n"),
+    ),
     row(
         "a PDF",
         "translate run text.pdf",
@@ -125,12 +143,18 @@ ROWS = [
         "weights as text",
         "translate run run/model/weights.safetensors",
         2,
-        "weights.safetensors: line 1 is not",
+        "weights.safetensors: data of numbers or tables cannot be translated",
         prints=True,
     ),
     row("Latin-1 on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=LATIN),
     row("UTF-16 on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=PLAIN.encode("utf-16")),
-    row("a packed file on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=b"\x1f\x8b\x08\0\0"),
+    row(
+        "a packed file on standard input",
+        "translate run",
+        2,
+        "-: line 1: compressed data cannot be translated",
+        stdin=b"\x1f\x8b\x08\0\0",
+    ),
     row("neither a model nor text", "translate nowhere text", 2, "text: line 1 is not UTF-8", write("text", LATIN)),
     # Prefixes
     row("no such prefixes", "translate run test.en --prefix-file no", 2, "no: cannot be opened"),
