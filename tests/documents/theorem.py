@@ -54,11 +54,15 @@ def reordered(data: bytes, name: str, kind: str | None = None, **options: Any) -
     return _translated(lambda text: " ".join(reversed(text.split())), data, name, kind, options)
 
 
-def check_theorem(data: bytes, name: str, shown: Shown, skeleton: Skeleton, kind: str | None = None) -> None:
-    """Assert the promise for a document, with both translators."""
+def check_theorem(
+    data: bytes, name: str, shown: Shown, skeleton: Skeleton, kind: str | None = None, shows_marks: bool = False
+) -> None:
+    """Assert the promise for a document, with both translators; `shows_marks` where tags are text to its readers."""
     before, structure = shown(data), skeleton(data)
     document = read_document(data, name, Languages("en", "de"), kind)
     held = [mark.shown for unit in document.units for mark in unit.source.marks if mark.is_held]
+    if shows_marks:
+        held += [mark.raw for unit in document.units for mark in unit.source.marks if not mark.is_held]
     told = [one.text for one in document.untranslated]
     kept = _spaceless(" ".join([*held, *told]))
     kept_words = sorted({word for text in [*held, *told] for word in text.split()}, key=len, reverse=True)

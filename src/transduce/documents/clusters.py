@@ -74,9 +74,9 @@ def _is_glue(between: str) -> bool:
     return between in _BETWEEN_SIZES or not any(c.isspace() or c.isalpha() or c in _ENDS for c in between)
 
 
-def tokens_of(text: str) -> list[Span]:
-    """Where placeholders are in a text, by the general rules."""
-    return [found.span() for found in pattern_of(GENERAL).finditer(text)]
+def tokens_of(text: str, families: tuple[str, ...] = GENERAL) -> list[Span]:
+    """Where placeholders are in a text, by the rules of some families."""
+    return [found.span() for found in pattern_of(families).finditer(text)]
 
 
 def shape_of(shown: str) -> str:

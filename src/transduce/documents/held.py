@@ -5,6 +5,7 @@ cluster, which is found, mended or put in as a whole. All of a translation's tex
 found in it.
 """
 
+import re
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +21,14 @@ from transduce.documents.clusters import (
     shape_of,
     tokens_of,
 )
+from transduce.documents.families import GENERAL
 from transduce.documents.linked_words import Span
 from transduce.documents.segment import Mark
 
 STAND_IN = "\ufffc"
 """What a translator may read in place of something that it is not to translate."""
 
+_WORD = re.compile(r"\w{2,}+")
 _PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
 _ENDING = frozenset(".,;:!?…。！？")
 _CLOSING = frozenset(")]}>”’»")
@@ -49,6 +52,7 @@ def restore_held(
     marks: Sequence[Mark],
     places: Sequence[int],
     expected: Sequence[Span | None] = (),
+    families: tuple[str, ...] = (),
 ) -> Restored:
     """A translation in which each held mark is once: found, else mended where it is misspelt, else put in; and no
     placeholder or tag that the source has not.
@@ -60,8 +64,9 @@ def restore_held(
         places: where in the source each begins.
         expected: where in the translation each belongs that is missing from it, in place of some characters or of
             none; None or nothing where that is not known, and the place in the source has to do.
+        families: the rules that the source's placeholders were found by; none for the general ones.
     """
-    return _Restoring(output, source, marks, places, expected).restored()
+    return _Restoring(output, source, marks, places, expected, families or GENERAL).restored()
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ class _Restoring:
         marks: Sequence[Mark],
         places: Sequence[int],
         expected: Sequence[Span | None],
+        families: tuple[str, ...],
     ) -> None:
         self.output, self.source, self.marks = output, source, marks
         self.expected = expected
@@ -90,14 +96,21 @@ class _Restoring:
         self.taken: list[Span] = []  # in order
         self.changes: list[_Change] = []
         self.missing = dict.fromkeys(range(len(self.clusters)))
-        self.free_text = normalised(_without(source, self.clusters))
-        self.unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
-        self.tokens = [span for span in tokens_of(output) if normalised(output[slice(*span)]) not in self.unheld]
+        free = _without(source, self.clusters)
+        self.free_text = normalised(free)
+        unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text(families)}
+        words = set(_WORD.findall(free.casefold()))
+        self.tokens = [
+            (start, end)
+            for start, end in tokens_of(output, families)
+            if normalised(output[start:end]) not in unheld
+            and words.isdisjoint(_WORD.findall(output[start:end].casefold()))  # else text has got into it
+        ]
 
-    def _tokens_of_text(self) -> Iterator[Span]:
-        """What the general rules would hold of the source though it is not held, as a flag of its message says."""
+    def _tokens_of_text(self, families: tuple[str, ...]) -> Iterator[Span]:
+        """What the rules would hold of the source though it is not held."""
         starts = [cluster.start for cluster in self.clusters]
-        for start, end in tokens_of(self.source):
+        for start, end in tokens_of(self.source, families):
             before = bisect_right(starts, start)
             if not before or self.clusters[before - 1].end < end:
                 yield start, end
@@ -163,7 +176,7 @@ class _Restoring:
 
     def _take(self, number: int, start: int, end: int) -> None:
         shown, found = self.clusters[number].shown, self.output[start:end]
-        if found != shown and STAND_IN not in found:
+        if found not in (shown, "".join(shown.split()), STAND_IN):
             self.notes.append(f"{shown!r} was misspelt as {found!r}")
         self._change(start, end, self.clusters[number])
         del self.missing[number]

@@ -189,7 +189,7 @@ class _Rules:
         parts = self._parts(text)
         if "java-format" in self.families:
             parts = _with_apostrophes_apart(parts) if _has_lone_apostrophe(parts) else _unescaped(parts)
-        return Segment.of(parts)
+        return Segment.of(parts, self.families)
 
     def writer(self, source: str) -> Callable[[str], str]:
         """What writes a text, beside marks, in a translation of this source."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import Literal, cast
 
@@ -35,12 +35,14 @@ class Segment:
     """Text and marks in their order."""
 
     parts: tuple[Part, ...]
+    families: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """The rules by which its placeholders were found, see `transduce.documents.families`; none for the general ones."""
 
     @staticmethod
-    def of(parts: Iterable[Part]) -> "Segment":
+    def of(parts: Iterable[Part], families: tuple[str, ...] = ()) -> "Segment":
         """A document's segment: texts beside each other are joined, an opening or closing mark without the other stands
         alone, and pairs are numbered."""
-        return Segment(tuple(_numbered(_without_halves(joined(parts)))))
+        return Segment(tuple(_numbered(_without_halves(joined(parts)))), families)
 
     @property
     def text(self) -> str:
@@ -76,7 +78,7 @@ class Segment:
             stripped = core[-1].rstrip()
             after.insert(0, core[-1][len(stripped) :])
             core[-1] = stripped
-        return tuple(filter(None, before)), Segment(tuple(core)), tuple(filter(None, after))
+        return tuple(filter(None, before)), replace(self, parts=tuple(core)), tuple(filter(None, after))
 
     def _whole_pairs(self, first: int, last: int) -> tuple[int, int]:
         """The smallest range about this one with both marks, or neither, of each pair."""

@@ -25,6 +25,8 @@ class Piece:
     held: list[Mark]
     places: list[int]
     """Where the held marks begin in the text."""
+    families: tuple[str, ...] = ()
+    """The rules that what is held was found by; none for the general ones."""
     is_translated: bool = True
     read: str = ""
     """The text as the model reads it: one unknown word for what its vocabulary cannot write."""
@@ -100,7 +102,7 @@ class Piece:
         if not self.is_translated:
             self._leave()
             return []
-        restored = restore_held(self.output, self.text, self.held, self.places, self._expected())
+        restored = restore_held(self.output, self.text, self.held, self.places, self._expected(), self.families)
         if not self.output.strip() or not restored.text.strip():
             self._leave()
             return ["the model wrote nothing, so that the source stays"]

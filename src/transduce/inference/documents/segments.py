@@ -88,7 +88,7 @@ class SegmentTranslator:
         pieces = []
         for segment, text in pairs:
             held, places = held_of(segment)
-            pieces.append(Piece(0, len(segment.text), segment.text, held, places, output=text))
+            pieces.append(Piece(0, len(segment.text), segment.text, held, places, segment.families, output=text))
         unknown = self._unknown([mark.shown for piece in pieces for mark in piece.held])
         notes = []
         for (segment, _), piece in zip(pairs, pieces, strict=True):
@@ -103,7 +103,7 @@ class SegmentTranslator:
     def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[Piece]], set[str]]:
         """The sentences of each segment, in parts where one is too long for the model; and which of their texts, with
         and without what is held, the model's vocabulary lacks a part of."""
-        held = [(segment.text, *held_of(segment)) for segment in segments]
+        held = [(segment.text, *held_of(segment), segment.families) for segment in segments]
         sentences = [
             [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0])]
             for segment, of_segment in zip(segments, held, strict=True)
@@ -113,10 +113,10 @@ class SegmentTranslator:
         all_parts, are_unknown = self._sentences.examine([piece.text for piece in asked], texts)
         known, parts = dict(zip(texts, are_unknown, strict=True)), iter(all_parts)
         pieces = []
-        for (text, marks, places), of_segment in zip(held, sentences, strict=True):
+        for (text, marks, places, families), of_segment in zip(held, sentences, strict=True):
             bounds = [bound for sentence in of_segment for bound in _divide(text, sentence, next(parts))]
             whole = without_torn(bounds, clusters_of(text, marks, places))
-            pieces.append([_piece(bound, text, marks, places) for bound in whole])
+            pieces.append([_piece(bound, text, marks, places, families) for bound in whole])
         others = {text for of_segment in pieces for piece in of_segment for text in _texts_of(piece)} - known.keys()
         return pieces, {text for text, is_unknown in known.items() if is_unknown} | self._unknown(list(others))
 
@@ -235,11 +235,12 @@ def _divide(text: str, sentence: Piece, parts: Sequence[str]) -> Iterator[Span]:
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
 
 
-def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int]) -> Piece:
+def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int], families: tuple[str, ...]) -> Piece:
     """What is between two places of a text, given what is held in it and where that begins."""
     start, end = bound
     first, last = bisect_left(places, start), bisect_left(places, end)
-    piece = Piece(start, end, text[start:end], list(marks[first:last]), [place - start for place in places[first:last]])
+    of_piece = [place - start for place in places[first:last]]
+    piece = Piece(start, end, text[start:end], list(marks[first:last]), of_piece, families)
     piece.is_translated = any(map(str.isalpha, piece.free_text))
     return piece
 

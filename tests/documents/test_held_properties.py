@@ -1,0 +1,52 @@
+"""Whatever a translator makes of it, a message of any family has all that it holds, once, with its neighbours."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+
+from documents.made_messages import flagged_messages
+from documents.theorem import Careless
+from transduce.documents.clusters import clusters_of
+from transduce.documents.families import families_for
+from transduce.documents.layout import mark_layout
+from transduce.documents.placeholders import hold, mark_tags
+from transduce.documents.segment import Segment, problems
+from transduce.inference.documents.pieces import held_of
+from transduce.inference.documents.segments import SegmentTranslator
+from transduce.inference.translator import Translator
+
+CHANGES: dict[str, Callable[[str], str]] = {
+    "capitals": str.upper,
+    "reordered": lambda text: " ".join(reversed(text.split())),
+    "nothing held": lambda text: " ".join(re.findall("[A-Za-z]+", text)),
+    "doubled": lambda text: f"{text} {text}",
+    "other signs": lambda text: f"{{y}} %d <b>l'eau 5% {text}",
+    "one letter": lambda text: "x",
+    "without blanks": lambda text: "".join(text.split()),
+}
+
+
+def clusters(segment: Segment) -> Counter[str]:
+    marks, places = held_of(segment)
+    return Counter(cluster.shown for cluster in clusters_of(segment.text, marks, places))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(message=flagged_messages())
+def test_all_that_is_held_is_there_once_with_its_neighbours(change: str, message: tuple[str, str]) -> None:
+    flag, text = message
+    families = families_for([flag])
+    source = Segment.of(mark_layout(hold(mark_tags([text]), str, families)), families).split_edges()[1]
+    translator = SegmentTranslator(cast(Translator, Careless(CHANGES[change])))
+    found = translator.translate([source])[0].segment
+    assert not problems(source, found)
+    for shown, count in clusters(source).items():
+        assert found.text.count(shown) >= count
+    if change in ("capitals", "reordered"):
+        before, after = ("".join(segment.text.split()).upper() for segment in (source, found))
+        assert Counter(before) == Counter(after)
