@@ -136,7 +136,7 @@ FAMILIES: dict[str, Family] = {
     "gcc": Family("GCC", ("%<", "%>"), r"(?<!\d)%[<>]", "%"),
     "plural forms": Family(
         "Symfony and Laravel: what is between the signs is translated apart",
-        ("one|many", "{0} none|[2,*] many", "]1,Inf] many"),
+        ("one|many", "{0} none|[2,*] many", "{0} none|]1,Inf] many"),
         rf"""
         \A\s{{0,3}}{_INTERVAL}\s{{0,3}}(?=[^|]*+\|) | \|\s{{0,3}}{_INTERVAL}\s{{0,3}} | (?<=[^\s|])\|(?=[^\s|])
         """,
