@@ -14,6 +14,8 @@ SERVED_WEIGHT = 4.0
 LEAST = 1.0
 """Percent; less probable languages are left out."""
 MOST_LANGUAGES = 5
+LOOKED_AT = 2000
+"""Characters of a text that are looked at: the library's normalisation takes quadratic time on stacked accents."""
 _TAG = re.compile(r"<[^<>]*+>")
 
 
@@ -55,7 +57,7 @@ class Detector:
         return found or [_fact(ranked[0][1] / total, ranked[0][0])]
 
     def _rank(self, text: str) -> dict[str, float]:
-        ranked: list[tuple[str, float]] = self._identifier.rank(text)
+        ranked: list[tuple[str, float]] = self._identifier.rank(text[:LOOKED_AT])
         return {code: float(share) for code, share in ranked if code != NO_LANGUAGE}
 
 
