@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable
 
 import pytest
+import torch  # noqa: F401 (what it takes is no document's, and some errors import it)
 from hostile import Place, attacks, places
 from theorem import in_capitals
 
