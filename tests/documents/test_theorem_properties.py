@@ -66,14 +66,10 @@ def shown(data: bytes) -> list[str]:
 
 
 def skeleton(data: bytes) -> Any:
-    return (
-        [
-            (one.key, tags(one.value)) if isinstance(one, javaproperties.KeyValue) else one.source.rstrip("\r\n")
-            for one in entries(data)
-        ],
-        data[:3] == b"\xef\xbb\xbf",
-        data.isascii(),
-    )
+    return [
+        (one.key, tags(one.value)) if isinstance(one, javaproperties.KeyValue) else one.source.rstrip("\r\n")
+        for one in entries(data)
+    ], data[:3] == b"\xef\xbb\xbf", data.isascii()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -91,6 +87,7 @@ def test_every_message_of_properties_is_translated(random: Random) -> None:
         ("a=the \\\n   dog", "a=THE DOG"),
         ("a=\\ the dog ", "a=\\ THE DOG "),
         ("a=the\\u00e4 dog", "a=THE\\u00c4 DOG"),
+        ("a=\\:the dog\\=", "a=\\:THE DOG\\="),
         ("a the dog\rb=cat", "a THE DOG\rb=CAT"),
         ("a", "a"),
         ("a=\\", "a=\\"),

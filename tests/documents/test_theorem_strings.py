@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.chance import message, said, tags
-from documents.theorem import check_theorem, in_capitals
+from documents.theorem import check_theorem, in_capitals, reordered
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
 from transduce.errors import InputError
@@ -119,9 +119,7 @@ def device(random: Random) -> dict[str, Any]:
 def values(found: Any) -> list[str]:
     if not isinstance(found, dict):
         return []
-    return (
-        [found["stringUnit"]["value"]] if "stringUnit" in found else [t for one in found.values() for t in values(one)]
-    )
+    return [found["stringUnit"]["value"]] if "stringUnit" in found else [t for one in found.values() for t in values(one)]
 
 
 def paths(found: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -136,7 +134,7 @@ def test_every_string_of_a_catalogue_gets_a_translation_beside_it(random: Random
     before = catalogue(random)
     indent = random.choice([None, 2])
     data = json.dumps(before, indent=indent, separators=(",", " : "), ensure_ascii=random.random() < 0.5).encode()
-    for translate in (in_capitals,):
+    for translate in (in_capitals, reordered):
         after = json.loads(translate(data, "a.xcstrings").data)
         assert list(after["strings"]) == list(before["strings"])
         for key, entry in after["strings"].items():
