@@ -10,7 +10,17 @@ WORDS = [
     "back\\slash", "50", "x=y", "a:b", "#1", "- no", "yes", "that;", "(one)", "e.g.", "*", "|", "?", "~",
 ]  # fmt: skip
 PLACEHOLDERS = ["%s", "%1$s", "{name}", "{{count}}", "%{name}", "%@", "$t(key)", "http://a.example/b", "{0}"]
-NO_TEXT = ["home.title", "snake_case", "#ff00aa", "https://a.example/?b=c", "camelCase", "dd.MM.yyyy", ":day", "12px", "-"]
+NO_TEXT = [
+    "home.title",
+    "snake_case",
+    "#ff00aa",
+    "https://a.example/?b=c",
+    "camelCase",
+    "dd.MM.yyyy",
+    ":day",
+    "12px",
+    "-",
+]
 PLURAL = ["{n, plural, =0 {", "} one {", "} other {", "} }"]
 _TAG = re.compile("<[^<>]+>")
 

@@ -77,8 +77,8 @@ def test_columns_are_chosen_by_names_or_by_numbers() -> None:
         (Columns("2", "3"), b"one,two,Deutsch\nthe dog,the cat,THE CAT\n"),
     ):
         assert in_capitals(data, "a.csv", columns=columns).data == wanted
-    for columns, message in ((Columns("four"), "no column 'four'"), (Columns("9"), "no column '9'")):
-        with pytest.raises(InputError, match=f"{message}; its first row is 'one', 'two', 'Deutsch'"):
+    for columns, words in ((Columns("four"), "no column 'four'"), (Columns("9"), "no column '9'")):
+        with pytest.raises(InputError, match=f"{words}; its first row is 'one', 'two', 'Deutsch'"):
             read_document(data, "a.csv", columns=columns)
     with pytest.raises(InputError, match="only CSV has columns"):
         read_document(b"{}", "a.json", columns=Columns("a"))

@@ -29,7 +29,10 @@ def value(random: Random, depth: int) -> Any:
 
 
 def name(random: Random) -> str:
-    return random.choice(["title", "the dog", "é", "a.b", "dogs_one", "dogs_other", "x\ny", '"']) + str(random.random())[:5]
+    return (
+        random.choice(["title", "the dog", "é", "a.b", "dogs_one", "dogs_other", "x\ny", '"'])
+        + str(random.random())[:5]
+    )
 
 
 def written(random: Random, found: Any) -> bytes:
@@ -124,7 +127,7 @@ def test_messages_have_names_and_lines() -> None:
 
 def test_halves_of_characters_stay_and_are_named() -> None:
     translated = in_capitals(rb'{"a": "the \ud83d dog", "b": "the \ud83d\ude00"}', "a.json")
-    assert translated.data == '{"a": "the \\ud83d dog", "b": "THE \\ud83d\\ude00"}'.encode()
+    assert translated.data == b'{"a": "the \\ud83d dog", "b": "THE \\ud83d\\ude00"}'
     assert [one.origin for one in translated.segments] == ["model", "untranslated"]
 
 

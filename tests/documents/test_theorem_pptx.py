@@ -125,8 +125,6 @@ def test_prompts_of_the_design_stay_and_its_own_texts_do_not() -> None:
     presentation = pptx.Presentation()
     layout = presentation.slide_layouts[6]
     presentation.slides.add_slide(layout)
-    box = layout.shapes._spTree
-    box.append(box.__copy__()[0]) if False else None
     data = io.BytesIO()
     presentation.save(data)
     own = (

@@ -66,10 +66,14 @@ def shown(data: bytes) -> list[str]:
 
 
 def skeleton(data: bytes) -> Any:
-    return [
-        (one.key, tags(one.value)) if isinstance(one, javaproperties.KeyValue) else one.source.rstrip("\r\n")
-        for one in entries(data)
-    ], data[:3] == b"\xef\xbb\xbf", data.isascii()
+    return (
+        [
+            (one.key, tags(one.value)) if isinstance(one, javaproperties.KeyValue) else one.source.rstrip("\r\n")
+            for one in entries(data)
+        ],
+        data[:3] == b"\xef\xbb\xbf",
+        data.isascii(),
+    )
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

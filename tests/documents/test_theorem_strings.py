@@ -119,7 +119,9 @@ def device(random: Random) -> dict[str, Any]:
 def values(found: Any) -> list[str]:
     if not isinstance(found, dict):
         return []
-    return [found["stringUnit"]["value"]] if "stringUnit" in found else [t for one in found.values() for t in values(one)]
+    return (
+        [found["stringUnit"]["value"]] if "stringUnit" in found else [t for one in found.values() for t in values(one)]
+    )
 
 
 def paths(found: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

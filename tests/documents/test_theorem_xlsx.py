@@ -48,7 +48,7 @@ class Writer:
             if self.random.random() < 0.5:
                 sheet.write_comment(0, 0, self.text(), {"author": "the author"})
             if self.random.random() < 0.5:
-                sheet.set_header(f'&L&"Arial,Bold"the head && more&Rthe &P of &N')
+                sheet.set_header('&L&"Arial,Bold"the head && more&Rthe &P of &N')
                 sheet.set_footer("the foot")
             if self.random.random() < 0.5:
                 chart = workbook.add_chart({"type": "column"})

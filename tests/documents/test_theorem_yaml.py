@@ -64,7 +64,7 @@ class Writer:
             anchor = f" &a{self.anchors}" if self.random.random() < 0.5 else " !!str"
             return f"{anchor} {self.flow()}\n"
         if kind == 8 and self.anchors:
-            return f" *a{self.random.randint(1, self.anchors)}\n" if False else " x\n"
+            return f" *a{self.random.randint(1, self.anchors)}\n"
         return f" {self.plain_lines(indent + 2)}\n"
 
     def flow(self) -> str:
@@ -147,9 +147,7 @@ def test_a_language_that_is_the_first_key_becomes_the_target_language() -> None:
 
 
 def test_aliases_are_translated_once_and_never_expanded() -> None:
-    bomb = "a0: &a0 the dog\n" + "".join(
-        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)
-    )
+    bomb = "a0: &a0 the dog\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
     translated = in_capitals(bomb.encode(), "a.yml")
     assert translated.data.decode() == bomb.replace("the dog", "THE DOG")
     assert len(translated.segments) == 1

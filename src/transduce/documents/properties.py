@@ -24,6 +24,7 @@ _LINE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(rf"{_CONTINUED}|\\(?:u(?P<code>[0-9A-Fa-f]{{4}})|(?P<other>.)|\Z)", re.DOTALL)
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
 _ARGUMENT = re.compile(r"\{\d{1,3}[},]")
@@ -53,6 +54,8 @@ def _read(data: bytes, name: str) -> TextFile:
     try:
         return TextFile.read(data, name)
     except InputError:
+        if _NO_TEXT.search(data):
+            raise
         return TextFile(name, data.decode("iso8859-1"), "iso8859-1", escape=_unicode_escape)
 
 

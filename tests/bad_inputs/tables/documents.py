@@ -17,7 +17,24 @@ VTT = "WEBVTT\n\n00:01.000 --> 00:02.000\nThe dog sleeps.\n"
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>\n'
 ELSEWHERE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n'
 LATIN = "Der Hund schläft.".encode("latin-1")
-WHOLE = {".po": PO, ".xlf": XLIFF, ".tmx": TMX, ".srt": SRT, ".vtt": VTT, ".html": "<p>The dog", ".md": "# The dog\n"}
+WHOLE = {
+    ".po": PO,
+    ".xlf": XLIFF,
+    ".tmx": TMX,
+    ".srt": SRT,
+    ".vtt": VTT,
+    ".html": "<p>The dog",
+    ".md": "# The dog\n",
+    ".json": '{"a": "The dog sleeps."}\n',
+    ".yaml": "a: The dog sleeps.\n",
+    ".properties": "a=The dog sleeps.\n",
+    ".strings": '"a" = "The dog sleeps.";\n',
+    ".xcstrings": '{"sourceLanguage": "en", "strings": {"The dog sleeps.": {}}, "version": "1.0"}\n',
+    ".xml": '<resources><string name="a">The dog sleeps.</string></resources>\n',
+    ".arb": '{"a": "The dog sleeps."}\n',
+    ".csv": "id,source\n1,The dog sleeps.\n",
+}
+ARCHIVES = (".docx", ".pptx", ".xlsx", ".odt")
 
 
 def archive(**files: bytes) -> bytes:
@@ -78,6 +95,30 @@ BROKEN: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("a bomb", ".docx", archive(word__document_xml=b"<a>" + b" " * 40_000_000), ("bytes when unpacked",)),
     ("cut off inside", ".docx", archive(word__document_xml=b"<a>"), ("word/document.xml: line 1: not well-formed",)),
     ("cut off", ".docx", archive(word__document_xml=b"<a/>")[:-30], ("no Word document, or damaged",)),
+    ("cut off", ".json", '{"a": "The dog', ("is not JSON",)),
+    ("too deep", ".json", "[" * 100_000, ("more than 200 lists and objects",)),
+    ("another language", ".json", '{"fr": {"a": "Le chien"}}', ("'fr', not 'en'",)),
+    ("a catalogue of another ending", ".json", WHOLE[".xcstrings"], ("must end in .xcstrings",)),
+    ("cut off", ".yaml", "a: [b", ("is not YAML",)),
+    ("too deep", ".yaml", "- " * 100_000, ("more than 200 lists and mappings",)),
+    ("control characters", ".yaml", "a: \x07", ("is not YAML",)),
+    ("a broken escape", ".properties", "a=\\u12\n", ("line 1", "four digits")),
+    ("cut off", ".strings", '"a" = "b', ("line 1: expected",)),
+    ("compiled", ".strings", b"bplist00\xd1", ("property list", "compiled")),
+    ("of another kind", ".xcstrings", "{}", ("needs strings and sourceLanguage",)),
+    ("cut off", ".xml", "<resources>", ("not well-formed XML",)),
+    ("another root", ".xml", "<html/>", ("begins with <html>",)),
+    ("a bomb of entities", ".xml", BOMB + "<resources/>", ("declares the entity 'a'",)),
+    ("a list", ".arb", "[]", ("must be one object",)),
+    ("no known column", ".csv", "a,b\n1,2\n", ("its first row is 'a', 'b'", "source_column")),
+    ("a quotation mark alone", ".csv", 'source\n"a"b\n', ("line 2", "cannot be told apart")),
+    ("no archive", ".pptx", "The dog sleeps.", ("no PowerPoint presentation, or damaged",)),
+    ("another archive", ".pptx", archive(a=b"b"), ("which of its files the text is in",)),
+    ("a bomb", ".xlsx", archive(a=b" " * 40_000_000), ("bytes when unpacked",)),
+    ("another archive", ".odt", archive(a=b"b"), ("holds no content.xml",)),
+    ("cut off inside", ".odt", archive(content_xml=b"<a>"), ("content.xml: line 1: not well-formed",)),
+    ("a PDF", ".json", b"%PDF-1.7\n", ("is no JSON file of messages but a PDF", "pdftotext")),
+    ("with a password", ".xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ("or one with a password",)),
     ("a bomb of entities", ".docx", archive(word__document_xml=BOMB.encode() + b"<x/>"), ("declares the entity 'a'",)),
 ]
 
@@ -96,7 +137,7 @@ ROWS = [
         row(
             f"{ending[1:]}: {what}", f"translate run text{ending}", 2, (f"text{ending}", words), damage(f"text{ending}")
         )
-        for ending in (*WHOLE, ".pot", ".markdown", ".htm", ".xhtml", ".xliff", ".docx")
+        for ending in (*WHOLE, ".pot", ".markdown", ".htm", ".xhtml", ".xliff", ".yml", ".tsv", *ARCHIVES)
         for what, words, damage in (
             ("empty", "is empty", lambda path: write(path, "")),
             ("a folder", "is a folder", folder),
@@ -108,10 +149,21 @@ ROWS = [
     ),
     *(
         row(f"{ending[1:]}: garbage", f"translate run text{ending}", 2, f"text{ending}", garbage(f"text{ending}"))
-        for ending in (*WHOLE, ".docx")
+        for ending in (*WHOLE, *ARCHIVES)
     ),
     # Options
-    row("an unknown format", "translate run text.po --format abc", 2, "--format", whole(".po")),
+    row(
+        "a column of no table", "translate run text.po --source-column a", 2, "--source-column is for CSV", whole(".po")
+    ),
+    row("a column of lines", "translate run test.en --target-column a", 2, "--target-column is not for lines of text"),
+    row(
+        "a column that there is not",
+        "translate run text.csv --source-column x",
+        2,
+        "no column 'x'; its first row is 'id', 'source'",
+        whole(".csv"),
+    ),
+    row("an unknown format", "translate run text.po --format ods", 2, "--format", whole(".po")),
     row("lines with a log", "translate run test.en --log log", 2, ("--log is not for lines", "--format")),
     row("lines with a memory", "translate run test.en --memory terms.tsv", 2, "--memory is not for lines of text"),
     row(

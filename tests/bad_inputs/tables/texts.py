@@ -118,43 +118,48 @@ ROWS = [
     row("surrogates", "translate run text", 2, "line 1 is not UTF-8", write("text", b"\xed\xa0\x80\n")),
     row("overlong characters", "translate run text", 2, "line 1 is not UTF-8", write("text", b"\xc0\xaf\n")),
     row(
-        "a program",
-        "translate run text",
-        2,
-        "text: a program or library cannot be translated",
-        write("text", b"\x7fELF\x02\x01\x01\0\xff\xfe"),
+        "a program", "translate run text", 2, "text: a program or library", write("text", b"\x7fELF\x02\x01\x01\0\xff")
     ),
     row(
         "a picture",
         "translate run text.png",
         2,
-        "text.png: a picture cannot be translated",
+        "text.png: a picture cannot be",
         write("text.png", b"\x89PNG\r\n\x1a\n"),
     ),
-    row(
-        "a PDF",
-        "translate run text.pdf",
-        2,
-        "text.pdf",
-        write("text.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"),
-        prints=True,
+    *(
+        row(
+            f"a PDF: {name}",
+            f"translate run {name}",
+            2,
+            (f"{name}: a PDF cannot be translated", "pdftotext"),
+            write(name, b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"),
+        )
+        for name in ("text.pdf", "text.txt")
     ),
+    row("zero bytes", "translate run text", 2, "text: what is no text cannot be translated", write("text", b"a\0b\n")),
+    row(
+        "markup",
+        "translate run text",
+        2,
+        ("text: XML or HTML cannot", ".html"),
+        write("text", b"<?xml version='1.0'?>"),
+    ),
+    row("an archive", "translate run text", 2, ("text: an archive (ZIP)", ".docx"), write("text", b"PK\x03\x04\x14\0")),
+    row("an old document", "translate run text.doc", 2, "save it as .docx", write("text.doc", b"a")),
+    row(
+        "code", "translate run text.py", 2, ("a program cannot be translated", "--format lines"), write("text.py", b"a")
+    ),
+    row("a compressed document", "translate run text.po.gz", 2, "unpack it first", write("text.po.gz", b"a")),
     row(
         "weights as text",
         "translate run run/model/weights.safetensors",
         2,
         "weights.safetensors: data of numbers or tables cannot be translated",
-        prints=True,
     ),
     row("Latin-1 on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=LATIN),
     row("UTF-16 on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=PLAIN.encode("utf-16")),
-    row(
-        "a packed file on standard input",
-        "translate run",
-        2,
-        "-: line 1: compressed data cannot be translated",
-        stdin=b"\x1f\x8b\x08\0\0",
-    ),
+    row("a packed file on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=b"\x1f\x8b\x08\0\0"),
     row("neither a model nor text", "translate nowhere text", 2, "text: line 1 is not UTF-8", write("text", LATIN)),
     # Prefixes
     row("no such prefixes", "translate run test.en --prefix-file no", 2, "no: cannot be opened"),
