@@ -90,7 +90,7 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
 
 def _unit(file: TextFile, entry: _Entry) -> Unit:
     raw = file.text[entry.start : entry.end]
-    is_ascii = file.text.isascii() and "\\U" in file.text
+    is_ascii = raw.isascii() and not entry.value.isascii()
     written = _WRITTEN | ({} if "\n" in raw or "\r" in raw else {"\n": "\\n"})
 
     def write(segment: Segment) -> list[Edit]:

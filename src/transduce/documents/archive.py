@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from functools import cached_property
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -54,6 +55,11 @@ class Archive:
     def paths(self) -> list[str]:
         """The names of all files, in their order."""
         return list(self._entries)
+
+    @cached_property
+    def paths_in_small_letters(self) -> dict[str, str]:
+        """The names of all files by what they are in small letters, in which packages compare them."""
+        return {path.lower(): path for path in self._entries}
 
     def __contains__(self, path: str) -> bool:
         """Whether there is a file of this name."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from transduce.documents.json_tree import Encoder, Json, is_encodable, parse_json, strings_of
+from transduce.documents.json_tree import Encoder, Json, is_ascii_by_escapes, is_encodable, parse_json, strings_of
 from transduce.documents.message_files import Path, PluralForms, key_of, language_among, message_unit
 from transduce.errors import InputError
 
@@ -82,6 +82,7 @@ def _document(
     found = list(strings)
     units: list[Unit] = []
     untranslated = list(left)
+    is_ascii = is_ascii_by_escapes(file)
     forms = PluralForms((path for path, _ in found), wanted.target)
     for path, value in found:
         text = value.text or ""
@@ -90,7 +91,7 @@ def _document(
             reason = "half of a character is written in it (\\ud800 to \\udfff)"
             untranslated.append(Untranslated(f"line {file.line_of(value.start)}", shown, reason))
         elif text.strip():
-            encode: Callable[[str], str] = Encoder.like(file, value).encode
+            encode: Callable[[str], str] = Encoder.like(file, value, is_ascii).encode
             units.append(message_unit(file, value.start, value.end, text, encode, key_of(path), forms.notes(path)))
     return Document(units, lambda edits: file.save([*edits, *added] if edits else edits), untranslated)
 
@@ -108,7 +109,7 @@ def _renamed(file: TextFile, name: Json, found: str, wanted: Languages) -> list[
     if not wanted.target:
         return []
     code = wanted.target.replace("-", "_") if "_" in found else wanted.target
-    return [Edit(name.start, name.end, Encoder.like(file, name).encode(code))]
+    return [Edit(name.start, name.end, Encoder.like(file, name, is_ascii_by_escapes(file)).encode(code))]
 
 
 def _renamed_value(file: TextFile, value: Json, wanted: Languages, name: str) -> list[Edit]:

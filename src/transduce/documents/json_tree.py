@@ -76,18 +76,23 @@ class Encoder:
     """For characters that need none."""
 
     @staticmethod
-    def like(file: TextFile, value: Json) -> "Encoder":
-        """One that writes as a string is written, and in ASCII where the whole file is so by escapes."""
+    def like(file: TextFile, value: Json, is_ascii: bool) -> "Encoder":
+        """One that writes as a string of the file is written, and in ASCII where the whole file is so."""
         escapes: dict[int, str] = {}
         for found in _ESCAPE.finditer(file.text, value.start + 1, value.end - 1):
             character = json.loads(f'"{found[0]}"')
             if character.isprintable() and character.isascii() and character not in '"\\':
                 escapes[ord(character)] = found[0]
-        return Encoder(file.text.isascii() and "\\u" in file.text, escapes)
+        return Encoder(is_ascii, escapes)
 
     def encode(self, text: str) -> str:
         """A string as it is written."""
         return json.dumps(text, ensure_ascii=self.is_ascii).translate(self.escapes)
+
+
+def is_ascii_by_escapes(file: TextFile) -> bool:
+    """Whether a file writes characters beyond ASCII as escapes."""
+    return file.text.isascii() and "\\u" in file.text
 
 
 def is_encodable(text: str) -> bool:

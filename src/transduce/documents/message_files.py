@@ -28,7 +28,7 @@ _MORE_FORMS = {
     "zero two few many": "ar cy",
 }
 """Plural forms that languages have beside `one` and `other` (CLDR), but for those of fractions and millions."""
-PLURAL_FORMS = ("zero", "one", "two", "few", "many", "other")
+PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
 """Categories of plurals in CLDR."""
 
 

@@ -32,7 +32,7 @@ def main_part(archive: Archive) -> str:
 def relations_of(archive: Archive, path: str) -> list[Relation]:
     """The files within the archive that one of its files refers to, in their order; of the archive itself for ""."""
     folder, name = posixpath.split(path)
-    listed = _names(archive)
+    listed = archive.paths_in_small_letters
     rels = listed.get(posixpath.join(folder, "_rels", f"{name}.rels").lower())
     if rels is None:
         return []
@@ -46,8 +46,3 @@ def relations_of(archive: Archive, path: str) -> list[Relation]:
             kind = attributes.get("Type", "").rpartition("/")[2]
             relations.append(Relation(attributes.get("Id", ""), kind, found))
     return relations
-
-
-def _names(archive: Archive) -> dict[str, str]:
-    """The names of the files by what they are in small letters, in which names are compared."""
-    return {path.lower(): path for path in archive.paths}

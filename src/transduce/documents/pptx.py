@@ -1,6 +1,9 @@
 """PowerPoint presentations (PPTX): paragraphs of slides, notes and comments, tables, charts and diagrams."""
 
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 
 from transduce.documents.archive import Archive
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
@@ -40,11 +43,11 @@ def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bo
     main = main_part(archive)
     slides = {one.id: one.path for one in relations_of(archive, main) if one.kind == "slide"}
     order = [number for number in _slide_ids(archive.xml(main)) if number in slides]
-    waiting = [slides[number] for number in dict.fromkeys([*order, *slides])]
+    waiting = deque(slides[number] for number in dict.fromkeys([*order, *slides]))
     seen = set(waiting)
-    designs: list[str] = []
+    designs: set[str] = set()
     while waiting:
-        path = waiting.pop(0)
+        path = waiting.popleft()
         yield path, path in designs
         more: list[str] = []
         for relation in relations_of(archive, path):
@@ -54,11 +57,11 @@ def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bo
                 continue
             seen.add(relation.path)
             if relation.kind in DESIGNS:
-                designs.append(relation.path)
+                designs.add(relation.path)
                 waiting.append(relation.path)
             else:
                 more.append(relation.path)
-        waiting = more + waiting
+        waiting.extendleft(reversed(more))
 
 
 def _slide_ids(file: TextFile) -> Iterator[str]:
@@ -81,4 +84,12 @@ def _prompts(file: TextFile) -> Callable[[int], bool]:
             start, is_placeholder = opened.pop()
             if is_placeholder:
                 spans.append((start, token.end))
-    return lambda place: any(start <= place < end for start, end in spans)
+    spans.sort()
+    ends = list(accumulate((end for _, end in spans), max))  # of all that begin so far, which may be in each other
+    starts = [start for start, _ in spans]
+
+    def is_prompt(place: int) -> bool:
+        number = bisect_right(starts, place) - 1
+        return number >= 0 and place < ends[number]
+
+    return is_prompt

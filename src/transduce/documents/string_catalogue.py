@@ -7,7 +7,7 @@ from typing import Any
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.json_tree import Encoder, Json, is_encodable, parse_json
+from transduce.documents.json_tree import Json, is_ascii_by_escapes, is_encodable, parse_json
 from transduce.documents.message_files import PLURAL_FORMS, message_segment, plural_notes, text_of
 from transduce.documents.segment import Segment
 from transduce.errors import InputError
@@ -30,9 +30,10 @@ def read_string_catalogue(data: bytes, name: str, wanted: Languages) -> Document
     if not wanted.target:
         raise InputError(f"{name}: the target language is not known; name it (target language)")
     units: list[Unit] = []
+    style = _Style.of(file)
     for key, _, value in strings.members:
         if value.members is not None and not _is_skipped(value):
-            units += _Entry(file, key, value, source.text, wanted.target).units()
+            units += _Entry(file, style, key, value, source.text, wanted.target).units()
     return Document(units, lambda edits: file.save(_whole(edits)))
 
 
@@ -43,6 +44,36 @@ def _is_skipped(entry: Json) -> bool:
 
 def _is_false(value: Json | None) -> bool:
     return value is not None and value.end - value.start == len("false") and value.text is None
+
+
+@dataclass(frozen=True)
+class _Style:
+    """How a file writes values."""
+
+    step: str | None
+    """What a line is indented by, relative to that which it belongs to; None for a file in one line."""
+    colon: str
+    line_end: str
+    is_ascii: bool
+
+    @staticmethod
+    def of(file: TextFile) -> "_Style":
+        """As it is at the beginning of a file."""
+        head = file.text[:2000]
+        second = head.strip().partition("\n")[2]
+        step = second[: len(second) - len(second.lstrip(" \t"))] or "  " if second else None
+        line_end = "\r\n" if "\r\n" in head else "\n"
+        return _Style(step, " : " if '" : ' in head else ": ", line_end, is_ascii_by_escapes(file))
+
+    def written(self, value: Any, file: TextFile, place: int) -> str:
+        """A value, with the indent of the line that it begins on."""
+        if self.step is None:
+            return json.dumps(value, ensure_ascii=self.is_ascii)
+        line = file.text[file.text.rfind("\n", 0, place) + 1 : place]
+        indent = line[: len(line) - len(line.lstrip())]
+        separators = (",", self.colon)
+        text = json.dumps(value, ensure_ascii=self.is_ascii, indent=self.step, separators=separators)
+        return text.replace("\n", self.line_end + indent)
 
 
 @dataclass(frozen=True)
@@ -61,6 +92,7 @@ class _Entry:
     """A string of the catalogue."""
 
     file: TextFile
+    style: _Style
     key: str
     value: Json
     source: str
@@ -81,6 +113,9 @@ class _Entry:
         if not any(text.path == ("stringUnit",) or text.path[:1] == ("variations",) for text in texts):
             texts.insert(0, _Text(("stringUnit",), self.key))
         targets = {text.path: text for text in _texts(self.of_target, ())} if self.of_target is not None else {}
+        forms: dict[tuple[str, ...], set[str]] = {}  # of each message with plural forms
+        for text in texts:
+            forms.setdefault(text.path[:-2], set()).update(PLURAL_FORMS & {*text.path[-2:-1]})
         for text in texts:
             if not text.value.strip() or not is_encodable(text.value):
                 continue
@@ -94,48 +129,62 @@ class _Entry:
                 is_bilingual=True,
                 target=found,
                 is_draft=target is not None and target.state == DRAFT,
-                notes=self._notes(text, texts),
+                notes=plural_notes("".join(text.path[-2:-1]), forms[text.path[:-2]], self.target),
                 id="/".join([self.key, *(step for step in text.path if step not in _WRAPPERS)]),
             )
 
-    def _notes(self, text: _Text, texts: Sequence[_Text]) -> tuple[str, ...]:
-        if len(text.path) < 2:
-            return ()
-        forms = {other.path[-2] for other in texts if other.path[:-2] == text.path[:-2] and len(other.path) > 1}
-        return plural_notes(text.path[-2], forms & set(PLURAL_FORMS), self.target)
-
     def _writer(self, text: _Text, target: _Text | None) -> Callable[[Segment], list[Edit]]:
         def write(segment: Segment) -> list[Edit]:
-            translation = text_of(segment)
-            if target is None or target.place is None:
-                return [_New(self.value.start, self.value.start, translation, entry=self, text_path=text.path)]
-            unit = {"state": STATE, "value": translation}
-            return [Edit(target.place.start, target.place.end, self.written(unit, target.place.start))]
+            place = self.value if target is None or target.place is None else target.place
+            is_new = place is self.value
+            return [_Change(place.start, place.end, text_of(segment), entry=self, text_path=text.path, is_new=is_new)]
 
         return write
 
-    def written(self, value: Any, place: int) -> str:
-        """A value as the file writes values, with the indent of the line that it begins on."""
-        begin = self.file.text.rfind("\n", 0, place) + 1
-        line = self.file.text[begin:place]
-        indent = line[: len(line) - len(line.lstrip())]
-        is_ascii = Encoder.like(self.file, Json(0, 0)).is_ascii
-        if "\n" not in self.file.text.strip():
-            return json.dumps(value, ensure_ascii=is_ascii)
-        step = self._step
-        text = json.dumps(value, ensure_ascii=is_ascii, indent=step, separators=(",", self._colon))
-        ending = "\r\n" if "\r\n" in self.file.text else "\n"
-        return text.replace("\n", ending + indent)
+    def edit(self, changes: "Sequence[_Change]") -> Iterator[Edit]:
+        """The edits that give the string all its new translations."""
+        if not any(change.is_new for change in changes):
+            for change in changes:
+                yield self._replaced(change.start, change.end, {"state": STATE, "value": change.text})
+        elif self.of_target is not None:
+            value = json.loads(self.file.text[self.of_target.start : self.of_target.end])
+            _fill(value, changes)
+            yield self._replaced(self.of_target.start, self.of_target.end, value)
+        else:
+            yield self._inserted(changes)
 
-    @property
-    def _colon(self) -> str:
-        return " : " if '" : ' in self.file.text[:2000] else ": "
+    def _replaced(self, start: int, end: int, value: Any) -> Edit:
+        return Edit(start, end, self.style.written(value, self.file, start))
 
-    @property
-    def _step(self) -> str:
-        """What a line is indented by, relative to that which it belongs to."""
-        first = self.file.text.partition("\n")[2]
-        return first[: len(first) - len(first.lstrip(" \t"))] or "  "
+    def _inserted(self, changes: "Sequence[_Change]") -> Edit:
+        """The edit that gives the string a translation into a language that it lacks, made like the source
+        language's."""
+        value: dict[str, Any] = {}
+        if self.of_source is not None:
+            value = json.loads(self.file.text[self.of_source.start : self.of_source.end])
+            value = {key: inner for key, inner in value.items() if key in ("stringUnit", "variations", "substitutions")}
+        _fill(value, changes)
+        localizations = self.value.get("localizations")
+        if localizations is None or localizations.members is None:
+            return self._member(self.value, "localizations", {self.target: value})
+        return self._member(localizations, self.target, value)
+
+    def _member(self, place: Json, name: str, value: Any) -> Edit:
+        """The edit that puts another member into an object, by the order of its names."""
+        members = place.members or []
+        if not members:
+            return self._replaced(place.start, place.end, {name: value})
+        first = members[0][1].start
+        blanks = self.file.text[place.start + 1 : first]
+        body = self.style.written({name: value}, self.file, first).strip()[1:-1].strip()
+        if self.style.step is not None:  # it is as deep as the other members, not one step deeper
+            body = "\n".join(
+                line.replace(self.style.step, "", number > 0) for number, line in enumerate(body.split("\n"))
+            )
+        following = next((key for other, key, _ in members if other > name), None)
+        if following is not None:
+            return Edit(following.start, following.start, f"{body},{blanks}")
+        return Edit(members[-1][2].end, members[-1][2].end, f",{blanks}{body}")
 
 
 _WRAPPERS = frozenset(["stringUnit", "variations"])
@@ -152,82 +201,32 @@ def _texts(value: Json, path: tuple[str, ...]) -> Iterator[_Text]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _New(Edit):
-    """A translation for which the string has no place yet."""
+class _Change(Edit):
+    """A translation of a text, for which the string may have no place yet."""
 
     entry: _Entry = field(hash=False)
     text_path: tuple[str, ...]
+    is_new: bool
 
 
 def _whole(edits: Sequence[Edit]) -> list[Edit]:
     """Edits of which those that make up a string's new translation are one."""
-    found = [edit for edit in edits if not isinstance(edit, _New)]
-    of_entry: dict[int, list[_New]] = {}
+    of_entry: dict[int, list[_Change]] = {}
     for edit in edits:
-        if isinstance(edit, _New):
-            of_entry.setdefault(edit.start, []).append(edit)
-    for new in of_entry.values():
-        entry, place = new[0].entry, new[0].entry.of_target
-        texts = {edit.text_path: edit.text for edit in new}
-        if place is None:
-            found.append(_inserted(entry, texts))
-            continue
-        within = [edit for edit in found if place.start <= edit.start and edit.end <= place.end]
-        found = [edit for edit in found if not (place.start <= edit.start and edit.end <= place.end)]
-        found.append(_completed(entry, place, texts, within))
-    return found
+        if isinstance(edit, _Change):
+            of_entry.setdefault(edit.entry.value.start, []).append(edit)
+    return [edit for changes in of_entry.values() for edit in changes[0].entry.edit(changes)]
 
 
-def _inserted(entry: _Entry, texts: dict[tuple[str, ...], str]) -> Edit:
-    """The edit that gives a string a translation into a language that it lacks, made like the source language's."""
-    value: dict[str, Any] = {}
-    if entry.of_source is not None:
-        value = json.loads(entry.file.text[entry.of_source.start : entry.of_source.end])
-        value = {key: inner for key, inner in value.items() if key in ("stringUnit", "variations", "substitutions")}
-    _fill(value, texts)
-    localizations = entry.value.get("localizations")
-    if localizations is None or localizations.members is None:
-        return _member(entry, entry.value, "localizations", {entry.target: value})
-    return _member(entry, localizations, entry.target, value)
-
-
-def _completed(entry: _Entry, place: Json, texts: dict[tuple[str, ...], str], edits: Sequence[Edit]) -> Edit:
-    """The edit that gives a string the texts that a language lacks, among them what other edits change in it."""
-    own = TextFile(entry.file.name, entry.file.text[place.start : place.end])
-    moved = [Edit(edit.start - place.start, edit.end - place.start, edit.text) for edit in edits]
-    value = json.loads(own.save(moved))
-    _fill(value, texts)
-    return Edit(place.start, place.end, entry.written(value, place.start))
-
-
-def _fill(value: dict[str, Any], texts: dict[tuple[str, ...], str]) -> None:
-    for path, text in texts.items():
+def _fill(value: dict[str, Any], changes: Sequence[_Change]) -> None:
+    """Put translations into a language's value."""
+    for change in changes:
+        value.pop("variations" if change.text_path == ("stringUnit",) else "", None)
         inner = value
-        for step in path[:-1]:
-            inner = inner.setdefault(step, {})
-        inner[path[-1]] = {"state": STATE, "value": text}
-
-
-def _member(entry: _Entry, place: Json, name: str, value: Any) -> Edit:
-    """The edit that puts another member into an object, by the order of its names."""
-    text = entry.file.text
-    members = place.members or []
-    following = next((key for other, key, _ in members if other > name), None)
-    if not members:
-        return Edit(place.start, place.end, entry.written({name: value}, place.start))
-    first = members[0][1]
-    blanks = text[place.start + 1 : first.start]
-    written = entry.written({name: value}, first.start).strip()
-    body = written[1:-1].strip()
-    if "\n" in body:
-        body = _dedented(body, entry._step)
-    if following is not None:
-        return Edit(following.start, following.start, f"{body},{blanks}")
-    last = members[-1][2]
-    return Edit(last.end, last.end, f",{blanks}{body}")
-
-
-def _dedented(text: str, step: str) -> str:
-    """All lines but the first with one step of indent less."""
-    first, *others = text.split("\n")
-    return "\n".join([first, *(line.replace(step, "", 1) for line in others)])
+        for step in change.text_path[:-1]:
+            if step == "variations":
+                inner.pop("stringUnit", None)
+            if not isinstance(inner.get(step), dict):
+                inner[step] = {}
+            inner = inner[step]
+        inner[change.text_path[-1]] = {"state": STATE, "value": change.text}

@@ -1,7 +1,9 @@
 """What texts of a workbook's cells other parts of it rely on: formulas, filters, names of tables' columns."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from transduce.documents.archive import Archive
 from transduce.documents.document import TextFile
@@ -10,6 +12,9 @@ from transduce.documents.xml import Token, tokens_of
 
 _STRING = re.compile(r'"((?:[^"]++|"")*+)"')
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
+
+MOST_COLUMNS = 26**3 + 26**2 + 26
+"""More than any sheet has, by three letters."""
 
 Range = tuple[int, int, int, int]
 """First row, first column, last row and last column, from 1."""
@@ -21,8 +26,9 @@ class SheetRules:
     def __init__(self) -> None:
         self.compared: set[str] = set()
         """Texts that formulas, filters and rules compare cells with, without regard to case."""
-        self.names: dict[str, list[Range]] = {}
-        """Cells that name the columns of tables, by the files of their sheets."""
+        self.names: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+        """The first and last columns of cells that name columns of tables, by the files of their sheets and rows."""
+        self._whole: dict[tuple[str, int], list[tuple[int, int]]] = {}
 
     def compares(self, text: str) -> bool:
         """Whether something compares cells with a text."""
@@ -30,7 +36,21 @@ class SheetRules:
 
     def names_column(self, sheet: str, row: int, column: int) -> bool:
         """Whether a cell of a sheet, by its file, is the name of a column."""
-        return _is_within(self.names.get(sheet, ()), row, column)
+        spans = self._spans(sheet, row)
+        number = bisect_right(spans, (column, MOST_COLUMNS)) - 1
+        return number >= 0 and column <= spans[number][1]
+
+    def _spans(self, sheet: str, row: int) -> list[tuple[int, int]]:
+        """The columns that are named in a row; those that overlap are one."""
+        if (spans := self._whole.get((sheet, row))) is None:
+            spans = []
+            for first, last in sorted(self.names.get((sheet, row), ())):
+                if spans and first <= spans[-1][1] + 1:
+                    spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+                else:
+                    spans.append((first, last))
+            self._whole[sheet, row] = spans
+        return spans
 
     def add_formula(self, formula: str) -> None:
         """Note the strings of a formula, and of a list of choices that is one string."""
@@ -52,7 +72,7 @@ class SheetRules:
             if token.name == "table" and token.attributes.get("headerRowCount") != "0":
                 cells = range_of(token.attributes.get("ref", ""))
                 if cells is not None:
-                    self.names.setdefault(sheet, []).append((cells[0], cells[1], cells[0], cells[3]))
+                    self.names[sheet, cells[0]].append((cells[1], cells[3]))
             elif token.name in ("filter", "customFilter"):
                 self.add_attributes(token)
 
@@ -71,7 +91,7 @@ class SheetRules:
                 path = sheets.get(token.attributes.get("sheet", ""))
                 cells = range_of(token.attributes.get("ref", "")) if token.name == "worksheetSource" else None
                 if path is not None and cells is not None:
-                    self.names.setdefault(path, []).append((cells[0], cells[1], cells[0], cells[3]))
+                    self.names[path, cells[0]].append((cells[1], cells[3]))
 
 
 def strings_in(formula: str) -> Iterator[str]:
@@ -95,8 +115,3 @@ def _column(letters: str) -> int:
     for letter in letters:
         column = 26 * column + ord(letter) - ord("A") + 1
     return column
-
-
-def _is_within(ranges: Iterable[Range], row: int, column: int) -> bool:
-    """Whether a cell is in one of some ranges."""
-    return any(first <= row <= last and left <= column <= right for first, left, last, right in ranges)

@@ -166,28 +166,27 @@ class _Rewriting(Edit):
 
     number: int
     value: str
-    is_ascii: bool
+    in_quotes: str
+    """The same in quotation marks, in which everything can be said."""
 
 
 def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
-    is_ascii = file.text.isascii() and "\\u" in file.text
     raw = file.text[scalar.start : scalar.end]
-    kept = scalar.end
+    end = scalar.end
+    written: str | None
     if scalar.style in ("|", ">"):
-        kept = scalar.start + len(raw.rstrip())
         written = written_like(raw, scalar.style, scalar.text, text)
-        if written is not None:
-            return _Rewriting(scalar.start, scalar.end, written, number=scalar.number, value=text, is_ascii=is_ascii)
-        return _Rewriting(
-            scalar.start, kept, double_quoted(text, is_ascii), number=scalar.number, value=text, is_ascii=is_ascii
-        )
-    if scalar.style is None and is_plain(text):
+        if written is None:
+            end = scalar.start + len(raw.rstrip())
+    elif scalar.style is None and is_plain(text):
         written = text
     elif scalar.style != '"' and text.isprintable():
         written = "'" + text.replace("'", "''") + "'"
     else:
-        written = double_quoted(text, is_ascii)
-    return _Rewriting(scalar.start, kept, written, number=scalar.number, value=text, is_ascii=is_ascii)
+        written = None
+    is_ascii = raw.isascii() and not scalar.text.isascii()
+    in_quotes = double_quoted(text, is_ascii)
+    return _Rewriting(scalar.start, end, written or in_quotes, number=scalar.number, value=text, in_quotes=in_quotes)
 
 
 def _save(file: TextFile, scalars: Sequence[_Scalar], edits: Sequence[Edit]) -> bytes:
@@ -218,4 +217,4 @@ def _misread(data: bytes, name: str, wanted: Sequence[str]) -> set[int]:
 
 def _quoted(file: TextFile, edit: _Rewriting) -> Edit:
     end = edit.start + len(file.text[edit.start : edit.end].rstrip())
-    return Edit(edit.start, end, double_quoted(edit.value, edit.is_ascii))
+    return Edit(edit.start, end, edit.in_quotes)
