@@ -82,7 +82,7 @@ def shown(data: bytes) -> list[str]:
     texts = []
     for element in etree.fromstring(data).iter(*TEXTS):
         if element.get("translatable") != "false":
-            texts.append(android("".join(element.itertext(with_tail=False))))
+            texts.append(android("".join(element.xpath(".//text()"))))
     return texts
 
 
@@ -133,7 +133,7 @@ def translated(content: str) -> str:
         ("<![CDATA[<b>a</b> & dog]]>", "<![CDATA[<b>A</b> & DOG]]>"),
         ('"it\'s  a dog"', '"IT\\\'S  A DOG"'),
         ("\n   a dog\n   runs\n  ", "\n   A DOG\n   RUNS\n  "),
-        ("\\@a dog", "\\@A DOG"),
+        ("\\@ a dog", "\\@ A DOG"),
         ("@string/a", "@string/a"),
         ("a &lt;dog&amp;", "A &lt;DOG&amp;"),
         ("a\\u00a0dog", "A\\u00a0DOG"),

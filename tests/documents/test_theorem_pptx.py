@@ -24,14 +24,14 @@ class Writer:
     def __init__(self, random: Random) -> None:
         self.random = random
 
-    def fill(self, frame: Any) -> None:
+    def fill(self, frame: Any, has_links: bool = True) -> None:
         for number in range(self.random.randint(1, 3)):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
             for _ in range(self.random.randint(0, 4)):
                 run = paragraph.add_run()
                 run.text = self.random.choice([words(self.random, 3), f" {words(self.random, 2)} ", NO_TEXT[0], "a\tb"])
                 run.font.bold = self.random.choice([None, None, True])
-                if self.random.random() < 0.1:
+                if has_links and self.random.random() < 0.1:
                     run.hyperlink.address = "http://a.example/the_dog"
                 if self.random.random() < 0.2:
                     paragraph.add_line_break()
@@ -67,7 +67,7 @@ class Writer:
         table.categories = ["the dog", "a cat"]
         table.add_series("the men", (1, 2))
         chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9, 9, table).chart
-        self.fill(chart.chart_title.text_frame)
+        self.fill(chart.chart_title.text_frame, has_links=False)
 
 
 def frames(shapes: Any) -> Iterator[Any]:

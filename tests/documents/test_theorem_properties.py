@@ -91,7 +91,7 @@ def test_every_message_of_properties_is_translated(random: Random) -> None:
         ("a=the \\\n   dog", "a=THE DOG"),
         ("a=\\ the dog ", "a=\\ THE DOG "),
         ("a=the\\u00e4 dog", "a=THE\\u00c4 DOG"),
-        ("a=\\:the dog\\=", "a=\\:THE DOG\\="),
+        ("a=the\\: dog\\=", "a=THE\\: DOG\\="),
         ("a the dog\rb=cat", "a THE DOG\rb=CAT"),
         ("a", "a"),
         ("a=\\", "a=\\"),

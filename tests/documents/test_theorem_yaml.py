@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from random import Random
 from typing import Any
 
@@ -23,7 +24,7 @@ class Writer:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.anchors = 0
+        self.anchors = self.keys = 0
 
     def document(self) -> bytes:
         text = self.mapping(0, 2)
@@ -39,7 +40,8 @@ class Writer:
     def member(self, indent: int, depth: int) -> str:
         comment = self.random.choice(["", "", "# the dog: 'x'\n", "\n"])
         key = self.random.choice(["a", "the dog", "'it''s'", '"x: y"', "é", "one", "other"])
-        number = str(self.random.random())[2:6]
+        self.keys += 1
+        number = str(self.keys)
         key = f"{key[:-1]}{number}{key[-1]}" if key[-1] in "'\"" else key + number
         return comment + " " * indent + key + ":" + self.value(indent, depth)
 
@@ -59,10 +61,11 @@ class Writer:
             return self.random.choice([" 5", " ~", "", " 2001-12-14", " 1e3", " true"]) + "\n"
         if kind in (5, 6):
             return self.block(indent + 2)
+        if kind == 7 and self.random.random() < 0.5:
+            return f" !!str {self.flow()}\n"
         if kind == 7:
             self.anchors += 1
-            anchor = f" &a{self.anchors}" if self.random.random() < 0.5 else " !!str"
-            return f"{anchor} {self.flow()}\n"
+            return f" &a{self.anchors} {self.flow()}\n"
         if kind == 8 and self.anchors:
             return f" *a{self.random.randint(1, self.anchors)}\n"
         return f" {self.plain_lines(indent + 2)}\n"
@@ -79,7 +82,7 @@ class Writer:
         return self.plain()
 
     def plain(self) -> str:
-        return " ".join(self.random.choices(["the", "dog", "it's", "über", "%{name}", "<b>cat</b>", "犬"], k=3))
+        return " ".join(["the", *self.random.choices(["dog", "it's", "über", "%s", "<b>cat</b>", "犬"], k=3)])
 
     def plain_lines(self, indent: int) -> str:
         if self.random.random() < 0.7:
@@ -109,11 +112,11 @@ def parsed(data: bytes) -> Any:
 
 def leaves(found: Any, path: tuple[Any, ...] = ()) -> Any:
     if isinstance(found, dict):
-        yield path, "mapping"
+        yield path, dict
         for number, (key, inner) in enumerate(found.items()):
             yield from leaves(inner, (*path, number, key))
     elif isinstance(found, list):
-        yield path, "list"
+        yield path, list
         for number, inner in enumerate(found):
             yield from leaves(inner, (*path, number))
     elif isinstance(found, yaml.comments.TaggedScalar):
@@ -129,8 +132,8 @@ def shown(data: bytes) -> list[str]:
 def skeleton(data: bytes) -> Any:
     found, text = parsed(data)
     kept = [(path, tags(str(leaf)) if isinstance(leaf, str) else leaf) for path, leaf in leaves(found)]
-    comments = [line for line in text.splitlines() if line.startswith("#") or not line.strip() or line[0] in "%.-"]
-    return kept, [line for line in comments if line], data[:2], text.count("# the dog"), text.count("&a")
+    comments = [line for line in text.splitlines() if line.startswith(("#", "%", "...", "---"))]
+    return kept, comments, data[:2], text.count("# the dog"), len(re.findall(r"&a\d", text))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -2,8 +2,8 @@
 
 import io
 import zipfile
-from functools import cached_property
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NoReturn
 
 from transduce.documents.document import Edit, TextFile

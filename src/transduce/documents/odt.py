@@ -25,7 +25,7 @@ _OWN_TEXTS = frozenset(["p", "h", "note", "annotation", "frame", "custom-shape",
 """Elements in a paragraph whose texts are no part of it."""
 _TITLES = frozenset(["title", "desc"])
 _OF_META = frozenset(["title", "subject", "description"])
-_BLANKS = re.compile(r"[ \t\r\n]+")
+_BLANKS = re.compile(r"([ \t\r\n]++)")
 _LABELS = ("num-prefix", "num-suffix")
 
 
@@ -88,8 +88,7 @@ class _Paragraph:
         self.element, self.file, self.path = element, file, path
         self.left: list[str] = []
         """Texts that are not in the segment, such as how a word is read (ruby)."""
-        parts = list(_without_outer_blanks(list(self._parts(element))))
-        self.segment = Segment.of(mark_layout(hold(parts, escape), escape))
+        self.segment = Segment.of(mark_layout(hold(self._parts(element), escape), escape))
 
     def write(self, segment: Segment) -> list[Edit]:
         """All that the paragraph holds, anew."""
@@ -101,7 +100,7 @@ class _Paragraph:
             if isinstance(child, Token):
                 raw = self.file.text[child.start : child.end]
                 if child.kind == "text":  # in which white space is one blank
-                    yield _BLANKS.sub(" ", child.value)
+                    yield from _with_blanks(child.value)
                 elif child.value != CDATA:
                     yield Mark(raw)
             else:
@@ -135,17 +134,10 @@ class _Paragraph:
         return Mark(raw, shown=" ", breaks=is_wide)
 
 
-def _without_outer_blanks(parts: list[Part]) -> Iterator[Part]:
-    """The parts, in which blanks that are no text, at the beginning and the end, are marks."""
-    for number, part in enumerate(parts):
-        if isinstance(part, str) and number == 0 and part[:1] == " ":
-            yield Mark(" ")
-            part = part[1:]
-        if isinstance(part, str) and number == len(parts) - 1 and part[-1:] == " ":
-            yield part[:-1]
-            yield Mark(" ")
-        elif part:
-            yield part
+def _with_blanks(text: str) -> Iterator[Part]:
+    """A text in which white space other than a single blank, which is read as one, is a mark."""
+    for piece in _BLANKS.split(text):
+        yield Mark(piece, shown=" ") if piece.isspace() and piece != " " else piece
 
 
 def _own_paragraphs(element: Element) -> Iterator[Element]:

@@ -68,7 +68,7 @@ def whole_edits(file: TextFile, edits: Sequence[Edit]) -> list[Edit]:
             edit = edits[number]
             if edit.start >= end:
                 break
-            if edit.start >= done:
+            if edit.start >= done and edit.end <= end:  # not the one that is about all this
                 pieces += [file.text[done : edit.start], expanded(edit.text)]
                 done = edit.end
         return "".join([*pieces, file.text[done:end]])

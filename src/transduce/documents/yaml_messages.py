@@ -18,7 +18,7 @@ from transduce.documents.message_files import (
 )
 from transduce.documents.segment import Segment
 from transduce.documents.sentences import ends_sentence
-from transduce.documents.yaml_strings import double_quoted, is_plain, written_like
+from transduce.documents.yaml_strings import comment_of, double_quoted, is_plain, written_like
 from transduce.errors import InputError
 
 _STRING = "tag:yaml.org,2002:str"
@@ -185,7 +185,7 @@ def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
     else:
         written = None
     is_ascii = raw.isascii() and not scalar.text.isascii()
-    in_quotes = double_quoted(text, is_ascii)
+    in_quotes = double_quoted(text, is_ascii) + (comment_of(raw) if scalar.style in ("|", ">") else "")
     return _Rewriting(scalar.start, end, written or in_quotes, number=scalar.number, value=text, in_quotes=in_quotes)
 
 

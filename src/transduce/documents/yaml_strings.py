@@ -11,12 +11,20 @@ _NOT_LITERAL = re.compile(r'[\\"\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufef
 _NOT_ASCII = re.compile(r'[\\"\x00-\x1f\x7f-\U0010ffff]')
 _NOT_IN_BLOCK = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _SWITCH = re.compile(r"(?i:y|n)")
+_BLANKS = (" ", "\t")
+_COMMENT = re.compile(r"[|>]\S*+(?P<comment>[ \t]++#[^\r\n]*+)")
 _FOLD = re.compile(r"(?<=\S) (?=\S)")
 
 
 def double_quoted(text: str, is_ascii: bool) -> str:
     """A text in double quotation marks, on one line."""
     return '"' + (_NOT_ASCII if is_ascii else _NOT_LITERAL).sub(_escaped, text) + '"'
+
+
+def comment_of(raw: str) -> str:
+    """The comment in the head of a block, and the blanks before it; "" for none."""
+    found = _COMMENT.match(raw)
+    return "" if found is None else found["comment"]
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -76,22 +84,21 @@ def written_like(raw: str, style: str, value: str, text: str) -> str | None:
     first = next((line for line in lines if line.strip()), "")
     indent = first[: len(first) - len(first.lstrip(" "))]
     written = core if style == "|" else _folded(core, max(len(line) for line in lines) - len(indent), value, lines)
-    if written is None:
-        return None
     new = ending.join(indent + line if line else "" for line in written.split("\n"))
     return head + ending + new + last
 
 
-def _folded(text: str, width: int, value: str, lines: list[str]) -> str | None:
-    """A text whose lines are divided at blanks, where those of the block were; None for lines that begin with
-    blanks, which are not folded."""
-    if any(line[:1] in (" ", "\t") for line in text.split("\n")):
-        return None
+def _folded(text: str, width: int, value: str, lines: list[str]) -> str:
+    """A text whose lines are divided at blanks, if those of the block were. A line that begins with a blank is not
+    divided, and its ends are what they are; any other line end is written as an empty line."""
     divides = sum(1 for line in lines if line.strip()) > sum(1 for line in value.split("\n") if line.strip())
-    return "".join(
-        piece + "\n" if piece[:1] == "\n" else _divided(piece, width) if divides else piece  # an end is an empty line
-        for piece in re.split("(\n+)", text)
-    )
+    pieces = re.split("(\n+)", text)
+    for number, piece in enumerate(pieces):
+        if number % 2 == 0:
+            pieces[number] = _divided(piece, width) if divides and piece[:1] not in _BLANKS else piece
+        elif pieces[number - 1][:1] not in _BLANKS and pieces[number + 1][:1] not in _BLANKS:
+            pieces[number] = piece + "\n"
+    return "".join(pieces)
 
 
 def _divided(line: str, width: int) -> str:

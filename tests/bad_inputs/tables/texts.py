@@ -159,7 +159,13 @@ ROWS = [
     ),
     row("Latin-1 on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=LATIN),
     row("UTF-16 on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=PLAIN.encode("utf-16")),
-    row("a packed file on standard input", "translate run", 2, "-: line 1 is not UTF-8", stdin=b"\x1f\x8b\x08\0\0"),
+    row(
+        "a packed file on standard input",
+        "translate run",
+        2,
+        "-: line 1: compressed data cannot be translated",
+        stdin=b"\x1f\x8b\x08\0\0",
+    ),
     row("neither a model nor text", "translate nowhere text", 2, "text: line 1 is not UTF-8", write("text", LATIN)),
     # Prefixes
     row("no such prefixes", "translate run test.en --prefix-file no", 2, "no: cannot be opened"),
