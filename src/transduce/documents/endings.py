@@ -103,6 +103,7 @@ ARCHIVE = Refused(
     "an archive (ZIP)", "", "give it the ending of its format, such as .docx, .xlsx or .odt, or unpack it"
 )
 _COMPRESSED = Refused("compressed data", "", "unpack it first")
+_COMPILED = Refused("a compiled property list", "", "translate the file that it was made of")
 OTHER = Refused("what is no text", "", "it holds zero bytes")
 _FIRST_BYTES = (
     (b"%PDF-", _BY_ENDING[".pdf"]),
@@ -122,7 +123,7 @@ _FIRST_BYTES = (
     (b"GIF87a", _BY_ENDING[".gif"]),
     (b"GIF89a", _BY_ENDING[".gif"]),
     (b"\x7fELF", _BY_ENDING[".exe"]),
-    (b"bplist0", _BY_ENDING[".plist"]),
+    (b"bplist0", _COMPILED),
     (b"\xde\x12\x04\x95", _BY_ENDING[".mo"]),
     (b"\x95\x04\x12\xde", _BY_ENDING[".mo"]),
 )

@@ -104,7 +104,7 @@ BROKEN: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("control characters", ".yaml", "a: \x07", ("is not YAML",)),
     ("a broken escape", ".properties", "a=\\u12\n", ("line 1", "four digits")),
     ("cut off", ".strings", '"a" = "b', ("line 1: expected",)),
-    ("compiled", ".strings", b"bplist00\xd1", ("property list", "compiled")),
+    ("compiled", ".strings", b"bplist00\xd1", ("a compiled property list", "made of")),
     ("of another kind", ".xcstrings", "{}", ("needs strings and sourceLanguage",)),
     ("cut off", ".xml", "<resources>", ("not well-formed XML",)),
     ("another root", ".xml", "<html/>", ("begins with <html>",)),
