@@ -368,6 +368,7 @@ def write_documents(folder: Path, pairs: list[SentencePair]) -> None:
     unit = "<trans-unit id='1'><source>Der Hund</source></trans-unit>"
     xliff = f"<xliff version='1.2'><file source-language='de' target-language='en'><body>{unit}</body></file></xliff>"
     (folder / "strings.xlf").write_text(xliff, encoding="utf-8")
+    (folder / "table.csv").write_text("id,text,english\n1,Der Hund schläft.,\n", encoding="utf-8")
     units = "".join(
         f'<tu><tuv xml:lang="de"><seg>{pair.target}</seg></tuv><tuv xml:lang="en"><seg>{pair.source}</seg></tuv></tu>'
         for pair in pairs
