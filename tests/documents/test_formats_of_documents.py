@@ -286,7 +286,7 @@ def test_po_in_an_encoding_that_lacks_a_character_is_refused(folder: Path) -> No
         document.translated([Segment(("犬",)), *[None] * (len(document.units) - 1)])
 
 
-def test_markdown_texts_are_found_and_code_links_and_tables_stay(folder: Path) -> None:
+def test_markdown_texts_and_titles_are_found_and_code_links_and_tables_stay(folder: Path) -> None:
     found = texts(read(folder, "a.md"))
     assert found == [
         "The dog",  # the title of the front matter

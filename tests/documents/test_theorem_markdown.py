@@ -97,7 +97,7 @@ class Page(HTMLParser):
 
 def by_python_markdown(data: bytes) -> Page:
     text = FRONT_MATTER.sub("", data.decode().replace("\r\n", "\n"))
-    options = {"pymdownx.tabbed": {"alternate_style": True}}
+    options = {"pymdownx.tabbed": {"alternate_style": True}, "pymdownx.arithmatex": {"preview": False}}
     return Page(markdown.markdown(text, extensions=OF_MKDOCS, extension_configs=options))
 
 

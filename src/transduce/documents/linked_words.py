@@ -50,10 +50,13 @@ class LinkedWords:
             cuts: where in the source marks are that may be within a word.
         """
         source_words, words = _words(source, fixed_sources), _words(text, fixed)
-        sources_of = _sources_of(source, text, source_words, words, links)
-        is_fixed = [False] * len(words)
         of_fixed = [set(overlapping(source_words, span)) for span in fixed_sources]
         of_any_fixed: set[int] = set().union(*of_fixed)
+        fixed_words: set[int] = set().union(*(overlapping(words, span) for span in fixed))
+        free = [[n for n in range(len(source_words)) if n not in of_any_fixed]]
+        free.append([n for n in range(len(words)) if n not in fixed_words])
+        sources_of = _sources_of(source, text, source_words, words, links, free)
+        is_fixed = [False] * len(words)
         sources_of = [sources - of_any_fixed for sources in sources_of]
         for span, sources in zip(fixed, of_fixed, strict=True):
             for place in overlapping(words, span):
@@ -139,9 +142,15 @@ def is_punctuation(character: str) -> bool:
 
 
 def _sources_of(
-    source: str, text: str, source_words: Sequence[Span], words: Sequence[Span], links: Links | None
+    source: str,
+    text: str,
+    source_words: Sequence[Span],
+    words: Sequence[Span],
+    links: Links | None,
+    free: Sequence[Sequence[int]],
 ) -> list[set[int]]:
-    """For each word of the translation those of the source that it goes with."""
+    """For each word of the translation those of the source that it goes with; `free` are those of source and translation
+    that are not fixed."""
     found: list[set[int]] = [set() for _ in words]
     if links is not None and not re.search(_WIDE, source + text):
         sources_with: defaultdict[int, list[int]] = defaultdict(list)
@@ -152,10 +161,12 @@ def _sources_of(
             linked[j].update(sources_with.get(i, ()))
         found = [set(linked.get(word, ())) for word in _numbers(text, words)]
         _share_out(found, len(source_words))
-    elif words and source_words:  # in their order
-        longer = max(len(words), len(source_words))
+    elif all(free):  # in their order
+        free_sources, free_words = free
+        longer = max(map(len, free))
         for step in range(longer):
-            found[step * len(words) // longer].add(step * len(source_words) // longer)
+            number, word = (step * len(some) // longer for some in (free_sources, free_words))
+            found[free_words[word]].add(free_sources[number])
     return found
 
 

@@ -276,7 +276,7 @@ class _Placing:
         before = range(after - 1, -1, -1)
         if not before:
             place = room[0]
-        elif after == len(self.source_words):
+        elif after == len(self.source_words) and not is_punctuation(next_character):
             place = room[1]
         elif is_apart and next_character.strip() and not is_punctuation(next_character):
             place = self._beside(chain([after], before), is_bound_to_next=True)
