@@ -149,8 +149,8 @@ def _sources_of(
     links: Links | None,
     free: Sequence[Sequence[int]],
 ) -> list[set[int]]:
-    """For each word of the translation those of the source that it goes with; `free` are those of source and translation
-    that are not fixed."""
+    """For each word of the translation those of the source that it goes with; `free` has the words of both that are not
+    fixed."""
     found: list[set[int]] = [set() for _ in words]
     if links is not None and not re.search(_WIDE, source + text):
         sources_with: defaultdict[int, list[int]] = defaultdict(list)

@@ -11,6 +11,9 @@ from transduce.documents.markdown_parser import Run
 from transduce.documents.placeholders import hold, pair_tags
 from transduce.documents.segment import Mark, Part
 
+LINED = frozenset(["paragraph", "lheading", "deflist"])
+"""The kinds of texts that begin a line of the file."""
+
 SOFT = "soft"
 """The pair of a mark that is the end of a line within a text."""
 
@@ -56,7 +59,7 @@ def items_of(run: Run, as_lines: bool = True) -> list[Item] | None:
     paired = pair_tags([item.part for item in items])
     items = [replace(item, part=part) for item, part in zip(items, paired, strict=True)]
     items = _with_held_elements(run, _with_attributes(items))
-    return _with_lines(run.content, items) if as_lines else items
+    return _with_lines(run.content, items) if as_lines and run.kind in LINED else items
 
 
 class _Reader:

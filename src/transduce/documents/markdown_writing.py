@@ -8,7 +8,7 @@ from typing import Literal
 
 from transduce.documents.html_edits import Rewrite
 from transduce.documents.linked_words import Span
-from transduce.documents.markdown_inline import SOFT, Item, items_of
+from transduce.documents.markdown_inline import LINED, SOFT, Item, items_of
 from transduce.documents.markdown_parser import MarkdownParser, Run
 from transduce.documents.segment import Mark, Part, Segment, joined
 
@@ -35,7 +35,6 @@ _BLOCK = re.compile(
 """What would begin a block of another kind at the beginning of a line, in any dialect."""
 _SCRIPT = re.compile(r"(?:im|ex)port\b")
 _EMPHASIS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del", "==": "mark", "^^": "ins", "++": "ins"}
-_AT_LINE_BEGIN = frozenset(["paragraph", "lheading", "deflist"])
 _IN_CELL = frozenset(["table", "row"])
 
 
@@ -91,7 +90,7 @@ class MarkdownWriter:
         tried: list[tuple[Care, list[Part]]] = [("as the source", parts), ("usual", parts), ("all", parts)]
         if any(isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS for part in parts):
             tried += [("usual", list(_with_stars(parts))), ("usual", list(_with_tags(parts)))]
-        if self._run.kind in _AT_LINE_BEGIN:
+        if self._run.kind in LINED:
             tried.append(("usual", ["\0", *parts]))
         for care, some in tried:
             pieces, view = self._written(some, care)
@@ -106,7 +105,7 @@ class MarkdownWriter:
         pieces: list[str | Span] = []
         view: list[str] = []
         waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
-        is_begin = self._run.kind in _AT_LINE_BEGIN
+        is_begin = self._run.kind in LINED
         for number, part in enumerate(parts):
             if part == "\0":
                 pieces.append(_BLANK)
@@ -127,7 +126,7 @@ class MarkdownWriter:
                 known = same.pop() if same else None
                 pieces.append(known.span if known is not None and known.span is not None else part.raw)
                 view.append(known.view if known is not None else part.raw)
-                is_begin = view[-1].endswith("\n") and self._run.kind in _AT_LINE_BEGIN
+                is_begin = view[-1].endswith("\n") and self._run.kind in LINED
         return pieces, "".join(view)
 
     def _escape(self, text: str, care: Care) -> str:
@@ -174,7 +173,7 @@ class MarkdownWriter:
 
     def _is_another_block(self, view: str) -> bool:
         """Whether a paragraph would be none any more."""
-        if self._run.kind not in _AT_LINE_BEGIN or (view[:1].isalpha() and "\n" not in view):
+        if self._run.kind not in LINED or (view[:1].isalpha() and "\n" not in view):
             return False
         if self._is_paragraph is None:
             self._is_paragraph = self._parser.is_paragraph(self._run.content)
