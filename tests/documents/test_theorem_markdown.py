@@ -289,8 +289,8 @@ def test_blocks_too_deep_in_each_other_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "sign",
     ["[", "![", "[^", "^[", "*a", "a*", "**a ", "`", "`a", "> ", "<", "<A ", "[a](", "- ", "|", "|a", "$", "$a ", ":::",
-     "$$a\n\n", "{{", "{%", "{a=", "\\[", "\\begin{a}\n\n", ":a", "http://a(", "==a ", "[a]: b\n", "a\n: b\n", "!!! a\n",
-     "<div>a</div>\n\n", "~~a"],
+     "$$a\n\n", "{{", "{%", "{a=", "\\[", "\\begin{a}\n\n", ":a", "http://a(", "==a ", "[a]: b\n", "a\n: b\n",
+     "!!! a\n", "<div>a</div>\n\n", "~~a"],
 )  # fmt: skip
 def test_reading_takes_linear_time(sign: str) -> None:
     data = (sign * 30_000)[:30_000].encode()
