@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from documents.theorem import check_theorem, in_capitals, reordered
 from transduce.documents.formats import read_document
+from transduce.documents.segment import Mark, Segment
+from transduce.errors import InputError
 
 markdown = pytest.importorskip("markdown")
 mistune = pytest.importorskip("mistune")

@@ -218,8 +218,10 @@ def test_without_file_descriptors_clients_are_refused_in_one_line(tiny_run: Path
                 held.append(connection)
             statuses = {status_of(read_all(one)) for one in held[-20:]}
             assert statuses <= {429, 503} and (503 in statuses or program == COUNTED)
-        answer = requests.get(f"http://127.0.0.1:{port}/health", timeout=60)
-        assert answer.status_code == 200
+        deadline = time.monotonic() + 60  # until it has seen that they are gone
+        while requests.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
     finally:
         server.send_signal(signal.SIGTERM)
         _, log = server.communicate(timeout=60)
@@ -254,4 +256,4 @@ def test_sigterm_ends_the_server_within_the_grace_whatever_is_open(tiny_run: Pat
             assert time.monotonic() - began < 10  # three, and what a busy machine takes
     finally:
         server.kill()
-    assert server.returncode == 0, log
+    assert server.returncode == 0 and "Traceback" not in log, log

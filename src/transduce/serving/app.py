@@ -1,5 +1,6 @@
 """The web application: both APIs, the page, and what holds for all answers."""
 
+import asyncio
 import json
 import logging
 import time
@@ -49,6 +50,7 @@ def build_app(server: Server) -> FastAPI:
         server.documents.start()
         yield
         server.documents.close()
+        server.models.close()
 
     app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None, lifespan=lifespan)
     detector = Detector()
@@ -146,7 +148,7 @@ class Watch:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status, read = time.monotonic(), 500, 0
+        began, status, read, is_begun = time.monotonic(), 500, 0, False
         scope.setdefault("state", {})
         http, most = HTTPRequest(scope), self._most(scope["path"])
 
@@ -159,9 +161,9 @@ class Watch:
             return message
 
         async def headed(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, is_begun = message["status"], True
                 message["headers"] = [
                     *message.get("headers", []),
                     (b"x-content-type-options", b"nosniff"),
@@ -177,6 +179,9 @@ class Watch:
                 await _answer(error)(scope, receive, headed)
             else:
                 await self._app(scope, limited, headed)
+        except asyncio.CancelledError:  # the grace is over
+            if not is_begun:
+                await _answer(RefusedError(503, "The server ends"))(scope, receive, headed)
         finally:
             self._server.admission.leave(http, status)
             seconds = time.monotonic() - began

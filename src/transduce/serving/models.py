@@ -66,6 +66,13 @@ class Models:
                     model.is_retired = True
                 _close_unused(old)
 
+    def close(self) -> None:
+        """End the threads of all, each after the requests that have it; a batch that is searched goes on to no end."""
+        with self._lock:
+            for model in self._models:
+                model.is_retired = True
+            _close_unused(self._models)
+
     @contextmanager
     def use(self, source: str, target: str) -> Iterator[ServedModel]:
         """The model for two languages while a request needs it; RefusedError (400) where there is none."""

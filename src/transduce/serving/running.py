@@ -24,6 +24,8 @@ END_SECONDS = 2.0
 OTHER_FILES = 200
 """File descriptors that are not connections: libraries, models, processes of documents."""
 LEAST_CONNECTIONS = 8
+THREAD_SECONDS = 0.1
+"""Seconds that a thread has to end with the server."""
 
 
 class _Uvicorn(uvicorn.Server):
@@ -173,7 +175,10 @@ def check_temporary_folder() -> None:
 
 
 def run_server(server: Server) -> None:
-    """Serve until SIGTERM or Ctrl-C; logs go to standard error as JSON lines. InputError where it cannot listen."""
+    """Serve until SIGTERM or Ctrl-C; logs go to standard error as JSON lines. InputError where it cannot listen.
+
+    The process ends with the server where threads are still at work that nobody waits for.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     for name in ("transduce.serving", "uvicorn"):
@@ -185,3 +190,14 @@ def run_server(server: Server) -> None:
         raise InputError(
             f"cannot listen on {server.settings.host}, port {server.settings.port}; the log tells why"
         ) from None
+    end_with_threads()
+
+
+def end_with_threads() -> None:
+    """End the process at once where threads are at work: native code aborts when the interpreter ends about it."""
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("transduce-")]
+    for thread in ours:
+        thread.join(THREAD_SECONDS)
+    if any(thread.is_alive() for thread in ours):
+        logging.shutdown()
+        os._exit(0)
