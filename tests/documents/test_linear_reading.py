@@ -21,16 +21,12 @@ from transduce.errors import InputError
 
 QUICK = Rule(screened=(100, 400), lengths=(500, 2_000, 8_000), slowest=2)
 THOROUGH = Rule(slowest=3)
-MANY_MARKS = ("android", "markdown")
-"""Formats in which two characters may be a mark; the server refuses more than a thousand in a paragraph."""
 PLACES = 2  # of each format, in a suite of tests
 SHARE = 4  # of the texts one of so many, there
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_documents_are_read_in_linear_time_and_memory(kind: str, request: pytest.FixtureRequest) -> None:
-    if kind in MANY_MARKS:
-        request.applymarker(pytest.mark.xfail(reason="thousands of marks in a text take memory with their square"))
+def test_documents_are_read_in_linear_time_and_memory(kind: str) -> None:
     wrong = [f"{place}\n    {growth}" for place, growth in _measured([kind], PLACES, QUICK) if not growth.is_linear]
     assert not wrong, "\n".join(wrong)
 

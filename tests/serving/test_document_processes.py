@@ -34,7 +34,7 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.documents import preloaded, worker
-from transduce.serving.documents.messages import Bounds, Counted, File, Read, Sample, Sampled, Translate, Written
+from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.process import DocumentProcess, ProcessFailedError
 from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers
@@ -268,9 +268,7 @@ def test_files_are_those_of_documents_translated_in_one_process(tiny_run: Path, 
     here = DocumentTranslator(translator, Beam()).translate(data, name)
     model = SentenceModel(translator, Beam())
     process, shares = DocumentProcess(LIMITS), list[float]()
-    order = Read(
-        [File(data, name), File(data, name)], "en", "de", model.can_require, model.can_align, Bounds(1000, 1000)
-    )
+    order = Read([File(data, name), File(data, name)], "en", "de", model.can_require, model.can_align, 1000)
     counted = process.ask(order, Counted)
     written = process.ask(Translate(True), Written, model, shares.append)
     process.release()
@@ -287,11 +285,10 @@ def test_a_document_is_refused_in_the_words_of_its_reader() -> None:
 
 
 def test_where_a_paragraph_is_too_large_is_said() -> None:
-    for longest, marks in ((5, 100), (100, 1)):
-        process = DocumentProcess(LIMITS)
-        order = Read([File(b"<p>a\n<p>The <b>dog</b>", "a.html")], "en", "de", True, True, Bounds(longest, marks))
-        assert process.ask(order, Counted).too_large == "line 2"
-        process.release()
+    process = DocumentProcess(LIMITS)
+    order = Read([File(b"<p>a\n<p>The <b>dog</b>", "a.html")], "en", "de", True, True, 5)
+    assert process.ask(order, Counted).too_large == "line 2"
+    process.release()
 
 
 @needs_proc

@@ -81,13 +81,13 @@ class LinkedWords:
             return self
         source_words, of_source = _split(self.source_words, {n: places for n, (_, places, _) in partners.items()})
         words, of_word = _split(self.words, {word: moved for word, _, moved in partners.values()})
-        sources_of: list[set[int]] = [set() for _ in words]
-        for number, sources in enumerate(self.sources_of):
-            for part in of_word[number]:
-                sources_of[part] = {one for old in sources for one in of_source[old]}
-        for number, (word, _, _) in partners.items():
-            for first, second in zip(of_source[number], of_word[word], strict=True):
-                sources_of[second] = {first}
+        source_of = {word: number for number, (word, _, _) in partners.items()}
+        sources_of: list[set[int]] = []
+        for word, sources in enumerate(self.sources_of):
+            if word in source_of:  # part by part
+                sources_of += [{part} for part in of_source[source_of[word]]]
+            else:
+                sources_of.append({part for source in sources for part in of_source[source]})
         is_fixed = [self.is_fixed[number] for number in range(len(self.words)) for _ in of_word[number]]
         return LinkedWords(source_words, words, is_fixed, sources_of)
 

@@ -18,7 +18,7 @@ from transduce.search.choices import Search
 from transduce.serving.admission import Admission
 from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
-from transduce.serving.documents.messages import Bounds, Counted, File, Read, Sample, Sampled, Translate, Written
+from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
@@ -33,8 +33,6 @@ T = TypeVar("T")
 PREPARED_AT_ONCE = 4
 SOON_PREPARED = 300
 """Characters of a request that is prepared on the event loop, since a thread would take longer."""
-MOST_MARKS = 1000
-"""Tags and placeholders of a paragraph: the time to put them into its translation grows with their square."""
 
 
 @dataclass
@@ -214,7 +212,7 @@ class Server:
         or processor time (413), for text that comes too soon (429), or where too many wait (503).
         """
         async with self._at_work(http, model, is_upload=True) as document:
-            counted = await document.read([File(data, name, kind)], Bounds(self.settings.max_characters, MOST_MARKS))
+            counted = await document.read([File(data, name, kind)], self.settings.max_characters)
             most = self.settings.max_document_characters
             if counted.characters > most:
                 raise RefusedError(
@@ -223,8 +221,8 @@ class Server:
             if counted.too_large:
                 raise RefusedError(
                     413,
-                    f"The paragraph at {counted.too_large} has more than {self.settings.max_characters:,} characters "
-                    f"or {MOST_MARKS:,} tags and placeholders; divide it",
+                    f"The paragraph at {counted.too_large} has more than {self.settings.max_characters:,} characters; "
+                    "divide it",
                 )
             self.charge(http, counted.characters)
             yield document
@@ -265,9 +263,9 @@ class OpenDocument:
     work: Work
     sentences: SentenceModel
 
-    async def read(self, files: Sequence[File], bounds: Bounds) -> Counted:
-        """Read files, and count their text; first of all."""
-        return await self.work.ask(self._order(files, bounds), Counted)
+    async def read(self, files: Sequence[File], longest: int) -> Counted:
+        """Read files, and count their text; first of all. No paragraph may have more than `longest` characters."""
+        return await self.work.ask(self._order(files, longest), Counted)
 
     async def translate(self, retranslate: bool = False, tell: Tell | None = None) -> list[bytes]:
         """Translate what was read, and replace translations that it has if that is asked for.
@@ -281,9 +279,9 @@ class OpenDocument:
         """Read files and translate them, however much text they have."""
         return (await self.work.ask(self._order(files, None), Written, self.sentences)).files
 
-    def _order(self, files: Sequence[File], bounds: Bounds | None) -> Read:
+    def _order(self, files: Sequence[File], longest: int | None) -> Read:
         own, languages = self.sentences, self.sentences.languages
-        return Read(list(files), languages.source, languages.target, own.can_require, own.can_align, bounds)
+        return Read(list(files), languages.source, languages.target, own.can_require, own.can_align, longest)
 
 
 async def _until_gone(http: HTTPRequest) -> None:

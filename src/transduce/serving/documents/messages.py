@@ -35,16 +35,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     can_require: bool
     """See SentenceTranslator, as the next one."""
     can_align: bool
-    bounds: "Bounds | None" = None
-    """What a paragraph may have; with it the process reports what it has read, and waits for the order to go on."""
-
-
-class Bounds(msgspec.Struct, frozen=True):
-    """What a paragraph of a document may have."""
-
-    characters: int
-    marks: int
-    """Tags and placeholders."""
+    longest: int | None = None
+    """Characters that a paragraph may have; with it the process reports what it has read, and waits to go on."""
 
 
 class Translate(msgspec.Struct, frozen=True, tag=True):

@@ -27,7 +27,6 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.request import Request
 from transduce.serving.documents.messages import (
     Align,
-    Bounds,
     Counted,
     Examine,
     Failed,
@@ -175,23 +174,18 @@ def _done(line: _Line, limits: Limits) -> Sampled | Written:
     translator = DocumentTranslator(_Asking(line, order))
     documents = [read_document(one.data, one.name, translator.languages, one.kind) for one in order.files]
     go_on = Translate(with_progress=False)
-    if order.bounds is not None:
-        line.send(encode(_counted(order.bounds, documents)))
+    if order.longest is not None:
+        line.send(encode(_counted(order.longest, documents)))
         go_on = line.receive(Translate)
     together = _Together(documents)
     translator.translate_document(together.document, go_on.retranslate, _ignore if go_on.with_progress else None)
     return Written(together.written)
 
 
-def _counted(bounds: Bounds, documents: Sequence[Document]) -> Counted:
-    units = [unit for document in documents for unit in document.units]
-    texts = [unit.source.text for unit in units]
-    too_large = (
-        unit.where
-        for unit, text in zip(units, texts, strict=True)
-        if len(text) > bounds.characters or len(unit.source.marks) > bounds.marks
-    )
-    return Counted(sum(map(len, texts)), next(too_large, ""))
+def _counted(longest: int, documents: Sequence[Document]) -> Counted:
+    sizes = [(len(unit.source.text), unit.where) for document in documents for unit in document.units]
+    too_large = (where for size, where in sizes if size > longest)
+    return Counted(sum(size for size, _ in sizes), next(too_large, ""))
 
 
 class _Together:
