@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.documents.placing import is_fixed, place_marks
+from transduce.documents.mark_tree import is_fixed
+from transduce.documents.placing import place_marks
 from transduce.documents.segment import Mark, Part, Segment, is_nested, problems
 
 

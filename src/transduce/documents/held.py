@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from transduce.documents.cluster_writing import ENDING, Change, ClusterWriter
 from transduce.documents.clusters import (
     Cluster,
     clusters_of,
@@ -30,9 +31,6 @@ STAND_IN = "\ufffc"
 
 _WORD = re.compile(r"\w{2,}+")
 _PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
-_ENDING = frozenset(".,;:!?…。！？")
-_CLOSING = frozenset(")]}>”’»")
-_OPENING = frozenset("([{<„“«‹¿¡\"'")
 
 
 @dataclass
@@ -69,16 +67,6 @@ def restore_held(
     return _Restoring(output, source, marks, places, expected, families or GENERAL).restored()
 
 
-@dataclass(frozen=True)
-class _Change:
-    """Characters of the translation, and the cluster that takes their place; None where nothing does."""
-
-    start: int
-    end: int
-    cluster: Cluster | None
-    is_inserted: bool = False
-
-
 class _Restoring:
     def __init__(
         self,
@@ -94,7 +82,7 @@ class _Restoring:
         self.clusters = clusters_of(source, marks, places)
         self.notes: list[str] = []
         self.taken: list[Span] = []  # in order
-        self.changes: list[_Change] = []
+        self.changes: list[Change] = []
         self.missing = dict.fromkeys(range(len(self.clusters)))
         free = _without(source, self.clusters)
         self.free_text = normalised(free)
@@ -182,7 +170,7 @@ class _Restoring:
         del self.missing[number]
 
     def _change(self, start: int, end: int, cluster: Cluster | None, is_inserted: bool = False) -> None:
-        self.changes.append(_Change(start, end, cluster, is_inserted))
+        self.changes.append(Change(start, end, cluster, is_inserted))
         if start < end:
             insort(self.taken, (start, end))
 
@@ -297,7 +285,7 @@ class _Restoring:
         wanted = self.expected[member] if member < len(self.expected) else None
         place, end = (guess, guess) if wanted is None else wanted
         text = self.output
-        while place < end and text[end - 1] in _ENDING:
+        while place < end and text[end - 1] in ENDING:
             end -= 1
         if place < end and self._is_free(place, end):
             self.notes.append(f"{cluster.shown!r} was missing and has been put in for {text[place:end]!r}")
@@ -307,7 +295,7 @@ class _Restoring:
         if inside := self._taken_about(place):
             place = inside[1]
         place = self._bounds[bisect_left(self._bounds, place)]
-        while place > 0 and text[place - 1] in _ENDING and not self._taken_about(place - 1):
+        while place > 0 and text[place - 1] in ENDING and not self._taken_about(place - 1):
             place -= 1  # of the sentence, or a part of it
         if inside := self._taken_about(place):
             place = inside[1]
@@ -335,7 +323,7 @@ class _Restoring:
 
     def _written(self) -> Restored:
         """The translation with all changes made, and the clusters as far from their neighbours as in the source."""
-        writer = _Writer(self.output)
+        writer = ClusterWriter(self.output)
         for change in sorted(
             self.changes, key=lambda one: (one.start, one.end, one.cluster.start if one.cluster else 0)
         ):
@@ -347,81 +335,6 @@ class _Restoring:
                 begin = place + member.offset
                 spans[member.number] = (begin, begin + len(self.marks[member.number].shown))
         return Restored(text, spans, self.notes)
-
-
-class _Writer:
-    """Writes a text with changes, given in order."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.written: list[str] = []
-        self.size = 0
-        self.last = ""  # character
-        self.done = 0
-        self.cluster: Cluster | None = None  # that has just been written
-        self.places: list[tuple[Cluster, int]] = []
-
-    def write(self, change: _Change) -> None:
-        """Write what is before a change, and the cluster that it brings."""
-        start, end = max(change.start, self.done), max(change.end, self.done)
-        following = self.text[end : end + 1]
-        self._put(self.text[self.done : start])
-        self.done = end
-        if change.cluster is None:
-            if not self.last or self.last.isspace():
-                if following.isspace():
-                    self.done += 1
-                elif not following or following in _ENDING or following in _CLOSING:
-                    self._drop_last_blank()
-            elif is_joined_letter(self.last, following):
-                self._put(" ")
-            return
-        cluster = change.cluster
-        if self._must_part(cluster, change.is_inserted):
-            self._put(" ")
-        self.places.append((cluster, self.size))
-        self._put(cluster.shown, cluster)
-        if (
-            change.is_inserted
-            and following
-            and (following.isalnum() or following in _OPENING)
-            and (cluster.after.isspace() or not is_joined_letter(following, cluster.after))
-        ):
-            self._put(" ")
-
-    def _must_part(self, cluster: Cluster, is_inserted: bool) -> bool:
-        """Whether a blank belongs before a cluster that is written next."""
-        if not self.last or self.last.isspace():
-            return False
-        if self.cluster is not None:
-            return True  # what touches in the source is one cluster
-        if self.last in "%$@!{#&\\" and self.last != cluster.before:  # which would belong to what is held
-            return True
-        if is_inserted:
-            return self.last not in _OPENING
-        return is_joined_letter(self.last, "a") and not is_joined_letter(cluster.before, "a")
-
-    def _put(self, text: str, cluster: Cluster | None = None) -> None:
-        if not text:
-            return
-        is_after = cluster is None and self.cluster is not None and is_joined_letter(text[0], "a")
-        if is_after and self.cluster is not None and not is_joined_letter(self.cluster.after, "a"):
-            text = f" {text}"
-        self.written.append(text)
-        self.size += len(text)
-        self.last = text[-1]
-        self.cluster = cluster
-
-    def _drop_last_blank(self) -> None:
-        if self.written and self.cluster is None and self.written[-1][-1:].isspace():
-            self.written[-1] = self.written[-1][:-1]
-            self.size -= 1
-            self.last = self.written[-1][-1:] or (self.written[-2][-1:] if len(self.written) > 1 else "")
-
-    def finish(self) -> str:
-        """The text, with what is left of it."""
-        self._put(self.text[self.done :])
-        return "".join(self.written)
 
 
 def _nearest(

@@ -10,18 +10,16 @@ import re
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 
 from transduce.documents.clusters import clusters_of
 from transduce.documents.linked_words import LinkedWords, Links, Span, is_punctuation, overlapping, word_starts
+from transduce.documents.mark_tree import BEYOND, Node, crossing_pairs, is_fixed, mark_tree
 from transduce.documents.segment import Mark, Part, Segment, joined
 
 HELD = 1000.0  # how much more what is held counts than a word
 UNLINKED = -0.01  # keeps words that nothing is known of out of a run's ends
-
-_BEYOND = Mark("", "alone")  # half of a pair, whose other half a break divides from it
 
 
 def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence[Span]) -> Segment:
@@ -35,7 +33,7 @@ def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence
     """
     if not source.marks:
         return Segment(tuple(joined([text])))
-    crossing = _crossing(source.marks)
+    crossing = crossing_pairs(source.marks)
     parts: list[Part] = []
     for one in _between_breaks(source, text, links, fixed, crossing):
         parts += one if isinstance(one, list) else one.parts()
@@ -44,11 +42,6 @@ def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence
         if isinstance(half, Mark) and half.kind == "close":
             parts[first], parts[last] = parts[last], parts[first]
     return Segment(tuple(joined(parts)))
-
-
-def is_fixed(mark: Mark) -> bool:
-    """Whether a mark's place in a translation is known before the others': see `place_marks`."""
-    return mark.is_held or mark.breaks
 
 
 def _between_breaks(
@@ -112,20 +105,6 @@ def _after(opened: Sequence[str], parts: Sequence[Part], crossing: set[str]) -> 
     return still
 
 
-@dataclass
-class _Node:
-    """A pair of marks, or one that is alone, by its characters in the source's text."""
-
-    order: int
-    opening: Mark
-    start: int
-    end: int
-    closing: Mark | None = None
-    inside: list["_Node"] = field(default_factory=list)
-    place: Span = (0, 0)
-    """In the translation."""
-
-
 class _Placing:
     def __init__(
         self,
@@ -142,7 +121,7 @@ class _Placing:
         marks = [part for part in parts if isinstance(part, Mark) and is_fixed(part)]
         self.fixed = sorted(zip(fixed, marks, strict=True), key=lambda pair: pair[0])
         self.mark_spans = [span for span, _ in self.fixed]
-        self.roots, fixed_sources = _tree(parts, opened, after, crossing)
+        self.roots, fixed_sources = mark_tree(parts, opened, after, crossing)
         cuts = _cuts(parts)
         fixed_sources, fixed = _whole_clusters(self.source, text, marks, fixed_sources, fixed, cuts)
         self.fixed_spans = sorted(fixed)  # of what no mark may be put into
@@ -160,20 +139,20 @@ class _Placing:
         """All parts of the translation."""
         whole = (0, len(self.text))
         self._place(self.roots, whole)
-        return [part for part in self._render(self.roots, whole) if part is not _BEYOND]
+        return [part for part in self._render(self.roots, whole) if part is not BEYOND]
 
-    def _place(self, nodes: Sequence[_Node], room: Span) -> None:
+    def _place(self, nodes: Sequence[Node], room: Span) -> None:
         """Choose the places of marks that are beside each other, within some characters."""
         for node in nodes:
-            if node.opening is _BEYOND or node.closing is _BEYOND:  # from or to a break, so the others are beside it
+            if node.opening is BEYOND or node.closing is BEYOND:  # from or to a break, so the others are beside it
                 start, end = self._run(node, room, ()) or self._point(node, room, ())
                 node.place = (
-                    room[0] if node.opening is _BEYOND else start,
-                    room[1] if node.closing is _BEYOND else end,
+                    room[0] if node.opening is BEYOND else start,
+                    room[1] if node.closing is BEYOND else end,
                 )
-                room = (node.place[1], room[1]) if node.opening is _BEYOND else (room[0], node.place[0])
+                room = (node.place[1], room[1]) if node.opening is BEYOND else (room[0], node.place[0])
         taken: list[Span] = []  # in order
-        inner = [node for node in nodes if node.opening is not _BEYOND and node.closing is not _BEYOND]
+        inner = [node for node in nodes if node.opening is not BEYOND and node.closing is not BEYOND]
         pairs = [node for node in inner if node.closing is not None and self.source[node.start : node.end].strip()]
         for node in sorted(pairs, key=lambda node: (node.start - node.end, node.order)):  # the longest first
             node.place = self._run(node, room, taken) or self._point(node, room, taken)
@@ -188,7 +167,7 @@ class _Placing:
         for node in nodes:
             self._place(node.inside, node.place)
 
-    def _run(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
+    def _run(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """The run of words in the room that goes best with those of the pair; None where none does."""
         inside = overlapping(self.source_words, (node.start, node.end))
         rooms = overlapping(self.words, room)
@@ -220,7 +199,7 @@ class _Placing:
         weight = 2 * sum(source in inside for source in sources) / len(sources) - 1
         return weight * HELD if self.is_fixed[place] else weight
 
-    def _without_punctuation(self, node: _Node, first: int, last: int) -> Span:
+    def _without_punctuation(self, node: Node, first: int, last: int) -> Span:
         """The characters of a run, without the punctuation about it that the pair leaves out in the source."""
         start, end = self.words[first][0], self.words[last][1]
         if not is_punctuation(self.source[node.end - 1 : node.end]):
@@ -245,7 +224,7 @@ class _Placing:
         span = self.fixed_spans[before - 1] if before else None
         return span if span is not None and place < span[1] else None
 
-    def _line_end(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span | None:
+    def _line_end(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
         """A blank that a line's end takes the place of, as far on in the text as in the source; None for others."""
         if not node.opening.shown.isspace():
             return None
@@ -268,7 +247,7 @@ class _Placing:
         blanks = [found.span() for found in re.finditer(r"\s+", self.text)]
         return [span for span in blanks if not _is_taken(self.fixed_spans, *span)]
 
-    def _point(self, node: _Node, room: Span, taken: Sequence[Span]) -> Span:
+    def _point(self, node: Node, room: Span, taken: Sequence[Span]) -> Span:
         """A place between characters for a mark, or for a pair without words: where its neighbour is."""
         after = bisect_left(self.source_words, (node.start, 0))  # the first word that does not begin before it
         next_character = self.source[node.end : node.end + 1]
@@ -304,7 +283,7 @@ class _Placing:
                 return self._without_last_signs(start, end) if leaves_signs else end
         return 0
 
-    def _render(self, nodes: Sequence[_Node], room: Span) -> Iterator[Part]:
+    def _render(self, nodes: Sequence[Node], room: Span) -> Iterator[Part]:
         done = room[0]
         for node in sorted(nodes, key=lambda node: (node.place[0], node.order)):
             start, end = max(node.place[0], done), max(node.place[1], done)
@@ -318,7 +297,7 @@ class _Placing:
                 yield node.closing
         yield from self._texts(done, room[1])
 
-    def _spaced(self, node: _Node, start: int, end: int) -> Iterator[Part]:
+    def _spaced(self, node: Node, start: int, end: int) -> Iterator[Part]:
         """A mark that is alone, with blanks about it where the source has them."""
         has_none = node.opening.shown != ""
         left, right = self.source[node.start - 1 : node.start], self.source[node.end : node.end + 1]
@@ -338,43 +317,6 @@ class _Placing:
                 yield mark
                 done = span[1]
         yield self.text[done:end]
-
-
-def _tree(
-    parts: Sequence[Part], opened: Sequence[str], after: Sequence[str], crossing: set[str]
-) -> tuple[list[_Node], list[Span]]:
-    """Marks as they nest, pairs that cross others taken apart; and where in the text each is that is fixed."""
-    roots: list[_Node] = []
-    stack: list[_Node] = []
-
-    def begin(order: int, mark: Mark, start: int, end: int) -> _Node:
-        node = _Node(order, mark, start, end)
-        (stack[-1].inside if stack else roots).append(node)
-        return node
-
-    for order in range(len(opened)):
-        stack.append(begin(order - len(opened), _BEYOND, 0, 0))
-    fixed: list[Span] = []
-    place = 0
-    for order, part in enumerate(parts):
-        if isinstance(part, str):
-            place += len(part)
-            continue
-        end = place + len(part.shown)
-        if is_fixed(part):
-            fixed.append((place, end))
-        elif part.kind == "close" and part.pair not in crossing:
-            node = stack.pop()
-            node.closing, node.end = part, place
-        else:
-            node = begin(order, part, place, end)
-            if part.kind == "open" and part.pair not in crossing:
-                stack.append(node)
-        place = end
-    assert len(stack) == len(after)
-    for node in stack:
-        node.closing, node.end = _BEYOND, place
-    return roots, fixed
 
 
 def _whole_clusters(
@@ -418,26 +360,6 @@ def _cuts(parts: Sequence[Part]) -> list[int]:
                 cuts.append(place)
             place += len(part.shown)
     return cuts
-
-
-def _crossing(marks: Sequence[Mark]) -> set[str]:
-    """Pairs to be taken apart, so that the others nest."""
-    crossing: set[str] = set()
-    opened: list[str] = []
-    is_open: set[str] = set()
-    for mark in marks:
-        if mark.kind == "open":
-            opened.append(mark.pair)
-            is_open.add(mark.pair)
-        elif mark.kind == "close" and mark.pair in is_open:
-            is_open.remove(mark.pair)
-            while opened and opened[-1] not in is_open and opened[-1] != mark.pair:
-                opened.pop()  # what has been closed out of turn
-            if opened[-1] != mark.pair:
-                crossing.add(mark.pair)
-            else:
-                opened.pop()
-    return crossing
 
 
 def _halves(parts: Sequence[Part], pairs: set[str]) -> Iterator[Span]:

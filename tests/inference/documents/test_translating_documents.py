@@ -13,6 +13,7 @@ from transduce.documents.memory import Memory
 from transduce.documents.placeholders import plain_segment
 from transduce.documents.segment import Mark, Segment, problems
 from transduce.errors import InputError
+from transduce.inference.documents import segments
 from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslator
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
@@ -208,6 +209,14 @@ def test_where_a_model_writes_nothing_the_source_stands(capitals: Capitals, monk
     found = documents(capitals).translate(b"The dog\n\nThe man", "a", "text")
     assert found.data == b"The dog\n\nThe man"
     assert all("wrote nothing" in " ".join(one.review) for one in found.segments)
+
+
+def test_a_translation_that_loses_a_tag_is_not_taken(capitals: Capitals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "place_marks", lambda source, text, links, fixed: Segment((text,)))
+    found = documents(capitals).translate(b"<p>The <b>dog</b></p>\n<p>The man</p>", "a.html")
+    assert found.data == b"<p>The <b>dog</b></p>\n<p>THE MAN</p>"
+    assert [one.origin for one in found.segments] == ["source", "model"]
+    assert found.segments[0].review[0] == "not translated: '<b>' is lost; '</b>' is lost"
 
 
 def test_a_file_is_written_once(capitals: Capitals, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from transduce.documents.clusters import Cluster, clusters_of, shape_of
 from transduce.documents.held import STAND_IN, restore_held
 from transduce.documents.linked_words import Span, word_starts
-from transduce.documents.placing import is_fixed
+from transduce.documents.mark_tree import is_fixed
 from transduce.documents.segment import Mark, Segment
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from transduce.text.glossary import Glossary
 
 Origin = Literal["model", "memory", "document", "source", "untranslated"]
-"""Where a translation is from: `document` where one stood there and was left, `source` where there are no words,
-`untranslated` where the document's format gives no way to translate a text."""
+"""Where a translation is from: `document` where one stood there and was left, `source` where there are no words, or
+none of the model's could be taken, `untranslated` where the document's format gives no way to translate a text."""
 
 
 @dataclass(frozen=True)
@@ -172,9 +172,11 @@ class DocumentTranslator:
             work.put(number, translated.segment, "memory", translated)
         found = self._segments.translate(list(waiting), tell)
         for (core, numbers), translated in zip(waiting.items(), found, strict=True):
-            assert not problems(core, translated.segment), problems(core, translated.segment)
+            origin: Origin = "model"
+            if wrong := problems(core, translated.segment):
+                origin, translated = "source", TranslatedSegment(core, None, (f"not translated: {'; '.join(wrong)}",))
             for number in numbers:
-                work.put(number, translated.segment, "model", translated, matches.get(core))
+                work.put(number, translated.segment, origin, translated, matches.get(core))
         left = [
             SegmentReport(one.where, one.text, one.text, "untranslated", review=(one.reason,))
             for one in document.untranslated
