@@ -159,6 +159,13 @@ def test_what_the_translator_read_a_stand_in_for_takes_its_place() -> None:
     assert restored(f"Ja {STAND_IN} {STAND_IN}.", "Yes kinder", "kinder").text == "Ja kinder."
 
 
+def test_a_word_that_is_text_as_well_is_held_where_the_model_read_for_it_what_it_wrote() -> None:
+    source = "Global files are in file"
+    mark = Mark("file", shown="file")
+    written = restore_held(f"File {STAND_IN} file", source, [mark], [20], replaced={20})
+    assert written.text == "File file file" and written.spans == [(5, 9)] and not written.notes
+
+
 @pytest.mark.parametrize(
     "begin",
     ["{{", "{%", "{#", "<%", "${{ x ", "%(", "http://", "a@b.", "%0", "{", "<a ", '<a "', "$", " ", "\t", "<!--", "{n,",

@@ -288,18 +288,6 @@ def test_blocks_too_deep_in_each_other_are_refused(text: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "sign",
-    ["[", "![", "[^", "^[", "*a", "a*", "**a ", "`", "`a", "> ", "<", "<A ", "[a](", "- ", "|", "|a", "$", "$a ", ":::",
-     "$$a\n\n", "{{", "{%", "{a=", "\\[", "\\begin{a}\n\n", ":a", "http://a(", "==a ", "[a]: b\n", "a\n: b\n",
-     "!!! a\n", "<div>a</div>\n\n", "~~a"],
-)  # fmt: skip
-def test_reading_takes_linear_time(sign: str) -> None:
-    data = (sign * 30_000)[:30_000].encode()
-    document = read_document(data, "a.md")
-    assert document.translated([unit.source for unit in document.units]) == data
-
-
 def test_words_in_another_order_tear_no_template_tag() -> None:
     text = "{{< note >}}\nThe {{ page._name }} of the dog [runs]({% link a b.md %}).\n{{< /note >}}\n"
     written = reordered(text.encode(), "a.md").data.decode()

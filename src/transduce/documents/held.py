@@ -8,7 +8,7 @@ found in it.
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -51,6 +51,7 @@ def restore_held(
     places: Sequence[int],
     expected: Sequence[Span | None] = (),
     families: tuple[str, ...] = (),
+    replaced: Container[int] = (),
 ) -> Restored:
     """A translation in which each held mark is once: found, else mended where it is misspelt, else put in; and no
     placeholder or tag that the source has not.
@@ -63,8 +64,9 @@ def restore_held(
         expected: where in the translation each belongs that is missing from it, in place of some characters or of
             none; None or nothing where that is not known, and the place in the source has to do.
         families: the rules that the source's placeholders were found by; none for the general ones.
+        replaced: where those begin that the translator has read `STAND_IN` for, which it may have written, too.
     """
-    return _Restoring(output, source, marks, places, expected, families or GENERAL).restored()
+    return _Restoring(output, source, marks, places, expected, families or GENERAL).restored(replaced)
 
 
 class _Restoring:
@@ -103,7 +105,8 @@ class _Restoring:
             if not before or self.clusters[before - 1].end < end:
                 yield start, end
 
-    def restored(self) -> Restored:
+    def restored(self, replaced: Container[int]) -> Restored:
+        self._find_replaced([number for number in self.missing if self.clusters[number].start in replaced])
         self._find(is_exact=True)
         self._find(is_exact=False)
         if self.missing:
@@ -115,6 +118,12 @@ class _Restoring:
             self._insert(number)
         self._keep_order()
         return self._written()
+
+    def _find_replaced(self, numbers: Sequence[int]) -> None:
+        """Give clusters the places of what was read for them: their words may be elsewhere, as text."""
+        spans = occurrences(self.output, [STAND_IN], is_exact=True)[STAND_IN]
+        for number, span in _nearest(numbers, spans, self._wanted):
+            self._take(number, *span)
 
     def _find(self, is_exact: bool) -> None:
         """Give clusters the places of their texts, the longest first."""
@@ -129,12 +138,12 @@ class _Restoring:
             numbers = alike[shown]
             first = self.clusters[numbers[0]]
             spans = [span for span in found[shown] if self._is_free(*span) and self._is_whole(first, *span)]
-            for number, span in _nearest(numbers, spans, lambda n: self._share(n) * len(self.output)):
+            for number, span in _nearest(numbers, spans, self._wanted):
                 self._take(number, *span)
 
-    def _share(self, number: int) -> float:
-        """How far into the source a cluster is, 0 to 1."""
-        return self.clusters[number].start / max(len(self.source), 1)
+    def _wanted(self, number: int) -> float:
+        """Where a cluster would be, as far into the translation as it is into the source."""
+        return self.clusters[number].start / max(len(self.source), 1) * len(self.output)
 
     def _is_free(self, start: int, end: int) -> bool:
         """Whether nothing that is held is among some characters."""
@@ -281,7 +290,7 @@ class _Restoring:
         """Put a cluster between words, or in the place of some."""
         cluster = self.clusters[number]
         member = cluster.members[0].number
-        guess = round(self._share(number) * len(self.output))
+        guess = round(self._wanted(number))
         wanted = self.expected[member] if member < len(self.expected) else None
         place, end = (guess, guess) if wanted is None else wanted
         text = self.output

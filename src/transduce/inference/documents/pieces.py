@@ -102,7 +102,9 @@ class Piece:
         if not self.is_translated:
             self._leave()
             return []
-        restored = restore_held(self.output, self.text, self.held, self.places, self._expected(), self.families)
+        restored = restore_held(
+            self.output, self.text, self.held, self.places, self._expected(), self.families, self._places_of_stand_ins()
+        )
         if not self.output.strip() or not restored.text.strip():
             self._leave()
             return ["the model wrote nothing, so that the source stays"]
