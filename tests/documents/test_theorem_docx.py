@@ -197,7 +197,7 @@ def name_of(element: Any) -> str:
 
 def roots(data: bytes) -> list[Any]:
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        return [etree.fromstring(packed.read(path)) for path in sorted(packed.namelist()) if not path.endswith(".rels")]
+        return [etree.fromstring(packed.read(path)) for path in sorted(packed.namelist()) if path.endswith(".xml")]
 
 
 def own_texts(element: Any) -> list[str]:
