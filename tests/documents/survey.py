@@ -74,7 +74,7 @@ def _verdict(data: bytes, name: str, shown: Shown, skeleton: Skeleton) -> tuple[
     except Exception as error:
         return "unreadable", str(error)
     try:
-        check_theorem(data, name, shown, skeleton)
+        check_theorem(data, name, shown, skeleton, retranslate=True)
     except TransduceError as error:
         return "refused" if "\n" not in str(error) else "crashed", str(error)
     except AssertionError as error:

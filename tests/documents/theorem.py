@@ -55,7 +55,13 @@ def reordered(data: bytes, name: str, kind: str | None = None, **options: Any) -
 
 
 def check_theorem(
-    data: bytes, name: str, shown: Shown, skeleton: Skeleton, kind: str | None = None, shows_marks: bool = False
+    data: bytes,
+    name: str,
+    shown: Shown,
+    skeleton: Skeleton,
+    kind: str | None = None,
+    shows_marks: bool = False,
+    **options: Any,
 ) -> None:
     """Assert the promise for a document, with both translators; `shows_marks` where tags are text to its readers."""
     before, structure = shown(data), skeleton(data)
@@ -67,7 +73,7 @@ def check_theorem(
     kept = _spaceless(" ".join([*held, *told]))
     kept_words = sorted({word for text in [*held, *told] for word in text.split()}, key=len, reverse=True)
     any_kept = re.compile("|".join(map(re.escape, kept_words)) or "(?!)")
-    capitals = in_capitals(data, name, kind).data
+    capitals = in_capitals(data, name, kind, **options).data
     after = shown(capitals)
     assert skeleton(capitals) == structure
     assert [_spaceless(text).upper() for text in after] == [_spaceless(text).upper() for text in before]
@@ -75,7 +81,7 @@ def check_theorem(
         for word in re.findall(r"\S+", text):
             if any_kept.sub("", word) != any_kept.sub("", word).upper():
                 assert _spaceless(word) in kept, f"{word!r} of {text!r} is neither translated, nor held, nor told"
-    turned = reordered(data, name, kind).data
+    turned = reordered(data, name, kind, **options).data
     assert skeleton(turned) == structure
     characters = [Counter(_spaceless("".join(texts))) for texts in (before, shown(turned))]
     assert characters[0] == characters[1], (characters[0] - characters[1], characters[1] - characters[0])
