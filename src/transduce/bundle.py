@@ -21,6 +21,7 @@ from transduce.errors import CheckpointError
 from transduce.files import new_folder, save_tensors
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import build_model
+from transduce.models.heads import EncoderModel, WordHead
 from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.task_table import TASKS
@@ -148,6 +149,8 @@ class ModelBundle:
                 f"{folder}/weights.safetensors does not fit its config.toml: {' '.join(str(error).split())}"
             ) from None
         history = read_history(folder)
+        if isinstance(model, EncoderModel) and isinstance(model.head, WordHead) and _is_old_import(history):
+            model.head.swap_follows()
         bundle = ModelBundle(config, model.eval(), tokenizers, history, folder)
         special, marks = bundle.for_probe.special, marks_of(tokenizers, bundle.for_probe.config).source
         check_probe(TASKS[config.task].probe, probe, model, tokenizers, special, folder, marks)
@@ -216,6 +219,12 @@ def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
 
     source = read("source")
     return Tokenizers(source, source if config.is_shared else read("target"))
+
+
+def _is_old_import(history: dict[str, Any]) -> bool:
+    """Whether a bundle holds an imported model that has not learned since, from before imports named the order of the
+    logits of next sentences: these were exchanged then."""
+    return list(history) == ["imported"] and "next_sentence" not in history["imported"]
 
 
 def read_history(folder: Path) -> dict[str, Any]:

@@ -39,3 +39,13 @@ def test_words_that_no_spaces_separate_are_counted_by_characters() -> None:
     assert not facts.source.has_spaces
     assert facts.target.has_spaces
     assert facts.source.words > 5 * 5
+
+
+def test_a_language_of_several_scripts_has_all_of_them_however_rare() -> None:
+    japanese = [SentencePair("彼は公園を走っている。", "x")] * 60 + [SentencePair("キャッチボールをしよう。", "x")]
+    assert describe_pairs(japanese, len(japanese)).source.scripts == ("Han", "Hiragana", "Katakana")
+    serbian = [SentencePair("Пас трчи по трави.", "x")] * 60 + [SentencePair("Pas trči.", "x")]
+    assert describe_pairs(serbian, len(serbian)).source.scripts == ("Cyrillic",)
+    assert describe_pairs(serbian, len(serbian), ("sr_RS", "en")).source.scripts == ("Cyrillic", "Latin")
+    korean = [SentencePair("나는 개가 있다.", "x")] * 60 + [SentencePair("大韓民國", "x")]
+    assert describe_pairs(korean, len(korean), ("ko", "en")).source.scripts == ("Han", "Hangul")

@@ -142,7 +142,7 @@ cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\
 def test_tsv_columns_are_taken_by_number_quotes_and_all(tmp_path_factory, rows):
     text = "".join("\t".join(row) + "\n" for row in rows)
     path = write(tmp_path_factory.mktemp("tsv") / "x.tsv", text)
-    assert pairs(parallel_files([path])) == [(row[0], row[1]) for row in rows]
+    assert pairs(parallel_files([path], [1, 2])) == [(row[0], row[1]) for row in rows]
     assert pairs(parallel_files([path], [3, 1])) == [(row[2], row[0]) for row in rows]
 
 
@@ -161,6 +161,20 @@ def test_a_tsv_column_that_is_missing_lists_the_header(tmp_path):
     reading_fails(
         write(tmp_path / "x.tsv", "id\ten\n7\tyes\n"), "no column 'de' in its header; it has id, en", ["en", "de"]
     )
+
+
+def test_a_tsv_of_more_than_two_columns_needs_their_names(tmp_path):
+    path = write(tmp_path / "x.tsv", "1276\tLet's go!\t5350\tLos!\n")
+    reading_fails(path, r"its lines have 4 columns; set data\.columns to those of source and target")
+    assert pairs(parallel_files([path], [2, 4])) == [("Let's go!", "Los!")]
+
+
+@given(st.lists(st.sampled_from(["a\tb", "c d\te"]), max_size=9), st.sampled_from(["a\tb\tc", "a", "", "\t\t\t"]))
+def test_every_tsv_line_has_as_many_columns_as_the_first(tmp_path_factory, good, odd):
+    lines = ["x\ty", *good, odd, *good]
+    path = write(tmp_path_factory.mktemp("tsv") / "x.tsv", "".join(f"{line}\n" for line in lines))
+    columns = odd.count("\t") + 1
+    reading_fails(path, rf"x\.tsv: line {len(good) + 2} has {columns} ")
 
 
 def test_a_tsv_line_with_too_few_cells_names_its_line(tmp_path):

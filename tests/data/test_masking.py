@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
+import torch
 
 from transduce.corpora.documents import Document
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
 from transduce.data.masking import Masking, MaskingConfig
-from transduce.data.sentence_pairs import MaskedData, MaskedRow, store_sentences
+from transduce.data.sentence_pairs import MaskedData, MaskedRow, SentenceStore, store_sentences
+from transduce.models.bert import BertConfig
+from transduce.models.families import build_model
+from transduce.models.heads import WordHeadConfig
+from transduce.objectives.masked_words import MaskedWords
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
@@ -117,3 +122,50 @@ def test_without_next_sentences_rows_are_the_whole_text(tokenizer: Tokenizer) ->
     rows = found._draw(0)
     assert np.concatenate([row.first for row in rows]).tolist() == found.store.ids.tolist()
     assert found.batch(found.plan(0)[0]).follows is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("bytes", None), ("bpe", 300), ("unigram", 290), ("wordpiece", 300), ("bert", 60)]
+)
+def test_pieces_of_a_word_are_known_whatever_the_tokenizer(kind: str, size: int | None) -> None:
+    tokenizer = train_tokenizer(TokenizerConfig(kind=kind, size=size, min_frequency=1), SENTENCES)  # type: ignore[arg-type]
+    tokenizer.mask = tokenizer.pad
+    hides, tokens = masking(tokenizer, whole_words=True), np.array(tokenizer.encode(" ".join(SENTENCES[:9])))
+    words = sum(len(sentence.split()) for sentence in SENTENCES[:9])
+    assert (~hides.continues[tokens]).sum() in (words - 1, words)  # the first word has no space before it
+
+
+def test_without_second_texts_rows_are_filled_with_whole_sentences(tokenizer: Tokenizer) -> None:
+    found = data(tokenizer, next_sentence=False)
+    rows = found._rows(0)
+    begins = {int(start) for start in found.store.sentences}
+    room, longest = 28, max(len(tokenizer.encode(sentence)) for sentence in SENTENCES)
+    assert longest < room
+    ends = np.cumsum([len(row.first) for row in rows])
+    assert ends[-1] == len(found.store) and begins.issuperset(ends.tolist())
+    full = sum(len(row.first) > room - longest for row in rows)
+    assert full > 0.7 * len(rows)  # others were to be short, or end a document
+
+
+def test_a_single_document_has_no_true_next_text_among_the_others(tokenizer: Tokenizer) -> None:
+    store = SentenceStore(np.arange(5, 105, dtype=np.int32), np.arange(0, 101, 5), np.array([0, 20]))
+    special, config = SpecialIds(0, 0, 0, 0, 0), TextBatchingConfig(examples=5, max_tokens=30)
+    found = [MaskedData(store, masking(tokenizer), special, config, True, seed=seed)._rows(0) for seed in range(90)]
+    others = [(row.first[-1], row.second[0]) for rows in found for row in rows if not row.follows]  # type: ignore[index]
+    assert len(others) > 200
+    assert all(after != before + 1 for before, after in others)
+
+
+def test_the_losses_of_parts_add_up_to_that_of_their_batch(tokenizer: Tokenizer) -> None:
+    found = data(tokenizer)
+    torch.manual_seed(3)
+    config = BertConfig(layers=1, dim=12, heads=3, feed_forward_dim=20, max_positions=30, dropout=0.0)
+    model = build_model(config, len(tokenizer), len(tokenizer), WordHeadConfig()).eval()
+    rows = np.arange(24)
+    whole = MaskedWords()(model, found.batch(rows), None)
+    parts = [MaskedWords()(model, found.batch(part), None) for part in (rows[:3], rows[3:10], rows[10:])]
+    assert sum(part.total.item() for part in parts) == pytest.approx(whole.total.item(), rel=1e-6)
+    assert sum(int(part.tokens) for part in parts) == int(whole.tokens)
+    follows = whole.total - whole.plain
+    weights = found.batch(rows).words_per_row * len(rows) / int(whole.tokens)
+    assert 0.5 < weights < 1.5 and float(follows) > 0  # the means of both tasks count alike

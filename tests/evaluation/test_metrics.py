@@ -1,6 +1,7 @@
 """Scores are sacreBLEU's, signed, and repeatable."""
 
 import importlib.util
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from sacrebleu.metrics.ter import TER
 
 from transduce.errors import DataError, InputError
 from transduce.evaluation import comet, metrics
+from transduce.evaluation.bleu_tokenizers import bleu_tokenizer
 from transduce.evaluation.compare import compare
 from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.metrics import (
@@ -145,3 +147,31 @@ def test_outputs_of_several_seeds_are_no_more_sentences() -> None:
     again = compare_counts(twice[0].counts, twice[1].counts, own.score_rows)
     assert (again.difference, *again.interval) == pytest.approx((once.difference, *once.interval))
     assert again.randomization_p == once.randomization_p
+
+
+OF_SCRIPTS = {
+    "zh": (["我有一只黑狗。", "他在草地上跑步。"], "zh"),
+    "ja": (["私は犬を飼っています。", "彼は公園を走る。"], "ja-mecab"),
+    "ko": (["나는 검은 개가 있다.", "그는 풀밭에서 달린다."], "ko-mecab"),
+    "th": (["ฉันมีสุนัขสีดำ", "เขาวิ่งบนสนามหญ้า"], "char"),
+    "de": (["Ich habe einen Hund aus 北京."], "13a"),
+    "ru": (["У меня есть собака."], "13a"),
+    "none": (["12:30"], "13a"),
+}
+
+
+@pytest.mark.parametrize("language", OF_SCRIPTS)
+def test_words_are_divided_as_the_script_of_the_references_asks_for(language: str) -> None:
+    references, expected = OF_SCRIPTS[language]
+    if expected.endswith("mecab") and find_spec("MeCab" if expected == "ja-mecab" else "mecab_ko") is None:
+        expected = "char"
+    assert bleu_tokenizer(references) == expected
+    assert f"tok:{expected}" in score_bleu(references, references).signature
+    assert bleu_tokenizer(references, "intl") == "intl"
+
+
+def test_a_wrong_word_of_a_script_without_spaces_costs_a_part_of_bleu() -> None:
+    references = ["我有一只黑色的狗在草地上跑。"] * 2
+    found = score_bleu(["我有一只白色的狗在草地上跑。"] * 2, references).score
+    assert 50 < found < 100
+    assert score_bleu(["我有一只白色的狗在草地上跑。"] * 2, references, tokenize="13a").score < 1

@@ -1,6 +1,7 @@
 """BERT of Hugging Face transformers, alone and with each head, goes there and back and stays what it is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,58 @@ def test_a_model_goes_there_and_back_bit_for_bit(kind: str, tokenizer: Backend, 
     before, after = (load_file(path / "model.safetensors") for path in (folder, tmp_path / "back"))
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def follows(bundle: ModelBundle, tokens: torch.Tensor) -> torch.Tensor:
+    """The probabilities that the second text does not follow, and that it does."""
+    model: Any = bundle.model
+    encoded = model.encoder(tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
+    logits: torch.Tensor = model.head.follows(encoded.pooled)
+    return logits.softmax(-1)[0]
+
+
+@torch.inference_mode()
+def test_next_sentences_are_told_apart_as_theirs_are(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertForPreTraining", tokenizer)
+    import_huggingface(folder, tmp_path / "ours")
+    tokens = torch.tensor([[2, 7, 9, 3, 11, 3]])
+    model = transformers.BertForPreTraining.from_pretrained(folder).eval()
+    is_next, is_random = (
+        model(tokens).seq_relationship_logits.softmax(-1)[0].tolist()
+    )  # label 0: the second text follows
+    ours = follows(ModelBundle.load(tmp_path / "ours"), tokens)
+    assert ours.tolist() == pytest.approx([is_random, is_next], abs=1e-5)
+    assert abs(is_next - is_random) > 0.01
+    export_huggingface(tmp_path / "ours", tmp_path / "back")
+    back = transformers.BertForPreTraining.from_pretrained(tmp_path / "back").eval()
+    assert back(tokens).seq_relationship_logits.softmax(-1)[0].tolist() == pytest.approx([is_next, is_random], abs=1e-5)
+
+
+@torch.inference_mode()
+def test_a_model_that_was_imported_with_exchanged_logits_is_put_right(tokenizer: Backend, tmp_path: Path) -> None:
+    folder, tokens = write(tmp_path / "theirs", "BertForPreTraining", tokenizer), torch.tensor([[2, 7, 9, 3, 11, 3]])
+    import_huggingface(folder, tmp_path / "ours")
+    bundle = ModelBundle.load(tmp_path / "ours")
+    expected = follows(bundle, tokens)
+    bundle.model.head.swap_follows()  # type: ignore[union-attr, operator]
+    imported = {name: value for name, value in bundle.history["imported"].items() if name != "next_sentence"}
+    replace(bundle, history={"imported": imported}).save(tmp_path / "old", [("the dogs", "the dogs")])
+    assert torch.equal(follows(ModelBundle.load(tmp_path / "old"), tokens), expected)
+    replace(bundle, history={"imported": imported, "updates": 1}).save(tmp_path / "trained", [("the", "the")])
+    assert torch.equal(follows(ModelBundle.load(tmp_path / "trained"), tokens), expected.flip(0))
+
+
+def test_whether_a_passage_may_hold_no_answer_is_said_at_import_and_kept(tokenizer: Backend, tmp_path: Path) -> None:
+    folder = write(tmp_path / "theirs", "BertForQuestionAnswering", tokenizer)
+    import_huggingface(folder, tmp_path / "ours", no_answer=True)
+    assert ModelBundle.load(tmp_path / "ours").config.head.no_answer  # type: ignore[union-attr]
+    export_huggingface(tmp_path / "ours", tmp_path / "back")
+    import_huggingface(tmp_path / "back", tmp_path / "again")
+    assert ModelBundle.load(tmp_path / "again").config.head.no_answer  # type: ignore[union-attr]
+    import_huggingface(folder, tmp_path / "always")
+    assert not ModelBundle.load(tmp_path / "always").config.head.no_answer  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="no_answer is for models that answer questions"):
+        import_huggingface(write(tmp_path / "other", "BertModel", tokenizer), tmp_path / "x", no_answer=True)
 
 
 def test_token_ids_are_theirs(tokenizer: Backend, tmp_path: Path) -> None:

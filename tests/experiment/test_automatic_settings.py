@@ -36,7 +36,7 @@ def minutes(choice: Choice, machine: Machine) -> float:
     assert isinstance(config.model, TransformerConfig)
     return (
         machine.seconds(
-            config.model, config.tokenizer.size or 8000, config.training.updates * config.batching.target_tokens
+            config.model, config.tokenizer.max_size or 8000, config.training.updates * config.batching.target_tokens
         )
         / 60
     )
@@ -48,7 +48,7 @@ def test_more_data_never_mean_a_smaller_model_vocabulary_or_batch_nor_more_dropo
     for less, more in pairwise(configs):
         assert less.model.dim <= more.model.dim
         assert less.model.encoder_layers <= more.model.encoder_layers
-        assert less.tokenizer.size <= more.tokenizer.size
+        assert less.tokenizer.max_size <= more.tokenizer.max_size
         assert less.batching.target_tokens <= more.batching.target_tokens
         if less.model.dim == more.model.dim:
             assert less.model.dropout >= more.model.dropout
@@ -172,9 +172,9 @@ def test_held_out_parts_are_not_drawn_where_files_are_given() -> None:
 
 
 def test_a_vocabulary_is_no_larger_than_what_the_text_yields() -> None:
-    assert config_of(choose(corpus_of(3_000), 9_000, PROCESSOR, {})).tokenizer.size
+    assert config_of(choose(corpus_of(3_000), 9_000, PROCESSOR, {})).tokenizer.max_size
     choice = choose(corpus_of(3_000), 1_200, PROCESSOR, {})
-    assert config_of(choice).tokenizer.size is None
+    assert config_of(choice).tokenizer.max_size is None
     assert any("all subwords that 72,000 running words yield" in line for line in choice.reasons)
 
 

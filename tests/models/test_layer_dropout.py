@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from toy_models import SOURCE_VOCABULARY, TARGET_VOCABULARY, transformer
+from toy_models import SOURCE_VOCABULARY, TARGET_VOCABULARY, make_model, sentences, transformer
 
 import transduce
 from transduce.experiment import load_recipe
@@ -112,6 +112,15 @@ def test_rates_come_back_after_every_layer_was_asked_for() -> None:
         assert [dropout.rate for dropout in layers_of(model)] == [0.0]
         raise MemoryError
     assert [dropout.rate for dropout in layers_of(model)] == [0.4]
+
+
+def test_a_first_token_has_one_of_the_learned_positions() -> None:
+    for first_token, limit in ((None, 19), (2, 18)):
+        model = make_model(transformer(positions="learned", first_token=first_token))
+        assert model.target_limit == limit
+        source, is_real, _ = sentences()
+        state = model.start(model.encode(source, is_real))
+        model.decoder(torch.zeros(len(source), limit, dtype=torch.int64), state)  # as many as are promised
 
 
 @pytest.mark.parametrize("first_token", [None, 2])

@@ -48,6 +48,15 @@ def predicted(model: XLNetLanguageModel, tokens: torch.Tensor, order: Factorizat
     return model.predict(tokens, order, start(model, len(tokens)))[0]
 
 
+@pytest.mark.parametrize("max_span", [1, 3, 5])
+def test_each_position_is_predicted_as_often_as_any_other(max_span: int) -> None:
+    torch.manual_seed(4)
+    rows, time = 6000, 12
+    order = draw_orders(rows, time, 1 / 6, max_span, CPU)
+    shares = (order.rank != CONTEXT).double().mean(0)
+    assert (shares - 1 / 6).abs().max() < 5 * (1 / 6 * 5 / 6 / rows) ** 0.5
+
+
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("max_span", [1, 3])
 def test_an_order_predicts_its_share_once_each(share: float, max_span: int) -> None:

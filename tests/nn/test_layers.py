@@ -30,6 +30,11 @@ def test_the_share_dropped_is_the_rate_to_the_nearest_256th(rate: float) -> None
         assert abs(float(dropped(rate)[place::8].double().mean()) - effective) < bound * math.sqrt(8)
 
 
+@pytest.mark.parametrize("rate", [1e-6, 1e-3, 1 / 512])
+def test_no_rate_above_zero_drops_nothing(rate: float) -> None:
+    assert float(dropped(rate).double().mean()) == pytest.approx(1 / 256, rel=0.2)
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_dropout_leaves_the_mean_as_it_was(rate: float) -> None:
     torch.manual_seed(2)

@@ -2,8 +2,21 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from transduce.nn.adaptive import AdaptiveEmbedding, AdaptiveOutput
+from transduce.nn.initialization import Initialization
 from transduce.nn.quantization import Int8Linear
 from transduce.nn.replacing import replace_linear_layers
+
+
+@torch.no_grad()
+def test_modules_that_use_their_matrices_keep_them() -> None:
+    start = Initialization("xavier", 1)
+    embedding = AdaptiveEmbedding([(0, 5), (5, 11)], 8, 2, start)
+    output, tokens = AdaptiveOutput(embedding, start), torch.arange(11)[None]
+    before = output(embedding(tokens))
+    replace_linear_layers(model := nn.ModuleList([embedding, output, nn.Linear(8, 8)]), Int8Linear)
+    assert_close(output(embedding(tokens)), before, rtol=0, atol=0)
+    assert isinstance(model[2], Int8Linear)
 
 
 @torch.no_grad()

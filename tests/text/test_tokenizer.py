@@ -185,6 +185,17 @@ def test_words_characters_and_bytes_have_the_size_that_was_asked_for(kind, size)
     assert len(train_tokenizer(config(kind, size=size), TEXTS)) == size
 
 
+def test_a_largest_size_gives_way_to_what_the_text_yields() -> None:
+    texts = ["the dog sees the cat", "a dog and a cat"] * 3
+    most = len(train_tokenizer(SideConfig(max_size=9_999), texts))
+    assert most == len(train_tokenizer(SideConfig(), texts)) < 9_999
+    assert len(train_tokenizer(SideConfig(max_size=most - 2), texts)) == most - 2
+    with pytest.raises(ConfigError, match="size and max_size exclude each other"):
+        convert({"size": 300, "max_size": 300}, SideConfig, "x.toml")
+    with pytest.raises(ConfigError, match=r"tokenizer\.max_size = 9 is too small"):
+        train_tokenizer(SideConfig(max_size=9), texts)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_vocabulary_larger_than_the_text_allows_names_a_size_that_is_possible(kind):
     with pytest.raises(DataError, match=r"tokenizer\.size = 9,999, but the training text yields only") as caught:

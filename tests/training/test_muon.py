@@ -1,12 +1,17 @@
 """Muon: what it does to singular values, what PyTorch's own does, and which parameters it moves."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
 
+from transduce.models.bert import BertConfig
 from transduce.models.families import build_model
+from transduce.models.heads import ClassHeadConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
+from transduce.models.xlnet import XLNetConfig
 from transduce.nn.positions import LearnedPositions
 from transduce.training.muon import Muon, orthogonalize
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, inner_matrices
@@ -51,9 +56,32 @@ def test_it_leaves_what_belongs_to_a_vocabulary_to_adam(
     matrices = inner_matrices(model)
     assert matrices and all(91 not in matrix.shape for matrix in matrices)
     left = [p for p in model.parameters() if p.ndim == 2 and not any(p is matrix for matrix in matrices)]
-    assert all(91 in parameter.shape for parameter in left)
+    assert all(91 in parameter.shape or 1 in parameter.shape for parameter in left)  # a single vector is no matrix
     moved = [p for o in build_optimizers(OptimizerConfig(kind="muon"), model, torch.float32) for p in params(o)]
     assert sorted(map(id, moved)) == sorted(map(id, model.parameters()))
+
+
+def test_it_leaves_heads_of_encoders_and_single_vectors_to_adam() -> None:
+    encoder = BertConfig(layers=1, dim=16, heads=2, feed_forward_dim=24, max_positions=37)
+    classifier: Any = build_model(encoder, 91, 91, ClassHeadConfig(labels=tuple("abc")))
+    assert not any(parameter is classifier.head.output.weight for parameter in inner_matrices(classifier))
+    xlnet: Any = build_model(XLNetConfig(layers=1, dim=16, heads=2, feed_forward_dim=24), 91, 91)
+    query = xlnet.decoder.stack.query
+    assert query.ndim == 2 and not any(parameter is query for parameter in inner_matrices(xlnet))
+
+
+@pytest.mark.parametrize("kind", ["adam", "adamw", "muon"])
+def test_biases_and_gains_do_not_decay(kind: str) -> None:
+    model = build_model(TransformerConfig(dim=16, heads=2, feed_forward_dim=24), 91, 91)
+    config = OptimizerConfig(kind=kind, weight_decay=0.5, learning_rate=0.1)  # type: ignore[arg-type]
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    for optimizer in build_optimizers(config, model, torch.float32):
+        optimizer.step()
+    for name, parameter in model.named_parameters():
+        moved = not torch.equal(parameter, before[name])
+        assert moved == (parameter.ndim > 1), name
 
 
 def test_it_leaves_learned_positions_to_adam() -> None:

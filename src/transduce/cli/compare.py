@@ -58,7 +58,7 @@ def compare(
     length_penalty: LengthPenalty = 0.6,
     normalization: Normalization = "wu",
     lowercase: Lowercase = False,
-    tokenize: Tokenize = "13a",
+    tokenize: Tokenize = "auto",
     metric: MetricNames = None,
     device: Device = "auto",
     threads: Threads = None,

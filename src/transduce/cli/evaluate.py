@@ -68,7 +68,7 @@ def evaluate(
     min_p: Annotated[float, ranged(ranges.Share, "With --mbr: least share of the likeliest token's probability")] = 0.0,
     seed: Annotated[int, ranged(ranges.Seed, "With --mbr: random seed")] = 1,
     lowercase: Lowercase = False,
-    tokenize: Tokenize = "13a",
+    tokenize: Tokenize = "auto",
     all_bleu: Annotated[
         bool, typer.Option("--all-bleu", help="Also print BLEU in four ways: 13a and intl, cased and uncased.")
     ] = False,

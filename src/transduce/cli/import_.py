@@ -11,6 +11,10 @@ from transduce.cli.options import OUTPUT, Json, Threads
 def import_(
     folder: Annotated[Path, typer.Argument(help="A folder of Hugging Face transformers.", show_default=False)],
     output: Annotated[Path, typer.Option(*OUTPUT, help="The model's folder to write.", show_default=False)],
+    no_answer: Annotated[
+        bool | None,
+        typer.Option("--no-answer/--always-answer", help="Whether a passage may hold no answer, as in SQuAD 2."),
+    ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -24,7 +28,7 @@ def import_(
     from transduce.exchange.huggingface.importing import import_huggingface
 
     set_threads(threads)
-    certificate = import_huggingface(folder, output)
+    certificate = import_huggingface(folder, output, no_answer)
     if json:
         print(msgspec.json.encode({"model": str(output), "import": certificate}).decode())
         return

@@ -103,7 +103,8 @@ From = Annotated[
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score case-insensitively.")]
 Tokenize = Annotated[
-    Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"], typer.Option(help="BLEU's tokenizer.")
+    Literal["auto", "13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char", "flores200"],
+    typer.Option(help="BLEU's tokenizer; auto: by the script of the references."),
 ]
 MetricNames = Annotated[
     list[str] | None,

@@ -126,7 +126,7 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
 
     def start(self) -> Keeps:
         """Begin a pass."""
-        only_letters = normalizers.Replace(Regex(r"\P{L}"), "")
+        only_letters = normalizers.Replace(Regex(r"[\P{L}\p{Common}\p{Inherited}]"), "")
         without_others = _letters_not_of(self.scripts)
         takes_ascii = "Latin" in self.scripts  # whose letters are all of ASCII's: most text is decided at once
 

@@ -13,8 +13,31 @@ SAMPLE = 50_000
 UNSPACED = 12  # characters between spaces beyond which spaces do not separate words
 CHARACTERS_OF_A_WORD = 2  # where they do not, as in Chinese
 MINOR, MOST = 0.05, 0.9  # shares of the letters
-SCRIPTS = {"CJK": "Han"}
+SCRIPTS = {"CJK": "Han", "IDEOGRAPHIC": "Han", "HALFWIDTH": "Katakana"}
 """Scripts whose name is not how the names of their letters begin."""
+JAPANESE = ("Han", "Hiragana", "Katakana")
+SCRIPTS_OF = {
+    "az": ("Arabic", "Cyrillic", "Latin"),
+    "bs": ("Cyrillic", "Latin"),
+    "ja": JAPANESE,
+    "kk": ("Arabic", "Cyrillic", "Latin"),
+    "ko": ("Han", "Hangul"),
+    "ks": ("Arabic", "Devanagari"),
+    "ku": ("Arabic", "Latin"),
+    "ky": ("Arabic", "Cyrillic"),
+    "mn": ("Cyrillic", "Mongolian"),
+    "ms": ("Arabic", "Latin"),
+    "pa": ("Arabic", "Gurmukhi"),
+    "sd": ("Arabic", "Devanagari"),
+    "sr": ("Cyrillic", "Latin"),
+    "tg": ("Arabic", "Cyrillic"),
+    "tk": ("Arabic", "Cyrillic", "Latin"),
+    "tt": ("Cyrillic", "Latin"),
+    "ug": ("Arabic", "Cyrillic", "Latin"),
+    "uz": ("Arabic", "Cyrillic", "Latin"),
+    "zh": ("Bopomofo", "Han"),
+}
+"""Languages that are written in several scripts, by ISO 639-1."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +81,14 @@ def sample_pairs(pairs: Iterable[SentencePair], size: int = SAMPLE) -> tuple[int
     return count, sample
 
 
-def describe_pairs(sample: Sequence[SentencePair], pairs: int) -> CorpusFacts:
-    """The facts of a corpus of so many pairs, of which a sample is given."""
+def describe_pairs(sample: Sequence[SentencePair], pairs: int, languages: tuple[str, str] = ("", "")) -> CorpusFacts:
+    """The facts of a corpus of so many pairs, of which a sample is given, in languages whose codes may be known."""
     scale = pairs / max(len(sample), 1)
+    source, target = languages
     return CorpusFacts(
-        pairs, _side([pair.source for pair in sample], scale), _side([pair.target for pair in sample], scale)
+        pairs,
+        _side([pair.source for pair in sample], scale, source),
+        _side([pair.target for pair in sample], scale, target),
     )
 
 
@@ -71,19 +97,19 @@ def count_words(text: str, has_spaces: bool) -> int:
     return len(text.split()) if has_spaces else math.ceil(len(text) / CHARACTERS_OF_A_WORD)
 
 
-def _side(texts: Sequence[str], scale: float) -> SideFacts:
+def _side(texts: Sequence[str], scale: float, language: str) -> SideFacts:
     characters, between_spaces = sum(map(len, texts)), sum(len(text.split()) for text in texts)
     has_spaces = characters <= UNSPACED * between_spaces
     lengths = sorted(count_words(text, has_spaces) for text in texts)
     return SideFacts(
         words=round(scale * sum(lengths)),
         usual_length=lengths[int(0.95 * (len(lengths) - 1))] if lengths else 0,
-        scripts=_scripts(texts),
+        scripts=_scripts(texts, language.replace("_", "-").partition("-")[0]),
         has_spaces=has_spaces,
     )
 
 
-def _scripts(texts: Iterable[str]) -> tuple[str, ...]:
+def _scripts(texts: Iterable[str], language: str) -> tuple[str, ...]:
     characters: Counter[str] = Counter()
     for text in texts:
         characters.update(text)
@@ -93,5 +119,10 @@ def _scripts(texts: Iterable[str]) -> tuple[str, ...]:
             first = unicodedata.name(character, "").partition(" ")[0]
             letters[SCRIPTS.get(first, first.capitalize())] += count
     total = letters.total()
-    chosen = {script: count for script, count in letters.items() if count >= MINOR * total}
-    return tuple(sorted(chosen)) if total and sum(chosen.values()) >= MOST * total else ()
+    chosen = {script for script, count in letters.items() if count >= MINOR * total}
+    if chosen & {"Hiragana", "Katakana"}:
+        chosen |= set(JAPANESE)
+    if chosen and chosen & set(SCRIPTS_OF.get(language, ())):
+        chosen |= set(SCRIPTS_OF[language])
+    share = sum(letters[script] for script in chosen)
+    return tuple(sorted(chosen)) if total and share >= MOST * total else ()

@@ -207,15 +207,28 @@ def _segments(path: str | Path) -> Iterator[str]:
 
 def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     numbers: list[int] | None = None
+    count = 0
     for number, line in enumerate(read_lines(path), 1):
         cells = line.split("\t")
         if numbers is None:
+            count = len(cells)
+            if columns is None and count > 2:
+                raise DataError(
+                    f"{path}: its lines have {count} columns; set data.columns to those of source and target, such as "
+                    f"[{count - 1}, {count}], counted from 1, or by their names in the first line"
+                )
             numbers = _column_numbers(path, (1, 2) if columns is None else columns, cells)
             if columns is not None and any(isinstance(column, str) for column in columns):
                 continue  # the header
-        if len(cells) < max(numbers):
+        wanted = max(count, *numbers)
+        if len(cells) < wanted:
             raise DataError(
-                f"{path}: line {number} has {len(cells)} of the {max(numbers)} columns expected (tabs separate them)"
+                f"{path}: line {number} has {len(cells)} of the {wanted} columns expected (tabs separate them)"
+            )
+        if len(cells) > wanted:
+            raise DataError(
+                f"{path}: line {number} has {len(cells)} columns where the first line has {wanted} (tabs separate "
+                "them); put a space in place of a tab within a text"
             )
         yield SentencePair(*(cells[column - 1] for column in numbers))
 

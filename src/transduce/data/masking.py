@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.ranges import ShareWithin
-from transduce.text.tokenizer import SPACE, Tokenizer
+from transduce.text.phrases import PhraseEncoder
+from transduce.text.tokenizer import Tokenizer
 
 MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a token in sight may be wrong, too
 
@@ -40,10 +41,9 @@ class Masking:
         """For a tokenizer, which must have a token that hides others."""
         assert tokenizer.mask is not None
         pieces = tokenizer.pieces(range(len(tokenizer)))
-        marks_spaces = any(piece.startswith(SPACE) for piece in pieces)
         special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.mask}
         ordinary = [token for token, piece in enumerate(pieces) if piece and token not in special]
-        continues = [not piece.startswith(SPACE) if marks_spaces else piece.startswith("##") for piece in pieces]
+        continues = PhraseEncoder(tokenizer).continues if config.whole_words else [False] * len(pieces)
         return Masking(config, tokenizer.mask, np.array(ordinary), np.array(continues))
 
     def hide(

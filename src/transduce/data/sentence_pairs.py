@@ -1,7 +1,7 @@
 """Documents cut into rows that fill an encoder: two parts that follow one another, or do not, or one part."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,11 +33,20 @@ class MaskedBatch:
     """What they were: [hidden]."""
     follows: torch.Tensor | None
     """1 where the second text follows the first, else 0: [rows]; None where there is one text."""
+    words_per_row: float = 0.0
+    """Tokens that are hidden in a row, on average over the data: the same in all batches, so that the losses of a
+    batch's parts add up to that of the batch."""
 
     def to(self, device: torch.device) -> "MaskedBatch":
         """The same batch on a device."""
         follows = None if self.follows is None else self.follows.to(device)
-        return MaskedBatch(self.text.to(device), self.places.to(device), self.words.to(device), follows)
+        return replace(
+            self,
+            text=self.text.to(device),
+            places=self.places.to(device),
+            words=self.words.to(device),
+            follows=follows,
+        )
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,14 @@ class MaskedData:
             torch.from_numpy(np.concatenate([places + row * time for row, places in enumerate(hidden)])),
             torch.from_numpy(np.concatenate(words)),
             torch.tensor([int(row.follows) for row in found]) if self.next_sentence else None,
+            self._words_per_row,
         )
+
+    @cached_property
+    def _words_per_row(self) -> float:
+        rows = self._draw(0)
+        tokens = sum(len(row.first) + (0 if row.second is None else len(row.second)) for row in rows)
+        return self.masking.config.share * tokens / max(len(rows), 1)
 
     @cached_property
     def _first_plan(self) -> Plan:
@@ -179,30 +195,42 @@ class MaskedData:
         rows = []
         while first < stop:
             goal = int(random.integers(2, room + 1)) if random.random() < SHORT else room
-            end = first + 1
-            while end < stop and self.store.sentences[end] - self.store.sentences[first] < goal:
-                end += 1
             if not self.next_sentence:
+                end = self._last_within(first, stop, goal)
                 tokens = self.store.tokens(first, end)
                 rows += [MaskedRow(part, None, False) for part in _pieces(tokens, room)]
                 first = end
                 continue
+            end = first + 1
+            while end < stop and self.store.sentences[end] - self.store.sentences[first] < goal:
+                end += 1
             middle = int(random.integers(first + 1, end)) if end - first > 1 else end
             one = self.store.tokens(first, middle)
             is_next = end - first > 1 and random.random() < 0.5
-            other = self.store.tokens(middle, end) if is_next else self._elsewhere(number, goal - len(one), random)
+            other = (
+                self.store.tokens(middle, end) if is_next else self._elsewhere(number, middle, goal - len(one), random)
+            )
             one, other = _cut(one, other, room)
             if len(one) and len(other):
                 rows.append(MaskedRow(one, other, is_next))
             first = end if is_next else middle  # what was not used comes next
         return rows
 
-    def _elsewhere(self, number: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
-        """Sentences of another document, from a random one on."""
+    def _last_within(self, first: int, stop: int, goal: int) -> int:
+        """The end of the sentences from the first on, one at least, that have no more tokens than the goal."""
+        end = first + 1
+        while end < stop and self.store.sentences[end + 1] - self.store.sentences[first] <= goal:
+            end += 1
+        return end
+
+    def _elsewhere(self, number: int, after: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
+        """Sentences of another document, from a random one on; of a single document, those that do not come next."""
         documents = self.store.documents
         count = len(documents) - 1
         other = (number + int(random.integers(1, max(count, 2)))) % count
         first = int(random.integers(documents[other], documents[other + 1]))
+        if count == 1 and first == after:
+            first = 0 if after else int(documents[-1]) - 1
         end = first + 1
         while end < documents[other + 1] and self.store.sentences[end] - self.store.sentences[first] < goal:
             end += 1

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from transduce.files import new_folder, sha256
 from transduce.text.running_text import encode_lines
 from transduce.text.tokenizer import Tokenizer
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,10 @@ class TextStore:
 
     ids: NDArray[np.integer]
     words: int
-    """Running words between spaces, and the ends of lines."""
+    """Running words between spaces, and the ends of lines, that are predicted: without the first one if the first
+    token, which nothing comes before, is all of it."""
     characters: int
-    """Of Unicode, the ends of lines among them."""
+    """Unicode characters that are predicted, the ends of lines among them: without those of the first token."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -41,6 +43,24 @@ def open_text_store(corpus: TextCorpus, tokenizer: Tokenizer, cache: Path) -> Te
     made_from = ["text", FORMAT, corpus.content(), tokenizer.content]
     folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
     return _read(folder) or _build(corpus, tokenizer, folder)
+
+
+class FirstToken(NamedTuple):
+    """What the first token of a text is, which no model predicts."""
+
+    words: int
+    """1 if it is a whole word, or the end of an empty line, else 0."""
+    characters: int
+
+
+def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
+    """The first token of a text that begins with this line."""
+    ids = tokenizer.encode(line)
+    if not ids:
+        return FirstToken(1, 1)
+    text, word = tokenizer.decode(ids[:1]).strip(), (line.split() or [""])[0]
+    is_word = ids[0] == tokenizer.unknown or len(text) >= len(word)  # longer than it: normalised
+    return FirstToken(int(is_word), min(len(word) if is_word else max(len(text), 1), len(line)))
 
 
 def _read(folder: Path) -> TextStore | None:
@@ -79,6 +99,8 @@ def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
                 f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; is it the "
                 "tokenizer of that text?"
             )
+        first = first_token(tokenizer, next(iter(corpus)))
+        words, characters = words - first.words, characters - first.characters
         facts = {"dtype": dtype.name, "words": words, "characters": characters, "sha256": sha256(new / "text.ids")}
         (new / "store.json").write_text(json.dumps(facts))
     store = _read(folder)

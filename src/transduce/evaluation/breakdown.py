@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
 
-from transduce.evaluation.metrics import BleuTokenizer, SentenceCounts, length_ratio
+from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
+from transduce.evaluation.metrics import SentenceCounts, length_ratio
 
 LENGTHS = (0, 10, 20, 30, 40, 60)
 """Most words of each part but the last; the first, of blank lines, is empty for most test sets."""
@@ -65,14 +65,14 @@ def by_word_frequency(
     systems: Mapping[str, Sequence[str]],
     training: Iterable[str],
     lowercase: bool = False,
-    tokenize: BleuTokenizer = "13a",
+    tokenize: BleuTokenizer = "auto",
 ) -> list[FrequencyPart]:
     """Recall of reference words by how often the training text, in the target language, has them.
 
     Words are BLEU's tokens that hold a letter or a digit; one that stands twice must be found twice. Parts without
     words are left out.
     """
-    words_of = _Words(lowercase, tokenize)
+    words_of = _Words(lowercase, bleu_tokenizer(references, tokenize))
     wanted = [words_of(reference) for reference in references]
     vocabulary = set().union(*wanted)
     occurrences: Counter[str] = Counter()
@@ -106,7 +106,7 @@ class _Words:
 
     def __init__(self, lowercase: bool, tokenize: BleuTokenizer) -> None:
         self.lowercase = lowercase
-        self.tokenizer = BLEU(tokenize=tokenize).tokenizer
+        self.tokenizer = make_bleu(tokenize).tokenizer
 
     def __call__(self, text: str) -> Counter[str]:
         tokens = self.tokenizer((text.lower() if self.lowercase else text).rstrip()).split()

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 
 from transduce.errors import InputError
+from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length, by_word_frequency
 from transduce.evaluation.copied_numbers import CopiedNumbers, count_copied_numbers
 from transduce.evaluation.metrics import (
     STANDARD,
-    BleuTokenizer,
     Score,
     Scoring,
     SentenceCounts,
@@ -83,7 +83,7 @@ def compare(
     sources: Sequence[str],
     references: Sequence[str],
     lowercase: bool = False,
-    tokenize: BleuTokenizer = "13a",
+    tokenize: BleuTokenizer = "auto",
     training: Iterable[str] | None = None,
     metrics: Sequence[str] = (),
 ) -> Comparison:

@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from transduce.config import Settings
 from transduce.data.text_store import TextStore
 from transduce.data.windows import WindowsConfig, windows_in_order
+from transduce.errors import InputError
 from transduce.models.interface import SegmentRecurrence
 from transduce.nn.losses import cross_entropy
+from transduce.nn.quantization import Int8Linear
 from transduce.ranges import PositiveFloat, Share
 
 EPSILON = 1e-8
@@ -33,7 +35,10 @@ def read_dynamically(
 
     Each segment of `config.window` tokens is predicted before anything is learned from it. The mean square of the
     gradients is that of the text so far, where the paper takes that of the training text. The model is not changed.
+    Raises InputError for a model of 8-bit integers, which cannot learn.
     """
+    if any(isinstance(module, Int8Linear) for module in model.modules()):
+        raise InputError("a model of precision int8 cannot learn from what it reads; use float32 or bfloat16")
     adapted: Any = copy.deepcopy(model).eval()
     weights = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
     trained = [weight.detach().clone() for weight in weights]

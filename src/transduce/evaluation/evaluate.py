@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from transduce.data.batch import Batch
 from transduce.errors import InputError
+from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metrics import (
     METRICS,
     STANDARD,
-    BleuTokenizer,
     BleuVariant,
     Score,
     Scoring,
@@ -69,7 +69,7 @@ def evaluate(
     references: Sequence[str],
     search: DecisionRule | None = None,
     lowercase: bool = False,
-    tokenize: BleuTokenizer = "13a",
+    tokenize: BleuTokenizer = "auto",
     all_bleu: bool = False,
     metrics: Sequence[str] = (),
 ) -> Evaluation:
@@ -92,7 +92,7 @@ def evaluate_outputs(
     outputs: Sequence[str],
     references: Sequence[str],
     lowercase: bool = False,
-    tokenize: BleuTokenizer = "13a",
+    tokenize: BleuTokenizer = "auto",
     all_bleu: bool = False,
     metrics: Sequence[str] = (),
     sources: Sequence[str] | None = None,

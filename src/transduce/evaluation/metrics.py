@@ -7,7 +7,6 @@ are enough to score the whole test set, any part of it, and the resamples that i
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,9 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from transduce.errors import DataError, InputError
+from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
 from transduce.evaluation.comet import MODEL, comet_scores, comet_version
 from transduce.evaluation.significance import RESAMPLES, SEED, Counts, bootstrap_sums, confidence_interval
-
-BleuTokenizer = Literal["13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char"]
 
 
 @dataclass(frozen=True)
@@ -100,8 +98,8 @@ class Scoring:
 
     lowercase: bool = False
     """Score case-insensitively."""
-    tokenize: BleuTokenizer = "13a"
-    """How BLEU splits words."""
+    tokenize: BleuTokenizer = "auto"
+    """How BLEU splits words; auto: as the script of the references asks for (see `bleu_tokenizer`)."""
 
 
 @dataclass(frozen=True)
@@ -131,17 +129,13 @@ def find_metric(name: str, others: Sequence[str] = ()) -> Metric:
 
 
 def count_bleu(
-    outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "13a"
+    outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
 ) -> SentenceCounts:
     """What BLEU (Papineni et al. 2002) counts.
 
     Raises DataError unless there are as many outputs as references, InputError where a tokenizer is not installed.
     """
-    try:
-        metric = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
-    except (ImportError, RuntimeError) as error:  # of the Japanese and the Korean one
-        raise InputError(f"BLEU's tokenizer {tokenize} cannot be used: {' '.join(str(error).split())}") from None
-    return _count(metric, outputs, references)
+    return _count(make_bleu(bleu_tokenizer(references, tokenize), lowercase), outputs, references)
 
 
 def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
@@ -155,7 +149,7 @@ def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
 
 
 def score_bleu(
-    outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "13a"
+    outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
 ) -> Score:
     """Corpus BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018)."""
     return count_bleu(outputs, references, lowercase, tokenize).summary()
@@ -172,9 +166,12 @@ def score_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
 
 
 def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> list[BleuVariant]:
-    """BLEU in the four ways that papers report it: words split by 13a or intl, with or without regard to case."""
+    """BLEU in the ways that papers report it: words split by 13a or intl, or as a script without spaces asks for, with
+    or without regard to case."""
     variants = []
-    for tokenize in ("13a", "intl"):
+    own = bleu_tokenizer(references)
+    ways: tuple[BleuTokenizer, ...] = ("13a", "intl") if own == "13a" else (own,)
+    for tokenize in ways:
         for lowercase in (False, True):
             found = score_bleu(outputs, references, lowercase, tokenize)
             variants.append(BleuVariant(found.score, found.signature, found.interval, tokenize, lowercase))

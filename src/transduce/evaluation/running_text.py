@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from transduce.corpora.corpus import TextCorpus
-from transduce.data.text_store import TextStore
+from transduce.data.text_store import TextStore, first_token
 from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.errors import DataError, InputError
 from transduce.evaluation.evaluate import log_probabilities_of
@@ -23,6 +23,7 @@ from transduce.evaluation.metrics import Score, SentenceCounts
 from transduce.evaluation.significance import Counts, Difference, compare_counts
 from transduce.models.interface import SegmentRecurrence
 from transduce.nn.losses import log_probabilities
+from transduce.text.tokenizer import Tokenizer
 
 SHOWN = 10
 
@@ -78,20 +79,24 @@ def _read_segments(model: Any, store: TextStore, config: WindowsConfig) -> Itera
 
 
 def count_text(
-    model: nn.Module, store: TextStore, line_ends: Sequence[int], text: TextCorpus, config: WindowsConfig
+    model: nn.Module, tokenizer: Tokenizer, store: TextStore, text: TextCorpus, config: WindowsConfig
 ) -> Counts:
     """[lines, 3] of a text: nats that a model spends on a line, words, and characters, the line's end one of both.
 
+    The text's first token, which nothing comes before, is not counted.
+
     Args:
         model: a language model.
+        tokenizer: its tokenizer.
         store: the text's tokens for this model.
-        line_ends: how many lines each token of the vocabulary ends; what a token of several is, counts to the first.
         text: the same text.
         config: how much the model reads at once.
     """
     nats = np.concatenate([-found.numpy() for found in read_in_order(model, store, config)])
-    lines = np.cumsum(np.array(line_ends)[store.ids[:-1]])  # of each token that is predicted, all but the first
+    # Of each token that is predicted; a token that ends several lines counts to the first.
+    lines = np.cumsum(np.array(tokenizer.line_ends)[store.ids[:-1]])
     words_and_characters = np.array([(len(line.split()) + 1, len(line) + 1) for line in text], dtype=np.float64)
+    words_and_characters[0] -= first_token(tokenizer, next(iter(text)))
     spent = np.bincount(lines, weights=nats, minlength=len(words_and_characters))
     return np.column_stack([spent, words_and_characters])
 

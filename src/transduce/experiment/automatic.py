@@ -122,7 +122,7 @@ def recipe_for(
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = parallel_files(files.paths, settings.columns_for(files.paths))
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
-    cleaning, kept, most_subwords = _look_at(corpus, asked, tell)
+    cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, tell)
     if start is None:
         chosen = choose(kept, most_subwords, machine(), wanted)
     else:
@@ -162,14 +162,14 @@ def _languages(paths: Sequence[str]) -> tuple[str, str]:
 
 
 def _look_at(
-    corpus: ParallelCorpus, asked: Sequence[Step] | None, tell: Callable[[str], None]
+    corpus: ParallelCorpus, languages: tuple[str, str], asked: Sequence[Step] | None, tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], CorpusFacts, int | None]:
     """Settings that clean a corpus unless other steps are asked for, what is left of it, and how many subwords a short
     one yields."""
     pairs, sample = sample_pairs(corpus)
     if not sample:
         raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")
-    facts = describe_pairs(sample, pairs)
+    facts = describe_pairs(sample, pairs, languages)
     tell(f"data: {pairs:,} pairs, {facts.source.words:,} and {facts.target.words:,} running words")
     tables: dict[str, Any] = {}
     if asked is None:
@@ -184,7 +184,7 @@ def _look_at(
             f"{corpus.name}: {len(left):,} of {pairs:,} sentence pairs are left after cleaning, too few to learn from; "
             f"there must be {MIN_PAIRS} or more (data.cleaning=[] keeps all)"
         )
-    kept = describe_pairs(left, round(pairs * len(left) / len(sample)))
+    kept = describe_pairs(left, round(pairs * len(left) / len(sample)), languages)
     most_subwords = None
     if kept.words <= SHORT:
         most_subwords = len(

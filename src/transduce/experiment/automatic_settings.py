@@ -67,7 +67,8 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     """
     parts = _choose_parts(kept, wanted.get("data", {}))
     tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted)
-    vocabulary = tokenizer.tables["tokenizer"].get("size", most_subwords or 8000)
+    asked_size = tokenizer.tables["tokenizer"].get("size")
+    vocabulary = asked_size or tokenizer.tables["tokenizer"].get("max_size", most_subwords or 8000)
     model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = (parts, tokenizer, model, schedule)
@@ -126,7 +127,7 @@ def _choose_tokenizer(
     have_a_script_in_common = not {*kept.source.scripts}.isdisjoint(kept.target.scripts) or not kept.source.scripts
     shared = asked.get("shared", have_a_script_in_common or wanted.get("model", {}).get("tie") == "all")
     table: Tables = {"kind": "bpe", "shared": shared}
-    if {"kind", "size", "file"} & asked.keys():
+    if {"kind", "size", "max_size", "file"} & asked.keys():
         return Choice({"tokenizer": {**table, **asked}})
     exponent = 0.45 if kept.words < KNOWN_WORDS else 0.15
     most = 10_000 if machine.kind == "cpu" else 32_000
@@ -138,8 +139,8 @@ def _choose_tokenizer(
         )
     each = "" if shared else " a side"
     return Choice(
-        {"tokenizer": {**table, "size": size}},
-        [f"vocabulary: {size:,} subwords{each}, for {kept.words:,} running words"],
+        {"tokenizer": {**table, "max_size": size}},
+        [f"vocabulary: at most {size:,} subwords{each}, for {kept.words:,} running words"],
     )
 
 

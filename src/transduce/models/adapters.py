@@ -16,6 +16,8 @@ from transduce.nn.source_attention import SourceAttention
 from transduce.ranges import PositiveFloat, ShareBelowOne, Width
 
 SETTING = "training.adapters"
+OWN_PARTS = ("encoder.pooler", "segments")
+"""Small parts of a text encoder that are drawn afresh where it comes from a model of another task."""
 
 
 class AdaptersConfig(Settings, frozen=True):
@@ -42,8 +44,8 @@ class AdaptersConfig(Settings, frozen=True):
 
 
 def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
-    """Give a model adapters, with fresh weights from torch's global generator, and let nothing else learn but them and
-    a head that stands on a text encoder.
+    """Give a model adapters, with fresh weights from torch's global generator, and let nothing else learn but them and,
+    in a text encoder, its head and what other trainings do not teach: the pooler and the vectors of segments.
 
     Raises ConfigError for layers that the model does not have, or that are narrower than the rank.
     """
@@ -67,6 +69,9 @@ def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
         }  # a head may share its table
         for parameter in model.head.parameters():
             parameter.requires_grad_(id(parameter) not in of_encoder)
+        for name, parameter in model.named_parameters():
+            if any(is_in(name, part) for part in OWN_PARTS):
+                parameter.requires_grad_(True)
     for name in chosen:
         owner, _, attribute = name.rpartition(".")
         linear: nn.Linear = model.get_submodule(name)  # type: ignore[assignment]
@@ -99,5 +104,7 @@ def _places(model: nn.Module) -> list[str]:
             left_out |= {id(inner) for inner in module.output.modules()}
         if isinstance(module, EncoderModel) and module.head is not None:
             left_out |= {id(inner) for inner in module.head.modules()}
+            pooler = getattr(module.encoder, "pooler", None)
+            left_out |= set() if pooler is None else {id(inner) for inner in pooler.modules()}
     named = model.named_modules()
     return [name for name, module in named if isinstance(module, nn.Linear) and id(module) not in left_out]

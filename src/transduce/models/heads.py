@@ -74,6 +74,9 @@ class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
     """Whether the model also tells if the second text follows the first."""
 
 
+NEXT_SENTENCE = ("does not follow", "follows")
+"""What the two logits of next sentences mean, in their order."""
+
 HeadConfig = ClassHeadConfig | ScoreHeadConfig | TagHeadConfig | SpanHeadConfig | WordHeadConfig
 """The union of all heads' settings, told apart by `kind`."""
 
@@ -128,6 +131,13 @@ class WordHead(nn.Module):
         self.output.weight = table.weight
         nn.init.zeros_(self.output.bias)
         self.follows = _linear(dim, 2) if next_sentence else None
+
+    @torch.no_grad()
+    def swap_follows(self) -> None:
+        """Exchange the two logits of next sentences."""
+        if self.follows is not None:
+            for parameter in (self.follows.weight, self.follows.bias):
+                parameter.copy_(parameter.flip(0))
 
     def before_output(self, hidden: Float[Tensor, "*any dim"]) -> Float[Tensor, "*any dim"]:
         """What the output layer makes logits of."""

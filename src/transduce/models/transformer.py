@@ -97,8 +97,9 @@ class Transformer(nn.Module):
 
     @property
     def target_limit(self) -> int | None:
-        """The rows of a learned table of target positions, else None."""
-        return self.decoder.embedding.positions.limit
+        """The rows of a learned table of target positions, without that of a first token, else None."""
+        limit = self.decoder.embedding.positions.limit
+        return limit if limit is None or self.decoder.first_token is None else limit - 1
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """Read the source sentences."""

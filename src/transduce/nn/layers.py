@@ -20,13 +20,13 @@ class Dropout(nn.Module):
 
     On a CPU eight masks come from one 64-bit draw of torch's global generator, since drawing a number for each element
     costs a fifth of a training step there. So a rate is a multiple of 1/256 (0.1 becomes 26/256), on every device, and
-    the scale is that of the rate in effect.
+    the scale is that of the rate in effect. A rate above 0 is 1/256 at least.
     """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
         self.rate = rate
-        self.threshold = min(round(rate * 256), 255)  # something is always left to scale up
+        self.threshold = min(max(round(rate * 256), int(rate > 0)), 255)  # something is always left to scale up
 
     @property
     def share(self) -> float:

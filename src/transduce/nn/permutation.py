@@ -54,14 +54,17 @@ def draw_orders(rows: int, time: int, share: float, max_span: int, device: torch
 
 
 def _spans(time: int, count: int, max_span: int) -> Tensor:
-    """So many positions, in spans that begin at random."""
+    """Positions, `count` of them, in spans that begin at random.
+
+    What reaches beyond the end goes on at the beginning, so that each position is as likely as any other.
+    """
     is_chosen = torch.zeros(time, dtype=torch.bool)
     left = count
     while left:
         (free,) = (~is_chosen).nonzero(as_tuple=True)
         start = int(free[torch.randint(len(free), ())])
         length = min(int(torch.randint(1, max_span + 1, ())), left)
-        span = is_chosen[start : start + length]
-        left -= int((~span).sum())
-        span[:] = True
+        span = torch.arange(start, start + length) % time
+        left -= int((~is_chosen[span]).sum())
+        is_chosen[span] = True
     return is_chosen.nonzero()[:, 0]

@@ -94,7 +94,7 @@ class RelativeSelfAttention(nn.Module):
 
     def project_distances(self, distances: Distances) -> ProjectedDistances:
         """W_R R, for each head."""
-        projected = self.distance(distances.to(self.distance.weight.dtype))  # [distances, heads * key_dim]
+        projected = self.distance(distances.to(self.distance_bias.dtype))  # [distances, heads * key_dim]
         return projected.unflatten(-1, (self.heads, -1)).transpose(0, 1)
 
     def remember(self, hidden: Hidden, past: Past, memory: int) -> tuple[KeysValues, Past]:

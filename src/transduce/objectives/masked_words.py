@@ -25,7 +25,8 @@ class MaskedLogits(NamedTuple):
 class MaskedWords:
     """Cross-entropy of the hidden words and, where rows have two texts, of whether the second follows the first.
 
-    The mean of each counts the same.
+    A row's second question weighs as much as the words that a row hides on average, so that the means of both count the
+    same, and parts of a batch add up to the batch.
     """
 
     def __call__(self, model: nn.Module, batch: MaskedBatch, carried: dict[str, Tensor] | None) -> Loss:
@@ -34,7 +35,8 @@ class MaskedWords:
         loss = plain = functional.cross_entropy(logits.words.float(), batch.words, reduction="sum")
         count = count_of(batch.words)
         if logits.follows is not None and batch.follows is not None:
-            loss = loss + functional.cross_entropy(logits.follows.float(), batch.follows) * count
+            follows = functional.cross_entropy(logits.follows.float(), batch.follows, reduction="sum")
+            loss = loss + follows * batch.words_per_row
         return Loss(loss, plain.detach(), count)
 
 

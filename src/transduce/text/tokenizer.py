@@ -65,6 +65,8 @@ class SideConfig(Settings, frozen=True):
     size: VocabularySize | None = None
     """Tokens in the vocabulary, the four special ones and 256 bytes included. Unless given, 8,000 for subwords, or all
     that a short training text yields; all for words and characters."""
+    max_size: VocabularySize | None = None
+    """Largest size of the vocabulary, in place of size: fewer tokens where the training text yields no more."""
     min_frequency: PositiveInt = 2
     """How often a word, a merge (bpe, wordpiece) or a character (characters) must occur in the training text to be
     kept."""
@@ -85,6 +87,8 @@ class SideConfig(Settings, frozen=True):
     def _check_together(self) -> None:
         if (self.kind == "file") != (self.file is not None):
             raise ValueError('kind = "file" requires file = "...", and the reverse')
+        if self.size is not None and self.max_size is not None:
+            raise ValueError("size and max_size exclude each other; leave one of them out")
         if self.dropout and self.kind != "bpe":
             raise ValueError('dropout is for kind = "bpe"; leave it out')
         if self.special is not None and self.file is None:
@@ -97,7 +101,8 @@ class SideConfig(Settings, frozen=True):
 
     def is_smaller_than_default(self, found: int) -> bool:
         """Whether a vocabulary of this size is less than the default, because its training text was short."""
-        return self.kind in SUBWORDS and self.size is None and found < DEFAULT_SUBWORDS
+        is_default = self.size is None and self.max_size is None
+        return self.kind in SUBWORDS and is_default and found < DEFAULT_SUBWORDS
 
 
 class TokenizerConfig(SideConfig, frozen=True):

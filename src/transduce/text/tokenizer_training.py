@@ -62,10 +62,11 @@ def train_tokenizer(
     White space becomes one space wherever there is some inside a text, and none around it, unless all is to be kept.
     """
     if config.file is not None:
-        if config.size is not None:
-            raise ConfigError(f"tokenizer.size: {config.file} has a size of its own; leave it out")
+        if config.size is not None or config.max_size is not None:
+            name = "size" if config.size is not None else "max_size"
+            raise ConfigError(f"tokenizer.{name}: {config.file} has a size of its own; leave it out")
         return _bring(folder / config.file, config.special)
-    size = config.size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
+    size = config.size or config.max_size or (DEFAULT_SUBWORDS if config.kind in SUBWORDS else None)
     least = {
         "words": 5,
         "whitespace": 5,
@@ -74,8 +75,9 @@ def train_tokenizer(
         "characters": FIRST + 1,
     }.get(config.kind, FIRST + 4)
     if size is not None and size < least:
+        name = "size" if config.max_size is None else "max_size"
         raise ConfigError(
-            f"tokenizer.size = {size} is too small for {config.kind}: beside {len(SPECIALS)} special tokens and "
+            f"tokenizer.{name} = {size} is too small for {config.kind}: beside {len(SPECIALS)} special tokens and "
             f"{len(BYTES)} bytes there must be room for text; set it to at least {least}"
         )
     match config.kind:

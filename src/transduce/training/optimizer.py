@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from transduce.config import Settings
 from transduce.errors import ConfigError
+from transduce.models.heads import EncoderModel
 from transduce.models.named_parts import LOOKED_UP_BY_ROW, parameters_of, stacks
 from transduce.models.projecting import ProjectingDecoder
 from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
@@ -28,7 +29,8 @@ class OptimizerConfig(Settings, frozen=True):
     epsilon: PositiveShare = 1e-9
     """Adam's epsilon, added to the denominator."""
     weight_decay: NonNegativeFloat = 0.0
-    """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam."""
+    """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam. Vectors, which are biases and
+    gains of norms, do not decay."""
     layer_decay: PositiveShare = 1.0
     """Learning rate of each layer of the encoder and of the decoder, as a share of that of the layer above it; below
     the first layer stand the embeddings. 1: the same rate for all."""
@@ -71,21 +73,24 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
     matrices = [one for one in inner_matrices(model) if one.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
-    by_share: dict[float, list[nn.Parameter]] = {}
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for parameter in learned_parameters(model):
         if id(parameter) not in chosen:
-            by_share.setdefault(shares.get(id(parameter), 1.0), []).append(parameter)
+            decay = config.weight_decay if parameter.ndim > 1 else 0.0
+            groups.setdefault((shares.get(id(parameter), 1.0), decay), []).append(parameter)
     muon: list[torch.optim.Optimizer] = (
         [Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else []
     )
-    if not by_share:
+    if not groups:
         return muon
     adam = kind(
-        [{"params": parameters, "share": share} for share, parameters in by_share.items()],
+        [
+            {"params": parameters, "share": share, "weight_decay": decay}
+            for (share, decay), parameters in groups.items()
+        ],
         lr=config.highest_rate,
         betas=config.betas,
         eps=config.epsilon,
-        weight_decay=config.weight_decay,
         fused=True if next(model.parameters()).device.type in ("cpu", "cuda") else None,
     )
     return [adam, *muon]
@@ -145,11 +150,16 @@ def _stacks(model: nn.Module, setting: str) -> dict[str, list[nn.Module]]:
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
     """The parameters with two axes that multiply hidden vectors: neither tables that are looked up by row, of which an
-    update uses few rows, nor the output layer."""
+    update uses few rows, nor output layers, nor single vectors."""
     left_out: list[nn.Module] = [module for module in model.modules() if isinstance(module, LOOKED_UP_BY_ROW)]
     left_out += [module.output for module in model.modules() if isinstance(module, ProjectingDecoder)]
+    left_out += [module.head for module in model.modules() if isinstance(module, EncoderModel) and module.head]
     not_inner = {id(parameter) for module in left_out for parameter in module.parameters()}
-    return [parameter for parameter in model.parameters() if parameter.ndim == 2 and id(parameter) not in not_inner]
+    return [
+        parameter
+        for parameter in model.parameters()
+        if parameter.ndim == 2 and min(parameter.shape) > 1 and id(parameter) not in not_inner
+    ]
 
 
 @torch.no_grad()

@@ -231,3 +231,23 @@ def test_dynamic_evaluation_learns_from_what_it_has_predicted_and_changes_no_mod
     torch.testing.assert_close(still, plain, atol=1e-4, rtol=1e-4)
     assert found.mean() > plain.mean()
     assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+@KINDS
+def test_other_precisions_measure_and_write_nearly_the_same(
+    kind: str, precision: Any, folder: Path, runs: dict[str, Path]
+) -> None:
+    options = TextOptions(None, str(folder / "text"), None, None, None)
+    plain, other = (evaluate_text(str(runs[kind]), options, "cpu", one)[1] for one in ("float32", precision))
+    assert other["loss"] == pytest.approx(plain["loss"], rel=0.05)
+    loaded = transduce.load(runs[kind], precision=precision)
+    assert isinstance(loaded, Generator)
+    assert loaded.generate("the dog", max_tokens=12).n_best[0].tokens == 12
+
+
+@KINDS
+def test_bytes_cannot_learn_from_what_they_read(kind: str, folder: Path, runs: dict[str, Path]) -> None:
+    options = TextOptions(None, str(folder / "text"), None, None, None)
+    with pytest.raises(InputError, match="int8 cannot learn from what it reads"):
+        evaluate_text(str(runs[kind]), options, "cpu", "int8", Reading(dynamic=DynamicEvaluation()))

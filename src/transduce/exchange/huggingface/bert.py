@@ -16,10 +16,12 @@ from transduce.exchange.huggingface.weights import Same, linear
 from transduce.models.bert import BertConfig
 from transduce.models.heads import (
     ClassHeadConfig,
+    EncoderModel,
     HeadConfig,
     ScoreHeadConfig,
     SpanHeadConfig,
     TagHeadConfig,
+    WordHead,
     WordHeadConfig,
 )
 from transduce.nn.layers import Activation
@@ -86,7 +88,7 @@ def _read_head(fields: Fields, architecture: str) -> HeadConfig | None:
             fields.must_be("tie_word_embeddings", True, True)
             return WordHeadConfig(next_sentence=architecture == "BertForPreTraining")
         case "BertForQuestionAnswering":
-            return SpanHeadConfig()
+            return SpanHeadConfig(no_answer=bool(fields.values.get("no_answer", False)))
         case "BertForTokenClassification":
             return TagHeadConfig(labels=_labels(fields))
         case "BertForSequenceClassification":
@@ -148,6 +150,8 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
     if isinstance(head, ClassHeadConfig | TagHeadConfig):
         names = {str(number): name for number, name in enumerate(head.labels)}
         config |= {"id2label": names, "label2id": {name: int(number) for number, name in names.items()}}
+    if isinstance(head, SpanHeadConfig):
+        config["no_answer"] = head.no_answer
     return config | ({"reads_pairs": True} if isinstance(head, ClassHeadConfig) and head.pair else {})
 
 
@@ -202,7 +206,8 @@ def _head(head: HeadConfig | None) -> Iterator[Same]:
             yield from linear("head.norm", "cls.predictions.transform.LayerNorm")
             yield Same(("head.output.bias",), ("cls.predictions.bias",))
             if head.next_sentence:
-                yield from linear("head.follows", "cls.seq_relationship")
+                for entry in linear("head.follows", "cls.seq_relationship"):
+                    yield entry._replace(is_reversed=True)  # there row 0 says that the second text follows, here row 1
 
 
 def rename(config: BundleConfig, name: str) -> str | None:
@@ -226,9 +231,13 @@ def copies(config: BundleConfig) -> Mapping[str, str]:
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """What the head makes of a row, or the hidden vectors."""
+    """What the head makes of a row, or the hidden vectors; of two tasks, the logits of both one after the other."""
     tokens = torch.tensor([ids])
-    found: Tensor = bundle.model(tokens, torch.zeros_like(tokens), torch.ones_like(tokens, dtype=torch.bool))
+    model, texts = cast(EncoderModel, bundle.model), (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
+    found: Tensor = model(*texts)
+    if isinstance(model.head, WordHead) and model.head.follows is not None:
+        follows: Tensor = model.head.follows(model.encoder(*texts).pooled)
+        return torch.cat([found[0].flatten(), follows[0]])
     return found[0]
 
 
@@ -236,7 +245,9 @@ def their_outputs(found: Any) -> Tensor:
     """The same of a model of transformers."""
     if hasattr(found, "start_logits"):
         return torch.stack([found.start_logits, found.end_logits], -1)
-    for name in ("prediction_logits", "logits", "last_hidden_state"):
+    if hasattr(found, "seq_relationship_logits"):
+        return torch.cat([found.prediction_logits.flatten(1), found.seq_relationship_logits.flip(1)], 1)
+    for name in ("logits", "last_hidden_state"):
         if hasattr(found, name):
             return cast(Tensor, getattr(found, name))
     raise InputError(f"{type(found).__name__} has no outputs that can be compared")

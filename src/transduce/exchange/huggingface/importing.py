@@ -1,5 +1,7 @@
 """A folder of Hugging Face transformers as a bundle, which is there only if both compute the same."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,25 +17,32 @@ from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.folder import read_fields, read_tensors, read_tokenizer
 from transduce.exchange.huggingface.weights import from_theirs, without_copies
 from transduce.models.families import build_model
+from transduce.models.heads import NEXT_SENTENCE, SpanHeadConfig, WordHeadConfig
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
-def import_huggingface(folder: Path, output: Path) -> Certificate:
+def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None) -> Certificate:
     """Read the folder, compare it with transformers where that is installed, and write the bundle.
 
     Args:
         folder: what `save_pretrained` wrote, or was downloaded.
         output: the bundle's folder; must not exist.
+        no_answer: whether a model that answers questions may find no answer, as those trained on SQuAD 2 do, whose
+            config.json does not say so; None for what config.json says, else False.
 
     Raises InputError for a model that cannot be had here, with the setting that is in the way, or where the bundle's
     folder exists; CheckpointError for a folder that is damaged, or that both libraries understand differently.
     """
     if output.exists():
         raise InputError(f"{output} exists; remove it or choose another folder")
-    bundle, family = read_bundle(folder)
+    bundle, family = read_bundle(folder, {} if no_answer is None else {"no_answer": no_answer})
+    if no_answer is not None and not isinstance(bundle.config.head, SpanHeadConfig):
+        raise InputError(f"{folder}: no_answer is for models that answer questions; leave it out")
     certificate = certify(folder, family, bundle)
     origin: dict[str, Any] = {"folder": folder.resolve().name, "architecture": family.architecture(bundle.config)}
+    if isinstance(bundle.config.head, WordHeadConfig) and bundle.config.head.next_sentence:
+        origin["next_sentence"] = NEXT_SENTENCE
     if search := family.read_search(folder):
         origin["search"] = search
     bundle = bundle.with_history(imported=origin | msgspec.to_builtins(certificate))
@@ -44,9 +53,11 @@ def import_huggingface(folder: Path, output: Path) -> Certificate:
     return certificate
 
 
-def read_bundle(folder: Path) -> tuple[ModelBundle, Family]:
-    """The model of a folder and its family; raises as `import_huggingface` does."""
+def read_bundle(folder: Path, known: Mapping[str, Any] | None = None) -> tuple[ModelBundle, Family]:
+    """The model of a folder and its family, with values in place of those of config.json; raises as
+    `import_huggingface` does."""
     fields = read_fields(folder)
+    fields = replace(fields, values={**fields.values, **(known or {})})
     family = family_of_folder(fields)
     if family.read_tokenizers is not None:
         tokenizers, how = family.read_tokenizers(folder, fields)

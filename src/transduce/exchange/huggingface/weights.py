@@ -20,6 +20,8 @@ class Same(NamedTuple):
     shape: tuple[int, ...] | None = None
     """Of each of theirs, where their axes are split or joined in other ways: the same numbers in the same order. One of
     them may be -1."""
+    is_reversed: bool = False
+    """Whether theirs have their rows in the opposite order."""
 
 
 def linear(ours: str | tuple[str, ...], theirs: str | tuple[str, ...], is_transposed: bool = False) -> list[Same]:
@@ -63,6 +65,7 @@ def from_theirs(
                 )
         parts = [tensors[name].reshape(turned) for name in entry.theirs]
         whole = torch.cat([part.T if entry.is_transposed else part for part in parts])
+        whole = whole.flip(0) if entry.is_reversed else whole
         found |= {name: part.contiguous() for name, part in zip(entry.ours, whole.split(rows), strict=True)}
     if unused:
         raise CheckpointError(
@@ -88,6 +91,7 @@ def to_theirs(tensors: Mapping[str, Tensor], same: Iterable[Same]) -> dict[str, 
     found: dict[str, Tensor] = {}
     for entry in same:
         whole = torch.cat([tensors[name] for name in entry.ours])
+        whole = whole.flip(0) if entry.is_reversed else whole
         for name, part in zip(entry.theirs, whole.chunk(len(entry.theirs)), strict=True):
             turned = part.T if entry.is_transposed else part
             found[name] = turned.reshape(entry.shape or turned.shape).contiguous()

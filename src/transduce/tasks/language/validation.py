@@ -93,7 +93,7 @@ def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOK
     """What `count_text` counts of a bundle's model, which reads windows as long as those that it was trained on."""
     tokenizer = bundle.tokenizers.target
     store = open_text_store(text, tokenizer, cache_folder())
-    return count_text(bundle.model, store, tokenizer.line_ends, text, windows_of(bundle, tokens_at_once))
+    return count_text(bundle.model, tokenizer, store, text, windows_of(bundle, tokens_at_once))
 
 
 def windows_of(bundle: ModelBundle, tokens_at_once: int = TOKENS_AT_ONCE) -> WindowsConfig:
