@@ -185,6 +185,8 @@ def test_mkdocs(blocks: list[str]) -> None:
     ("text", "wanted"),
     [
         ("# The dog {#dog}\n{: .no_toc }\n", "# THE DOG {#dog}\n{: .no_toc }\n"),
+        ("> ``` yaml title=\"The dog\"\n> a: b\n> ```\n", "> ``` yaml title=\"THE DOG\"\n> a: b\n> ```\n"),
+        ("``` { .sh title='a.sh' }\n# The dog\n```\n", None),
         ("The dog\n: The *cat*\n: One\n\n    two\n", "THE DOG\n: THE *CAT*\n: ONE\n\n    TWO\n"),
         ("One\nTwo\n:   three\n", "ONE\nTWO\n:   THREE\n"),
         ("!!! note\n    The dog\n    runs\n", "!!! note\n    THE DOG RUNS\n"),

@@ -26,6 +26,8 @@ _DEFINITION = re.compile(
     re.DOTALL,
 )
 _MASKED = re.compile(f"[{MASK}{HIDDEN}]")
+_TITLE_OF_CODE = re.compile(r"""\btitle=(?P<title>"[^\s"]*+\s[^"]*+"|'[^\s']*+\s[^']*+')""")
+"""One of several words; others are names of files."""
 _NESTING = {"block": DEEPEST + 20, "inline": 20}  # where the parser would leave blocks out, and read brackets as text
 
 
@@ -105,6 +107,8 @@ class MarkdownParser:
                 yield HtmlBlock(token.meta["lines"])
             elif token.type == "title":
                 yield Title(*token.meta["title"])
+            elif token.type == "fence" and (found := _TITLE_OF_CODE.search(text, *token.meta["lines"][0])):
+                yield Title(*found.span("title"))
             elif token.type == "inline" and token.content.strip():
                 yield self._run(text, token, templates, starts)
 
