@@ -50,7 +50,6 @@ RECIPE = "multi30k"
 GROUPS: dict[str, dict[str, list[str]]] = {  # of options that exclude each other
     "passes": {"R-Drop": ["training.r_drop=5"], "R-Drop, weight 1": ["training.r_drop=1"]},
     "segmentation": {"BPE-dropout": ["tokenizer.dropout=0.1"]},
-    "layers": {"LayerDrop": ["model.layer_dropout=0.1"]},
     "dropout": {"dropout 0.3": ["model.dropout=0.3"]},
     "averaging": {"moving average": ["training.moving_average=0.999"]},
     "embeddings": {

@@ -1,7 +1,7 @@
 """Settings are read strictly, and each mistake is one line that names its place."""
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ class Cat(Settings, frozen=True, tag_field="kind", tag="cat"):
 
 class Dog(Settings, frozen=True, tag_field="kind", tag="dog"):
     food: Literal["bone", "stick"] = "bone"
+    retired: ClassVar = {"tail": 0.0}
 
 
 class House(Settings, frozen=True):
@@ -81,6 +82,18 @@ def test_an_unknown_key_is_named_at_any_depth_with_the_nearest_known_one(tree, e
 )
 def test_a_wrong_type_names_key_expected_and_found(house, expected):
     assert mistake({"house": house}) == expected
+
+
+def test_a_retired_setting_that_did_nothing_is_left_out():
+    tree = {"house": {"pet": {"kind": "dog", "tail": 0.0}}}
+    assert convert(tree, Street, "x.toml") == Street(house=House(pet=Dog()))
+    tree["house"]["pet"]["tail"] = 0.5
+    assert mistake(tree) == "house.pet: unknown key 'tail'; known are food"
+    assert convert(tree, Street, "x.toml", is_saved=True) == Street(house=House(pet=Dog()))
+    assert (
+        mistake({"house": {"pet": {"kind": "cat", "tail": 0.0}}})
+        == "house.pet: unknown key 'tail'; known are lives, food"
+    )
 
 
 def test_a_missing_key_is_named():

@@ -96,7 +96,7 @@ def read_config(folder: Path) -> BundleConfig:
                 f"{folder} has format {found}, from before settings were renamed; train the model again, or "
                 "use the Transduce that made it"
             )
-        config = convert(tree, BundleConfig, str(path))
+        config = convert(tree, BundleConfig, str(path), is_saved=True)
     except ConfigError as error:
         raise CheckpointError(str(error)) from None
     if config.task not in TASKS:

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 import msgspec
 import tomli_w
@@ -21,6 +21,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     A number's range is part of its type (see ranges.py). A table whose settings must fit each other says so in
     `_check_together`, not in `__post_init__`, which would leave the ranges out.
     """
+
+    retired: ClassVar[Mapping[str, Any]] = {}
+    """Settings that tables had before, by the values at which they did nothing; with these, old tables are read."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -101,15 +104,27 @@ def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = An
     return result
 
 
-def convert(tree: Mapping[str, Any], type_: type[S], origin: str) -> S:
-    """Build settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error."""
+def convert(tree: Mapping[str, Any], type_: type[S], origin: str, is_saved: bool = False) -> S:
+    """Build settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error.
+
+    Of what is saved with a model that will train no more, settings that are retired are left out whatever they say.
+    """
     for key, value in flatten(tree).items():
         if any("\0" in text for text in _texts(value)):
             raise ConfigError(f"{origin}: {key}: found {short(value)}, but no setting can hold a NUL character")
     try:
-        return msgspec.convert(tree, type_)
+        return msgspec.convert(_without_retired(tree, type_, is_saved), type_)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{origin}: {_explain(str(error), tree, type_)}") from None
+
+
+def _without_retired(tree: Mapping[str, Any], type_: Any, is_saved: bool) -> dict[str, Any]:
+    retired = {key: value for struct in _structs(type_, tree) for key, value in getattr(struct, "retired", {}).items()}
+    return {
+        key: _without_retired(value, _field_type(type_, key, tree), is_saved) if isinstance(value, Mapping) else value
+        for key, value in tree.items()
+        if key not in retired or (value != retired[key] and not is_saved)
+    }
 
 
 def to_tree(settings: Settings) -> dict[str, Any]:

@@ -22,7 +22,6 @@ def state() -> AttentionState:
         source=tuple(random(SENTENCES, SOURCE) for _ in range(LAYERS)),
         source_may_attend=(torch.arange(SOURCE) < torch.tensor([[2], [5], [3]]))[:, None, None],
         cache=tuple(Cache(random(SENTENCES, READ), READ) for _ in range(LAYERS)),
-        skips=(False,) * LAYERS,
         position=READ,
     )
 

@@ -20,7 +20,6 @@ CHANGES = [
     "tokenizer={kind='bpe', size=400, dropout=0.2}",
     "training.r_drop=5",
     "training.accumulate=2",
-    "model.layer_dropout=0.3",
     "model.decoder_layers=3",
     "training.updates=24",
     "checkpoint.every_updates=8",
@@ -78,13 +77,3 @@ def test_encoders_and_models_that_remember_do_not_learn_in_two_passes(tmp_path: 
         )
     with pytest.raises(ConfigError, match=r"training.r_drop: a model that remembers reads each text once"):
         transduce.train(load_recipe("shakespeare-xl", ["training.r_drop=5"]), tmp_path / "run")
-
-
-def test_an_update_that_skips_all_that_learns_moves_nothing(recipe_file: Path, tiny_run: Path, tmp_path: Path) -> None:
-    changes = [
-        f"training.start_from={tiny_run}",
-        "training.adapters={layers=['decoder.layers.1'], rank=2}",
-        "training.updates=6",
-        "model.layer_dropout=0.8",
-    ]
-    assert transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "run").updates == 6

@@ -17,7 +17,7 @@ from transduce.models.stack import (
     rotary_positions,
 )
 from transduce.nn.initialization import InitializationKind
-from transduce.nn.layers import Activation, LayerDropout
+from transduce.nn.layers import Activation
 from transduce.nn.masks import padding_mask
 from transduce.nn.self_attention import Span
 from transduce.nn.state import AttentionState
@@ -55,7 +55,7 @@ def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -
     rotary = rotary_positions(config)
     layers = [parts.self_attention_layer(rotary) for _ in range(config.layers)]
     embedding = parts.embedding(table, position_encoding(config, parts.initialization))
-    decoder = CausalDecoder(embedding, layers, parts.final_norm(), output, LayerDropout(config.layer_dropout))
+    decoder = CausalDecoder(embedding, layers, parts.final_norm(), output)
     return CausalTransformer(decoder)
 
 
@@ -81,8 +81,7 @@ class CausalTransformer(nn.Module):
     def start(self, memory: Memory) -> AttentionState:
         """A state that has read nothing."""
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.decoder.layers)
-        skips = tuple(self.decoder.layer_dropout.skips() for _ in self.decoder.layers)
-        return AttentionState((), padding_mask(memory.is_real), cache, skips, position=0)
+        return AttentionState((), padding_mask(memory.is_real), cache, position=0)
 
 
 class CausalDecoder(ProjectingDecoder[AttentionState]):
@@ -94,10 +93,8 @@ class CausalDecoder(ProjectingDecoder[AttentionState]):
         layers: list[SelfAttentionLayer],
         norm: nn.Module,
         output: nn.Linear,
-        layer_dropout: LayerDropout,
     ) -> None:
         super().__init__()
-        self.layer_dropout = layer_dropout
         self.embedding = embedding
         self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
         self.norm = norm
@@ -110,9 +107,8 @@ class CausalDecoder(ProjectingDecoder[AttentionState]):
         may_attend, past = state.extend(span.time)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
-        for layer, cache, skip in zip(self.layers, state.cache, state.skips, strict=True):
-            if not skip:
-                hidden, cache = layer(hidden, span, may_attend, cache)
+        for layer, cache in zip(self.layers, state.cache, strict=True):
+            hidden, cache = layer(hidden, span, may_attend, cache)
             caches.append(cache)
         after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)
         return self.norm(hidden).view_as(embedded), after

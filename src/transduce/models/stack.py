@@ -1,7 +1,7 @@
 """What every Transformer is built of: the settings that its stacks share, embeddings, and a layer of self-attention."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 from torch import nn
@@ -83,8 +83,7 @@ class PositionedStackConfig(StackConfig, frozen=True):
     same with its wavelengths, from position 2 on, as M2M100 and NLLB have it."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
-    layer_dropout: ShareBelowOne = 0.0
-    """LayerDrop (Fan et al. 2020): the probability with which a training pass skips a layer, each by itself."""
+    retired: ClassVar = {"layer_dropout": 0.0}
 
     def _check_together(self) -> None:
         StackConfig._check_together(self)

@@ -21,7 +21,7 @@ from transduce.models.stack import (
 from transduce.models.tying import Tie, token_tables
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
-from transduce.nn.layers import FeedForward, LayerDropout, Residual
+from transduce.nn.layers import FeedForward, Residual
 from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
@@ -76,9 +76,8 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
         parts.embedding(table, position_encoding(config, parts.initialization))
         for table in (source_table, target_table)
     )
-    skipping = [LayerDropout(config.layer_dropout) for _ in range(2)]
-    encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm(), skipping[0])
-    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, skipping[1], config.first_token)
+    encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm())
+    decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, config.first_token)
     return Transformer(encoder, decoder)
 
 
@@ -113,14 +112,11 @@ class Transformer(nn.Module):
 class TransformerEncoder(nn.Module):
     """Layers of self-attention over the whole source."""
 
-    def __init__(
-        self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module, layer_dropout: LayerDropout
-    ) -> None:
+    def __init__(self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module) -> None:
         super().__init__()
         self.embedding = embedding
         self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
         self.norm = norm
-        self.layer_dropout = layer_dropout
 
     @property
     def blocks(self) -> Sequence[nn.Module]:
@@ -135,8 +131,7 @@ class TransformerEncoder(nn.Module):
         """What the layers make of embedded tokens, [sentences, time, dim]."""
         may_attend = padding_mask(is_real)
         for layer in self.layers:
-            if not self.layer_dropout.skips():
-                hidden = layer.read_whole(hidden, may_attend)
+            hidden = layer.read_whole(hidden, may_attend)
         return self.norm(hidden)
 
 
@@ -151,11 +146,9 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         layers: list["DecoderLayer"],
         norm: nn.Module,
         output: nn.Linear,
-        layer_dropout: LayerDropout,
         first_token: int | None = None,
     ) -> None:
         super().__init__()
-        self.layer_dropout = layer_dropout
         self.first_token = first_token
         self.embedding = embedding
         self.layers = cast(Sequence[DecoderLayer], nn.ModuleList(layers))
@@ -166,8 +159,7 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         """A state that has read nothing, or the token that comes before each target."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
-        skips = tuple(self.layer_dropout.skips() for _ in self.layers)
-        state = AttentionState(source, padding_mask(memory.is_real), cache, skips, position=0)
+        state = AttentionState(source, padding_mask(memory.is_real), cache, position=0)
         if self.first_token is None:
             return state
         first = torch.full((len(memory.is_real), 1), self.first_token, device=memory.is_real.device)
@@ -180,9 +172,8 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         may_attend, past = state.extend(time)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
-        for layer, source, cache, skip in zip(self.layers, state.source, state.cache, state.skips, strict=True):
-            if not skip:
-                hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
+        for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
+            hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
         after = replace(state, cache=tuple(caches), position=start + time, past=past)
         return self.norm(hidden).view_as(embedded), after

@@ -8,7 +8,6 @@ from torch import nn
 from transduce.models.interface import EncodedText
 from transduce.models.stack import Parts, PositionedStackConfig, position_encoding, rotary_positions
 from transduce.models.transformer import TransformerConfig, TransformerEncoder
-from transduce.nn.layers import LayerDropout
 from transduce.ranges import Layers
 from transduce.shapes import Mask, Tokens
 
@@ -34,7 +33,7 @@ def build_transformer_encoder(
     embedding = parts.embedding(parts.token_table(vocabulary), position_encoding(config, parts.initialization))
     rotary = rotary_positions(config)
     layers = [parts.self_attention_layer(rotary) for _ in range(config.layers)]
-    encoder = TransformerEncoder(embedding, layers, parts.final_norm(), LayerDropout(config.layer_dropout))
+    encoder = TransformerEncoder(embedding, layers, parts.final_norm())
     return read_texts_with(config, encoder, has_pooler)
 
 

@@ -1,7 +1,6 @@
 """Small parts that several model families share: dropout, feed-forward networks, residual connections."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -63,35 +62,6 @@ class _Masked(torch.autograd.Function):
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (keep,) = context.saved_tensors
         return torch.addcmul(gradient.new_zeros(()), gradient, keep, value=context.scale), None, None
-
-
-class LayerDropout(nn.Module):
-    """Tells which layers of a stack a training pass skips (LayerDrop, Fan et al. 2020), each by a draw of its own.
-
-    Outputs are not scaled, in training or after it: a stack learns to do without any of its layers.
-    """
-
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-
-    def skips(self) -> bool:
-        """Whether the next layer is skipped, by a draw of torch's global generator; never unless it trains."""
-        return self.training and self.rate > 0 and float(torch.rand(())) < self.rate
-
-
-@contextmanager
-def every_layer(model: nn.Module) -> Iterator[None]:
-    """Meanwhile no training pass skips a layer."""
-    found = [module for module in model.modules() if isinstance(module, LayerDropout)]
-    rates = [module.rate for module in found]
-    try:
-        for module in found:
-            module.rate = 0.0
-        yield
-    finally:
-        for module, rate in zip(found, rates, strict=True):
-            module.rate = rate
 
 
 class VariationalDropout(nn.Module):

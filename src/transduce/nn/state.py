@@ -64,8 +64,6 @@ class AttentionState:
     """Which tokens of each source are real."""
     cache: tuple[Cache, ...]
     """One a layer; rows are sentences where `past` is given, else hypotheses."""
-    skips: tuple[bool, ...]
-    """Which layers do not read these sentences, one a layer; some in training alone."""
     position: int
     """How many tokens have been read."""
     past: Ancestry | None = None

@@ -100,8 +100,7 @@ def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.
 def _time(working: WorkingCopy, objective: Objective, batch: OnDevice) -> float:
     began = time.perf_counter()
     loss = objective(working.model.train(), batch, most_carried(objective, working.model, batch))
-    if loss.total.requires_grad:  # unless LayerDrop has skipped all that learns
-        loss.total.backward()
+    loss.total.backward()
     working.collect_gradients()
     float(loss.plain.detach())  # a GPU is waited for
     if loss.plain.device.type == "cuda":

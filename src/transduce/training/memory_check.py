@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 
 from transduce.errors import ConfigError
-from transduce.nn.layers import every_layer
 from transduce.objectives.objective import Objective, most_carried
 from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.distributed import Processes
@@ -59,10 +58,7 @@ class MemoryCheck:
             update.append(self._exchange())
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
-            with (
-                torch.random.fork_rng([device] if device.type == "cuda" else []),
-                every_layer(self.working.model),
-            ):
+            with torch.random.fork_rng([device] if device.type == "cuda" else []):
                 turns = min(max(accumulate, 2), MOST_TURNS) if largest.has_several else 1
                 step = self._step([optimizer for optimizer in self.optimizers if optimizer not in begun])
                 self._try([step], device)

@@ -217,8 +217,7 @@ class Trainer:
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
         for part in self._own_parts(pairs):
             loss = self.objective(self.working.model, self.data.batch(part).to(self.device), self._carried)
-            if loss.total.requires_grad:  # unless LayerDrop has skipped all that learns
-                loss.total.backward()
+            loss.total.backward()
             self.working.collect_gradients()
             self._carried = loss.carried
             tokens += loss.tokens
