@@ -13,13 +13,14 @@ from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length,
 from transduce.evaluation.copied_numbers import CopiedNumbers, count_copied_numbers
 from transduce.evaluation.metrics import (
     STANDARD,
+    MetricName,
     Score,
     Scoring,
     SentenceCounts,
     Texts,
     check_aligned,
-    find_metric,
     length_ratio,
+    metrics_by_key,
 )
 from transduce.evaluation.significance import Difference, compare_counts
 
@@ -85,13 +86,13 @@ def compare(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
     training: Iterable[str] | None = None,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[MetricName] = (),
 ) -> Comparison:
     """Compare the outputs of systems, by name, with those of the first, the baseline.
 
     All texts are aligned line by line and detokenised. The training text, in the target language, is what words are
-    called rare by; `metrics` names those beside BLEU, chrF and TER. Raises InputError for fewer than two systems or a
-    metric that is not there, DataError for texts that are not aligned.
+    called rare by; `metrics` are those beside BLEU, chrF and TER, as in `evaluate_outputs`. Raises InputError for fewer
+    than two systems or a metric that is not there, DataError for texts that are not aligned.
     """
     if len(systems) < 2:
         raise InputError(f"systems given: {', '.join(systems) or 'none'}; give two or more to compare")
@@ -100,11 +101,8 @@ def compare(
         check_aligned(name, outputs, references)
     scoring = Scoring(lowercase, tokenize)
     counts = {  # by metric, then by system
-        metric: {
-            name: find_metric(metric).count(Texts(outputs, references, sources), scoring)
-            for name, outputs in systems.items()
-        }
-        for metric in dict.fromkeys((*STANDARD, *metrics))
+        key: {name: metric.count(Texts(outputs, references, sources), scoring) for name, outputs in systems.items()}
+        for key, metric in metrics_by_key([*STANDARD, *metrics]).items()
     }
     baseline = next(iter(systems))
 

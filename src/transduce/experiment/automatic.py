@@ -2,7 +2,7 @@
 model to adapt."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from transduce.corpora.formats import (
     languages_in_file,
     parallel_files,
 )
+from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
 from transduce.errors import ConfigError, DataError
@@ -29,6 +30,7 @@ from transduce.experiment.automatic_settings import choose, choose_adaptation, c
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes, with_files
+from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
@@ -71,6 +73,9 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     """The files that are meant, with changes; None where a recipe is."""
     if isinstance(recipe, Files):
         return Files(recipe.paths, _joined(recipe.overrides, overrides))
+    if isinstance(overrides, Mapping) and not isinstance(recipe, str | Path | Recipe | ExperimentConfig):
+        overrides = read_changes(overrides, TranslationConfig)  # once: they may hold pairs that can be read but once
+    recipe = pairs_setting(recipe)
     if isinstance(recipe, list | tuple):
         return Files(tuple(map(str, recipe)), overrides)
     if isinstance(recipe, str | Path) and str(recipe) not in recipes() and is_file_of_pairs(recipe):
