@@ -16,7 +16,7 @@ from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.facts import CorpusFacts, describe_pairs, sample_pairs
 from transduce.corpora.formats import (
-    PAIR_FORMATS,
+    FORMATS,
     is_bilingual,
     is_file_of_pairs,
     languages_in_file,
@@ -51,7 +51,7 @@ class Files:
         if len(self.paths) == 1 and not is_file_of_pairs(self.paths[0]):
             raise ConfigError(
                 f"{self.paths[0]}: give the file of its translations too, line by line, or one file of pairs "
-                f"({', '.join(PAIR_FORMATS)})"
+                f"({', '.join(FORMATS.names())})"
             )
         if len(self.paths) == 2 and (both := next(filter(is_file_of_pairs, self.paths), None)):
             raise ConfigError(f"{both}: holds both sides by its ending; give it alone, or two files of another ending")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import torch
 
 from transduce.analysis.plots import plot_training_curves
@@ -231,7 +232,7 @@ def _build_trainer(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     facts: dict[str, Any] = {"data": experiment.name, "parameters": parameters, "seed": config.seed}
     if code:
-        facts["code"] = [to_tree(each) for each in code]
+        facts["code"] = msgspec.to_builtins(code)
 
     def write_bundle(folder: Path) -> None:
         position = trainer.position
