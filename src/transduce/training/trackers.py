@@ -31,14 +31,20 @@ class WatchedRun:
     resumed_after: int
     """The update after which the run goes on; 0 for a new one."""
 
-    def kept_id(self, name: str, make: Callable[[], str] = lambda: uuid.uuid4().hex) -> str:
-        """What a tracker calls this run: what the folder holds of an earlier time, else a new one, kept from now on."""
-        file = self.folder / f".{name}"
+    def kept_id(self, name: str) -> str | None:
+        """What a tracker calls this run, if it goes on and the tracker heard of it before."""
         with suppress(FileNotFoundError):
             if self.resumed_after:
-                return file.read_text(encoding="utf-8").strip()
-        write_text(file, made := make())
+                return self._id_file(name).read_text(encoding="utf-8").strip()
+        return None
+
+    def keep_id(self, name: str, made: str) -> str:
+        """Keep what a tracker calls this run, for when it goes on."""
+        write_text(self._id_file(name), made)
         return made
+
+    def _id_file(self, name: str) -> Path:
+        return self.folder / f".id-in-{name}"
 
 
 ObserverFactory = Callable[[WatchedRun], Observer]
@@ -80,15 +86,14 @@ def mlflow(run: WatchedRun) -> Tracker:
     client = package.MlflowClient()
     name = package.environment_variables.MLFLOW_EXPERIMENT_NAME.get() or PROJECT
 
-    def begin() -> str:
+    run_id = run.kept_id("mlflow")
+    if run_id is None:
         known = client.get_experiment_by_name(name)
         experiment = client.create_experiment(name) if known is None else known.experiment_id
-        return client.create_run(experiment, run_name=run.folder.name).info.run_id
-
-    run_id = run.kept_id("mlflow", begin)
+        run_id = run.keep_id("mlflow", client.create_run(experiment, run_name=run.folder.name).info.run_id)
+        for key, value in run.settings.items():
+            client.log_param(run_id, key, str(value)[:500])
     client.update_run(run_id, status="RUNNING")
-    for key, value in run.settings.items() if not run.resumed_after else ():
-        client.log_param(run_id, key, str(value)[:500])
 
     def log(values: dict[str, float], update: int) -> None:
         time = package.utils.time.get_current_time_millis()
@@ -104,7 +109,7 @@ def wandb(run: WatchedRun) -> Tracker:
     made = package.init(
         project=None if package.Settings().project else PROJECT,
         dir=str(run.folder),
-        id=run.kept_id("wandb"),
+        id=run.kept_id("wandb") or run.keep_id("wandb", uuid.uuid4().hex),
         name=run.folder.name,
         config=run.settings,
         resume="allow",
@@ -115,7 +120,7 @@ def wandb(run: WatchedRun) -> Tracker:
 def trackio(run: WatchedRun) -> Tracker:
     """Trackio, on this machine; `trackio show` draws it."""
     package = _package("trackio")
-    name = run.kept_id("trackio", lambda: f"{run.folder.name}-{uuid.uuid4().hex[:6]}")
+    name = run.kept_id("trackio") or run.keep_id("trackio", f"{run.folder.name}-{uuid.uuid4().hex[:6]}")
     made = package.init(project=PROJECT, name=name, config=run.settings, resume="allow", embed=False)
     return Tracker(lambda values, update: made.log(values, step=update), made.finish)
 
@@ -123,7 +128,13 @@ def trackio(run: WatchedRun) -> Tracker:
 def aim(run: WatchedRun) -> Tracker:
     """Aim, in the repository `.aim` of the working folder, or where AIM_REPO says; `aim up` shows it."""
     package = _package("aim")
-    made = package.Run(experiment=PROJECT, run_hash=run.kept_id("aim", lambda: uuid.uuid4().hex[:24]))
+    made = package.Run(
+        experiment=PROJECT,
+        run_hash=run.kept_id("aim"),
+        system_tracking_interval=None,
+        capture_terminal_logs=False,
+    )
+    run.keep_id("aim", made.hash)
     made.name = run.folder.name
     made["settings"] = run.settings
 
