@@ -1,7 +1,6 @@
 """Runs in MLflow, Weights & Biases, Trackio and Aim, by their own packages on this machine."""
 
 import importlib
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path

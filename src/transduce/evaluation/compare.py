@@ -22,7 +22,8 @@ from transduce.evaluation.metrics import (
     length_ratio,
     metrics_by_key,
 )
-from transduce.evaluation.significance import Difference, compare_counts
+from transduce.evaluation.pairs import Pair, against, compare_pairs
+from transduce.evaluation.significance import Difference
 
 SHOWN = 10
 
@@ -71,10 +72,13 @@ class Comparison:
     numbers: CopiedNumbers
     most_different: list[DifferingSentence]
     """Those with the widest span of sentence-level chrF between systems, widest first."""
+    pairs: list[Pair]
+    """Every two systems, each tested against the other."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce compare --json` prints."""
         facts: dict[str, Any] = msgspec.to_builtins(self)
+        del facts["pairs"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
         return facts
 
@@ -105,11 +109,7 @@ def compare(
         for key, metric in metrics_by_key([*STANDARD, *metrics]).items()
     }
     baseline = next(iter(systems))
-
-    def difference(metric: str, name: str) -> Difference:
-        system, base = counts[metric][name], counts[metric][baseline]
-        return compare_counts(system.counts, base.counts, system.score_rows)
-
+    pairs = compare_pairs(counts)
     return Comparison(
         sentences=len(references),
         systems=[
@@ -117,7 +117,7 @@ def compare(
                 name,
                 {metric: of_systems[name].summary() for metric, of_systems in counts.items()},
                 length_ratio(counts["bleu"][name]),
-                None if name == baseline else {metric: difference(metric, name) for metric in counts},
+                against(pairs, baseline, name),
             )
             for name in systems
         ],
@@ -127,6 +127,7 @@ def compare(
         ),
         numbers=count_copied_numbers(sources, references, systems),
         most_different=_most_different(systems, sources, references, counts["chrf"]),
+        pairs=pairs,
     )
 
 
