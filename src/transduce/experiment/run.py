@@ -2,9 +2,11 @@
 
 import shutil
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +36,7 @@ from transduce.experiment.recipe import (
 )
 from transduce.files import locked, write_text
 from transduce.objectives.objective import OBJECTIVES
+from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
@@ -50,7 +53,22 @@ Start = Literal["new", "resume", "overwrite"]
 """How a run treats one that stands in its folder."""
 
 
-@dataclass(frozen=True)
+def _run_facts(result: "RunResult") -> dict[str, object]:
+    spent = str(timedelta(seconds=round(result.seconds)))
+    scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
+    test = find_task(result.task).describe_test(result.test) if result.test else None
+    return {"run": result.run, "updates": f"{result.updates:,} in {spent}", "validation": scores, "test": test}
+
+
+def _curves_html(result: "RunResult") -> str:
+    curves = result.run / "curves.png"
+    if not curves.is_file():
+        return ""
+    return f'<img alt="curves" src="data:image/png;base64,{b64encode(curves.read_bytes()).decode()}" width="720">'
+
+
+@shown_by(_run_facts, _curves_html)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """What a finished run leaves."""
 
@@ -102,7 +120,7 @@ def train(
         overwrite: remove the run that stands in `out` when this one begins.
         overrides: settings to change, as `{"training.updates": 300}`, nested dicts, or `["training.updates=300"]`;
             where a setting takes a name, a dict may hold the object itself.
-        progress: show on standard error what happens, with a bar on a terminal.
+        progress: show on standard error what happens, with a bar on a terminal; in a notebook, below the cell.
         observers: they hear of all reports and validations: objects, names, or what makes one for a run.
         tell: is given a line for what happens before training; with `progress`, by default, standard error is.
         device: where the model trains: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.
@@ -358,4 +376,4 @@ def _say_nothing(line: str) -> None:
 
 
 def _print_line(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(line, file=sys.stdout if in_notebook() else sys.stderr, flush=True)  # a notebook shows the other in red

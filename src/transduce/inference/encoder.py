@@ -13,7 +13,7 @@ from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import NOTHING, Told
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds, pad
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length, shorten
 from transduce.devices import find_device
@@ -25,6 +25,7 @@ from transduce.models.heads import EncoderModel, WordHead
 from transduce.models.interface import EncodedText, EncoderDecoder, Layered, Pooling, Rearranges
 from transduce.nn.recording import record_inputs
 from transduce.nn.state import DecoderState
+from transduce.reprs import shown_by
 from transduce.task_table import TASKS, check_reads_texts
 from transduce.text.tokenizer import MASKS
 
@@ -74,6 +75,7 @@ class HiddenStates:
     last is what the encoder gives, after its final norm if it has one. Widths are the same but in recurrent models."""
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Encoder:
     """Reads texts by the encoder of a bundle's model, whatever else stands on it, on its device and at its precision.
 
