@@ -160,6 +160,8 @@ def _dotted(changes: Mapping[str, Any], type_: Any, prefix: str = "") -> Iterato
 
 def _without_objects(value: Any, type_: Any) -> Any:
     """A new table, or a list of tables, with what is kept of objects that Python gives."""
+    if isinstance(value, Settings):
+        return to_tree(value)
     if isinstance(value, Mapping):
         return {
             key: _without_objects(_kept(type_, key, inner), _field_type(type_, key, value))

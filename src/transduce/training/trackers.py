@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from transduce.errors import InputError
+from transduce.errors import InputError, TransduceError
 from transduce.files import write_text
 from transduce.plugins import Registry, check_takes
 from transduce.training.observers import Observer, Report
@@ -160,7 +160,13 @@ def _factory(name: str, found: Any) -> ObserverFactory:
     check_takes("observer", name, found, ("run",), expected)
 
     def make(run: WatchedRun) -> Observer:
-        made = found(run)
+        try:
+            made = found(run)
+        except TransduceError:
+            raise
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"observer '{name}' cannot begin: {type(error).__name__}: {reason}") from error
         if not _is_observer(made):
             raise InputError(f"observer '{name}': made a {type(made).__name__}; expected {expected}")
         return made
