@@ -24,6 +24,7 @@ from transduce.models.families import build_model
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
+from transduce.reprs import shown_by
 from transduce.task_table import TASKS
 from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.verification import check_unchanged, checksums, read_json
@@ -41,7 +42,21 @@ class Marks:
     """What the decoder reads first; None for the token that begins all outputs."""
 
 
-@dataclass(frozen=True)
+def bundle_facts(bundle: Any) -> dict[str, object]:
+    """What a bundle, or an exported model, shows of itself."""
+    config, model = bundle.config, getattr(bundle, "model", None)
+    facts: dict[str, object] = {"task": config.task}
+    if config.task == "translation":
+        facts["languages"] = f"{config.source} to {config.target}"
+    if isinstance(model, nn.Module):
+        parameters = sum(one.numel() for one in model.parameters())
+        facts["model"] = f"{config.model.__struct_config__.tag}, {parameters:,} parameters"
+        facts["device"] = bundle.device
+    return facts | {"folder": bundle.folder}
+
+
+@shown_by(bundle_facts)
+@dataclass(frozen=True, repr=False)
 class ModelBundle:
     """A model with its tokenizers and settings."""
 

@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
@@ -24,8 +24,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     retired: ClassVar[Mapping[str, Any]] = {}
     """Settings that tables had before, by the values at which they did nothing; with these, old tables are read."""
+    objects: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    """By settings that Python may give as objects: what makes of an object the value that is kept, such as a name."""
 
     def __post_init__(self) -> None:
+        for name, kept in self.objects.items():
+            msgspec.structs.force_setattr(self, name, kept(getattr(self, name)))
         check_ranges(self)
         self._check_together()
 
@@ -155,16 +159,37 @@ def _copy(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dotted(changes: Mapping[str, Any], type_: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in changes.items():
-        inside = type_
+        within, inside = Any, type_
         for part in key.split("."):
-            inside = _field_type(inside, part, None)
+            within, inside = inside, _field_type(inside, part, None)
+        value = _kept(within, part, value)
         if isinstance(value, Mapping) and not ("kind" in value and _tags(inside)):
             yield from _dotted(value, inside, f"{prefix}{key}.")
             continue
         try:
-            yield f"{prefix}{key}", msgspec.to_builtins(value, enc_hook=os.fspath)
+            yield f"{prefix}{key}", msgspec.to_builtins(_without_objects(value, inside), enc_hook=os.fspath)
         except TypeError as error:
             raise ConfigError(f"{prefix}{key}: {error}") from None
+
+
+def _without_objects(value: Any, type_: Any) -> Any:
+    """A new table, or a list of tables, with what is kept of objects that Python gives."""
+    if isinstance(value, Settings):
+        return to_tree(value)
+    if isinstance(value, Mapping):
+        return {
+            key: _without_objects(_kept(type_, key, inner), _field_type(type_, key, value))
+            for key, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_without_objects(item, _field_type(type_, "[0]", None)) for item in value]
+    return value
+
+
+def _kept(table: Any, key: str, value: Any) -> Any:
+    """What a table of this type keeps of a value under a key."""
+    structs = [struct for struct in _structs(table, None) if issubclass(struct, Settings)]
+    return next((struct.objects[key](value) for struct in structs if key in struct.objects), value)
 
 
 def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:

@@ -1,5 +1,7 @@
 """A sweep trains every combination once, and tells what each is worth."""
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +49,22 @@ def test_every_combination_is_trained_once_and_compared_with_the_first(
     assert errors.count("nothing is left to train") == 4
     assert {path: path.stat().st_mtime_ns for path in logs} == logs
     assert "training.updates=8\n  chrF" in output
-    assert max(map(len, output.splitlines()[2:])) <= 110
+    assert max(map(len, output.splitlines()[2:-1])) <= 110
+    assert output.splitlines()[-1].startswith("A difference is of scores over all seeds' outputs together")
+    status, table, errors = transduce(*command, "--format", "markdown", "--quiet")
+    assert status == 0, errors
+    mean, spread = first["score"]["mean"], first["score"]["standard_deviation"]
+    assert table.splitlines()[0] == "| system | chrF | perplexity |"
+    assert table.splitlines()[2].startswith(f"| training.updates=4 | {mean:.2f} ± {spread:.2f} | ")
+    assert "| training.updates=8 minus training.updates=4 | chrF | " in table
+    assert "Scores are means over 2 seeds ± standard deviation." in table
+    status, table, _ = transduce(*command, "--format", "csv", "--quiet")
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [float(row["value"]) for row in rows if row["metric"] == "chrF" and not row["minus"]] == [
+        cell["score"]["mean"] for cell in found["cells"]
+    ]
+    status, _, errors = transduce(*command, "--format", "csv", "--json")
+    assert (status, errors) == (2, "transduce: --json and --format exclude each other; leave one of them out\n")
 
 
 def test_a_training_that_diverges_is_told_and_the_others_go_on(

@@ -58,6 +58,7 @@ NOT_RUN = {
     r"--metric comet": "needs the network",
     r"^make (?!\w+$)|^make": "makes what other examples show; its targets are looked up",
     r"^torchrun": "needs several machines",
+    r"training\.observers": "needs a tracker's package, as tests/training/test_trackers.py does",
     r"--processes": "starts processes, as tests/training/test_distributed.py does",
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",

@@ -11,6 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from transduce import plugins
 from transduce.errors import DataError, InputError
 from transduce.evaluation import comet, metrics
 from transduce.evaluation.bleu_tokenizers import bleu_tokenizer
@@ -101,7 +102,7 @@ def test_a_metric_of_an_installed_package_is_found_by_its_name(monkeypatch: pyte
 
         metric: object = Metric("words", count_words)
 
-    monkeypatch.setattr(metrics, "entry_points", lambda group: [Entry()] if group == "transduce.metrics" else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [Entry()] if group == "transduce.metrics" else [])
     found = evaluate_outputs(OUTPUTS, REFERENCES, metrics=["words"])
     assert list(found.scores) == ["bleu", "chrf", "ter", "words"]
     assert found.scores["words"].score == pytest.approx((6 + 3 + 7) / 3)
@@ -109,9 +110,9 @@ def test_a_metric_of_an_installed_package_is_found_by_its_name(monkeypatch: pyte
     assert compared.systems[1].against_baseline["words"].difference == pytest.approx(1 / 3)  # type: ignore[index]
     with pytest.raises(InputError, match=r"no metric 'letters'; there are bleu, chrf, ter, .*words"):
         evaluate_outputs(OUTPUTS, REFERENCES, metrics=["letters"])
-    Entry.metric = 7
-    with pytest.raises(InputError, match=r"metric 'words': package:words is not a .*Metric"):
-        evaluate_outputs(OUTPUTS, REFERENCES, metrics=["words"])
+    Entry.name, Entry.metric = "number", 7
+    with pytest.raises(InputError, match=r"metric 'number': a int cannot be called; expected .*Metric"):
+        evaluate_outputs(OUTPUTS, REFERENCES, metrics=["number"])
 
 
 def test_comet_scores_by_its_package_and_asks_for_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,11 @@ from transduce.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FIT = (
+    "const page = this.contentDocument; "
+    "new ResizeObserver(() => this.style.height = page.documentElement.scrollHeight + 'px').observe(page.body)"
+)
+"""Makes the frame in a notebook as high as the page in it."""
 RUNNERS_UP = 5
 
 Direction = Literal["ltr", "rtl"]
@@ -194,7 +199,10 @@ class Look:
         """What notebooks show: the page in a frame of its own."""
         from html import escape
 
-        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 720px; border: 0"></iframe>'
+        return (
+            f'<iframe srcdoc="{escape(self.html())}" onload="{FIT}" style="width: 100%; height: 960px; border: 0">'
+            "</iframe>"
+        )
 
 
 def look_at_pair(

@@ -1,9 +1,9 @@
 """`transduce compare`: two or more models or outputs on one test set, with significance."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from transduce.cli.options import (
     Reference,
     Source,
     Split,
+    TableFormat,
     Threads,
     Tokenize,
     UseShortlist,
@@ -64,6 +65,7 @@ def compare(
     threads: Threads = None,
     precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,
+    format: TableFormat = "text",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,7 +79,12 @@ def compare(
     """
     import msgspec
 
-    from transduce.cli.comparison import print_comparison, print_measured_comparison, print_text_comparison
+    from transduce.cli.comparison import (
+        print_comparison,
+        print_measured_comparison,
+        print_tables,
+        print_text_comparison,
+    )
     from transduce.cli.labelled import check_readers, compare_readers, reads_texts
     from transduce.cli.language import (
         TextOptions,
@@ -93,6 +100,16 @@ def compare(
     from transduce.evaluation.metrics import check_aligned, find_metric
     from transduce.inference.translator import Translator
 
+    def show(found: Any, in_text: Callable[[Any], None]) -> None:
+        if json:
+            print(msgspec.json.encode(found.to_dict()).decode())
+        elif format == "text":
+            in_text(found)
+        else:
+            print_tables(found, format)
+
+    if json and format != "text":
+        raise InputError("--json and --format exclude each other; leave one of them out")
     set_threads(threads)
     _check_names(systems)
     if any(reads_texts(name) for name in systems):
@@ -101,7 +118,7 @@ def compare(
         told = compare_readers(
             task, systems, options_of_data, device, precision, lambda line: None if quiet else _tell(line)
         )
-        print(msgspec.json.encode(told.to_dict()).decode()) if json else print_measured_comparison(told)
+        show(told, print_measured_comparison)
         return
     if any(is_language_model(name) for name in systems):
         check_language_models(systems, context)
@@ -112,7 +129,7 @@ def compare(
             precision,
             lambda line: None if quiet else _tell(line),
         )
-        print(msgspec.json.encode(found.to_dict()).decode()) if json else print_text_comparison(found)
+        show(found, print_text_comparison)
         return
     metrics = metric or []
     for name in metrics:
@@ -140,10 +157,7 @@ def compare(
         else:
             outputs[name] = system
     result = run_comparison(outputs, sources, test.references, lowercase, tokenize, training, metrics)
-    if json:
-        print(msgspec.json.encode(result.to_dict()).decode())
-    else:
-        print_comparison(result)
+    show(result, print_comparison)
 
 
 def _tell(line: str) -> None:

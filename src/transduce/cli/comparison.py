@@ -9,6 +9,7 @@ from rich.table import Table
 from transduce.evaluation.compare import Comparison, DifferingSentence, System
 from transduce.evaluation.measured import LabelMetric, MeasuredComparison
 from transduce.evaluation.metrics import Metric, Score, find_metric
+from transduce.evaluation.paper_table import TableFormat, figures_of, render
 from transduce.evaluation.running_text import TextComparison, TextMetric, TextSystem, find_text_metric
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
@@ -18,8 +19,22 @@ WIDE = 1_000
 Letters = Mapping[str, str]
 """What each system goes by in the tables; the baseline is A."""
 
+INTERVALS = (
+    f"Intervals (95 %) and p by bootstrap: {RESAMPLES:,} resamples (Koehn 2004); p by randomisation: {TRIALS:,} trials "
+    f"(Riezler and Maxwell 2005); both two-sided, seed {SEED}, not corrected for the number of pairs."
+)
+
 ScoreRow = tuple[str, Score, Difference | None]
 """A system's letter, its score, and its difference to the baseline."""
+
+
+def print_tables(comparison: Comparison | TextComparison | MeasuredComparison, format: TableFormat) -> None:
+    """Print a comparison's scores, and the differences of every two systems, as tables for a paper."""
+    find = _find_of(comparison)
+    metrics = {name: find(name) for name in comparison.systems[0].scores}
+    figures = figures_of(comparison.systems, comparison.pairs, metrics)
+    signatures = [one.signature for one in comparison.systems[0].scores.values() if one.signature]
+    print(render(figures, format, [INTERVALS, *signatures]))
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -27,7 +42,7 @@ def print_comparison(comparison: Comparison) -> None:
     console = Console(markup=False, highlight=False, emoji=False)
     console.print(f"{comparison.sentences:,} sentences")
     letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison.systems, letters, find_metric, "sentences")
+    _print_scores(console, comparison, letters, "sentences")
     for title, part in _parts(comparison, letters):
         console.print(f"\n{title}")
         console.print(part)
@@ -42,7 +57,7 @@ def print_text_comparison(comparison: TextComparison) -> None:
     console = Console(markup=False, highlight=False, emoji=False)
     console.print(f"{comparison.text}, {comparison.lines:,} lines", soft_wrap=True)
     letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison.systems, letters, find_text_metric, "lines")
+    _print_scores(console, comparison, letters, "lines")
     if comparison.most_different:
         console.print("\nLines that differ most, with the bits that each model spends on them")
         rows = [
@@ -63,7 +78,7 @@ def print_measured_comparison(comparison: MeasuredComparison) -> None:
     console = Console(markup=False, highlight=False, emoji=False)
     console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
     letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison.systems, letters, comparison.metrics.__getitem__, comparison.unit)
+    _print_scores(console, comparison, letters, comparison.unit)
 
 
 def _print_names(console: Console, systems: Sequence[System | TextSystem]) -> Letters:
@@ -73,14 +88,23 @@ def _print_names(console: Console, systems: Sequence[System | TextSystem]) -> Le
     return letters
 
 
+def _find_of(
+    comparison: Comparison | TextComparison | MeasuredComparison,
+) -> Callable[[str], Metric | TextMetric | LabelMetric]:
+    """What finds a comparison's metrics by their names."""
+    if isinstance(comparison, MeasuredComparison):
+        return comparison.metrics.__getitem__
+    return find_metric if isinstance(comparison, Comparison) else find_text_metric
+
+
 def _print_scores(
     console: Console,
-    systems: Sequence[System | TextSystem],
+    comparison: Comparison | TextComparison | MeasuredComparison,
     letters: Letters,
-    find: Callable[[str], Metric | TextMetric | LabelMetric],
     resampled: str,
 ) -> None:
-    """A table a metric, and how its figures were made."""
+    """A table a metric, another of the pairs without the baseline, and how their figures were made."""
+    systems, find = comparison.systems, _find_of(comparison)
     for name, first in systems[0].scores.items():
         metric = find(name)
         console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")
@@ -88,6 +112,13 @@ def _print_scores(
             (letters[system.name], system.scores[name], (system.against_baseline or {}).get(name)) for system in systems
         ]
         console.print(_scores(rows, metric.digits))
+        if others := [pair for pair in comparison.pairs if pair.first != systems[0].name]:
+            headings = ("", "difference", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
+            cells = [
+                [f"{letters[pair.second]} minus {letters[pair.first]}", *_cells(pair.differences[name], metric.digits)]
+                for pair in others
+            ]
+            console.print(_table(headings, cells))
         if first.signature:
             console.print(first.signature, soft_wrap=True)
     console.print(
@@ -96,7 +127,10 @@ def _print_scores(
         soft_wrap=True,
     )
     if (tested := len(systems) - 1) > 1:
-        console.print(f"p is not corrected for testing {tested} systems; with Bonferroni, multiply it by {tested}.")
+        console.print(
+            f"p is not corrected for testing {tested} systems; with Bonferroni, multiply it by {tested}, or by "
+            f"{len(comparison.pairs)} for all pairs."
+        )
 
 
 def _scores(rows: Iterable[ScoreRow], digits: int) -> Table:
@@ -104,14 +138,18 @@ def _scores(rows: Iterable[ScoreRow], digits: int) -> Table:
     for letter, score, difference in rows:
         cells.append([letter, _number(score.score, digits), _interval(score.interval, digits)])
         if difference is not None:
-            cells[-1] += [
-                _number(difference.difference, digits, "+"),
-                _interval(difference.interval, digits, "+"),
-                f"{difference.bootstrap_p:.4f}",
-                f"{difference.randomization_p:.4f}",
-            ]
+            cells[-1] += _cells(difference, digits)
     headings = ("", "score", "95 % interval", "minus A", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
     return _table(headings, cells)
+
+
+def _cells(difference: Difference, digits: int) -> list[str]:
+    return [
+        _number(difference.difference, digits, "+"),
+        _interval(difference.interval, digits, "+"),
+        f"{difference.bootstrap_p:.4f}",
+        f"{difference.randomization_p:.4f}",
+    ]
 
 
 def _parts(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | str]]:

@@ -17,6 +17,9 @@ def embed(
         Literal["mean", "first", "pooler"],
         typer.Option(help="Vector of a text: the mean of all tokens' vectors, the first token's, or the pooler's."),
     ] = "mean",
+    layer: Annotated[
+        int | None, typer.Option(help="Pool the states of this layer, from 0 for the embeddings (default: the last).")
+    ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Do not scale vectors to length 1.")] = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -24,7 +27,8 @@ def embed(
 ) -> None:
     """Turn each line into a vector, as a line of JSON: a list of numbers, null for a blank line.
 
-    Of a text that is longer than the model reads, the end is left out.
+    Of a text that is longer than the model reads, the end is left out. A translation model's vectors are of its
+    source encoder.
 
     Example: `transduce embed models/minilm sentences.txt -o vectors.jsonl`
     """
@@ -36,7 +40,7 @@ def embed(
     encoder = Encoder(open_bundle(model, device, precision))
 
     def vectors(texts: list[str]) -> list[Any]:
-        found: list[Any] = encoder.embed(texts, pooling, not raw).tolist()
+        found: list[Any] = encoder.embed(texts, pooling, not raw, layer).tolist()
         return found
 
     read_to_json(

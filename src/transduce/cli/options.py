@@ -106,6 +106,12 @@ Tokenize = Annotated[
     Literal["auto", "13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char", "flores200"],
     typer.Option(help="BLEU's tokenizer; auto: by the script of the references."),
 ]
+TableFormat = Annotated[
+    Literal["text", "markdown", "latex", "csv"],
+    typer.Option(
+        "--format", help="text for a terminal, or tables for a paper: scores, and every two systems compared."
+    ),
+]
 MetricNames = Annotated[
     list[str] | None,
     typer.Option(help="An additional metric, such as comet or one from an installed package; repeatable."),

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, Device, Json, Quiet, Threads, ranged
+from transduce.cli.options import OUTPUT, Device, Json, Quiet, TableFormat, Threads, ranged
 from transduce.ranges import Iterations
 
 if TYPE_CHECKING:
+    from transduce.evaluation.paper_table import TableFormat as Format
+    from transduce.evaluation.significance import Difference
     from transduce.experiment.sweep import Combination, Sweep
+
+POOLED = (
+    "A difference is of scores over all seeds' outputs together, whose counts are summed before they are scored; it is "
+    "not the difference of the means, because the score of a sum (BLEU is a ratio of sums) is no mean of scores."
+)
 
 
 def sweep(
@@ -32,6 +39,7 @@ def sweep(
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
+    format: TableFormat = "text",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,6 +58,8 @@ def sweep(
     from transduce.training.observers import console_observer
     from transduce.training.signals import Interrupted
 
+    if json and format != "text":
+        raise InputError("--json and --format exclude each other; leave one of them out")
     set_threads(threads)
     values: dict[str, list[str]] = {}
     for setting in settings:
@@ -74,8 +84,10 @@ def sweep(
         raise typer.Exit(130) from None
     if json:
         print(msgspec.json.encode(found.to_dict()).decode())
-    else:
+    elif format == "text":
         print("\n".join(_describe(found, seeds)))
+    else:
+        print(_tables(found, seeds, format))
 
 
 def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
@@ -85,18 +97,55 @@ def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
         yield found.signature
     for cell in found.cells:
         yield ""
-        yield ", ".join(f"{key}={value}" for key, value in cell.settings.items()) or "the recipe"
+        yield cell.name
         perplexity = _figure(cell, "perplexity", 2)
         has_none = cell.mean("perplexity") is None and cell.mean("score") is not None  # no model of tokens
         beside = "" if has_none else f"  perplexity {perplexity}"
         yield f"  {found.title} {_figure(cell, 'score', found.digits)}{beside}"
         if (difference := cell.against_first) is not None:
-            low, high = difference.interval
-            digits = found.digits
-            yield (
-                f"  against the first {difference.difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}], "
-                f"p {difference.bootstrap_p:.3f} (bootstrap) {difference.randomization_p:.3f} (randomisation)"
-            )
+            yield f"  against the first {_tested(difference, found.digits)}"
+    if others := [pair for pair in found.pairs if pair.first > 0]:
+        yield "\nThe others against each other"
+    for pair in others:
+        yield f"{found.cells[pair.second].name} against {found.cells[pair.first].name}"
+        yield f"  {_tested(pair.difference, found.digits)}"
+    if seeds > 1 and found.pairs:
+        yield f"\n{POOLED}"
+
+
+def _tested(difference: "Difference", digits: int) -> str:
+    low, high = difference.interval
+    return (
+        f"{difference.difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}], "
+        f"p {difference.bootstrap_p:.3f} (bootstrap) {difference.randomization_p:.3f} (randomisation)"
+    )
+
+
+def _tables(found: "Sweep", seeds: int, format: "Format") -> str:
+    from transduce.cli.comparison import INTERVALS
+    from transduce.evaluation.paper_table import Figure, render
+
+    figures = [
+        Figure(found.title, cell.name, cell.mean("score"), spread=cell.spread("score"), digits=found.digits)
+        for cell in found.cells
+    ]
+    if any(cell.mean("perplexity") is not None for cell in found.cells):
+        figures += [
+            Figure("perplexity", cell.name, cell.mean("perplexity"), spread=cell.spread("perplexity"))
+            for cell in found.cells
+        ]
+    figures += [
+        Figure.of_difference(
+            found.title, found.cells[pair.second].name, found.cells[pair.first].name, pair.difference, found.digits
+        )
+        for pair in found.pairs
+    ]
+    notes = [f"{found.title} of {found.test_set}, {found.size:,} {found.unit}.", INTERVALS]
+    if found.signature:
+        notes.insert(1, found.signature)
+    if seeds > 1:
+        notes += [f"Scores are means over {seeds} seeds ± standard deviation.", POOLED]
+    return render(figures, format, notes)
 
 
 def _figure(cell: "Combination", figure: str, digits: int) -> str:

@@ -4,10 +4,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from html import escape
+from itertools import chain, islice
 from typing import Protocol
 
 from transduce.errors import DataError, InputError
+from transduce.reprs import rows_html, shown_by
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,27 @@ class Filter(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+def _first_pairs_html(corpus: "ParallelCorpus") -> str:
+    try:
+        rows: list[list[object]] = [[pair.source, pair.target] for pair in islice(corpus, 5)]
+    except DataError as error:
+        return escape(str(error))
+    return rows_html(["source", "target"], rows)
+
+
+def _first_lines_html(corpus: "TextCorpus") -> str:
+    try:
+        return rows_html(["text"], [[line] for line in islice(corpus, 5)])
+    except DataError as error:
+        return escape(str(error))
+
+
+def _corpus_facts(corpus: "ParallelCorpus | TextCorpus") -> dict[str, object]:
+    return {"name": corpus.name, "filters": len(getattr(corpus, "filters", ())) or None}
+
+
+@shown_by(_corpus_facts, _first_pairs_html)
+@dataclass(frozen=True, repr=False)
 class ParallelCorpus:
     """Sentence pairs that are read anew at each iteration; reading raises DataError where sides do not align."""
 
@@ -158,7 +180,8 @@ def _swapped(pair: SentencePair) -> SentencePair:
     return SentencePair(pair.target, pair.source)
 
 
-@dataclass(frozen=True)
+@shown_by(_corpus_facts, _first_lines_html)
+@dataclass(frozen=True, repr=False)
 class TextCorpus:
     """Lines of one language, read anew at each iteration."""
 

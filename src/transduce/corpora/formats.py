@@ -18,11 +18,12 @@ from typing import IO, Any, BinaryIO, cast
 import msgspec
 import zstandard
 
-from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
 from transduce.documents.document import Languages
 from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
 from transduce.errors import DataError, InputError
 from transduce.files import sha256
+from transduce.plugins import Registry, check_takes
 
 COMPRESSED = (".gz", ".xz", ".zst")
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -111,10 +112,10 @@ def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) 
     name = " and ".join(str(path) for path in paths)
     if any(Path(path).name == "-" for path in paths):
         raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
-    is_document = len(paths) == 1 and is_bilingual(paths[0])
     are_subtitles = len(paths) == 2 and all(_ending(path).lower() in SUBTITLES for path in paths)
+    is_own = len(paths) == 1 and is_file_of_pairs(paths[0])  # its reader knows what its ending means
     for path in paths:
-        (_open(Path(path)) if (is_document or are_subtitles) and not Path(path).is_dir() else open_bytes(path)).close()
+        (_open(Path(path)) if (is_own or are_subtitles) and not Path(path).is_dir() else open_bytes(path)).close()
     if are_subtitles and columns is None:
         return ParallelCorpus(name, lambda: _subtitles(*paths), _fingerprint(paths))
     if len(paths) == 2:
@@ -147,7 +148,8 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
 
 def is_file_of_pairs(path: str | Path) -> bool:
     """Whether a file's ending says that both sides are in it."""
-    return _ending(path).lower() in PAIR_FORMATS
+    ending = _ending(path).lower()
+    return ending in PAIR_FORMATS or (ending not in LINES and ending in FORMATS.names())
 
 
 def is_bilingual(path: str | Path) -> bool:
@@ -168,12 +170,12 @@ def _ending(path: str | Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _reader(path: str | Path) -> Callable[[str | Path, Columns | None], Iterator[SentencePair]]:
-    ending = _ending(path).lower()
-    if ending not in PAIR_FORMATS:
-        known = ", ".join(PAIR_FORMATS)
+def _reader(path: str | Path) -> "PairReader":
+    if not is_file_of_pairs(path):
+        known = ", ".join(FORMATS.names())
         raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
-    return PAIR_FORMATS[ending]
+    with _as_data_errors():
+        return FORMATS.find(_ending(path).lower())
 
 
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
@@ -340,7 +342,8 @@ class _Zstandard(io.RawIOBase):
         super().close()
 
 
-PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[SentencePair]]] = {
+PairReader = Callable[[str | Path, Columns | None], Iterator[SentencePair]]
+PAIR_FORMATS: dict[str, PairReader] = {
     ".tsv": _tsv,
     ".jsonl": _jsonl,
     ".tmx": _document,
@@ -348,6 +351,28 @@ PAIR_FORMATS: dict[str, Callable[[str | Path, Columns | None], Iterator[Sentence
     ".xliff": _document,
     ".po": _document,
 }
+
+
+def _reader_of_pairs(name: str, found: Any) -> PairReader:
+    """The reader that an object is, which raises DataError for what is no pair."""
+    if found in PAIR_FORMATS.values():
+        return cast(PairReader, found)
+    check_takes("file format", name, found, ("path", "columns"), "a function of a path and columns that gives pairs")
+
+    def read(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+        for number, pair in enumerate(found(path, columns), 1):
+            try:
+                yield as_pair(tuple(pair) if isinstance(pair, list) else pair)
+            except InputError as error:
+                raise DataError(f"{path}: pair {number:,}: {error}") from None
+
+    return read
+
+
+FORMATS: Registry[PairReader] = Registry("file format", "transduce.formats", _reader_of_pairs, PAIR_FORMATS)
+"""Files of pairs by their endings, those that installed packages bring (entry points such as `.xlsx`) too."""
+LINES = ("", ".txt", ".sgm", ".sgml")
+"""Endings of files of lines, of which no package need be asked."""
 
 
 def _fingerprint(paths: Sequence[str | Path], also: str = "") -> Callable[[], str]:

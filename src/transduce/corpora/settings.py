@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ from transduce.corpora.cleaning import Step
 from transduce.corpora.directions import Direction, LanguageTokenPlace
 from transduce.corpora.formats import Columns, is_bilingual
 from transduce.corpora.generated.sequences import SequencesConfig
+from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of
 from transduce.corpora.splitting import Side, Split, SplitKind
 from transduce.errors import ConfigError
@@ -24,6 +25,8 @@ SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share":
 
 class FilesConfig(Settings, frozen=True):
     """Files of sentence pairs, and their languages."""
+
+    objects: ClassVar = {"files": pairs_setting}
 
     files: str | list[str]
     """Two line-aligned files, one .tsv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles (.srt,
@@ -53,7 +56,14 @@ class CorpusConfig(FilesConfig, frozen=True):
 
 
 class DataConfig(Settings, frozen=True):
-    """A built-in data set, or files; paths are relative to the file that names them."""
+    """A built-in data set, or files; paths are relative to the file that names them.
+
+    From Python, files may also be an iterable of pairs (source, target), which is written into the cache once.
+    """
+
+    objects: ClassVar = dict.fromkeys(
+        ("train", "validation", "test", "general_validation", "general_test"), pairs_setting
+    )
 
     dataset: str | None = None
     """Name of a built-in data set; `transduce data list` shows them."""

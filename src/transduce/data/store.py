@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.errors import DataError
 from transduce.files import unique_folder, write_text
+from transduce.reprs import shown_by
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 FORMAT = 2
@@ -52,7 +53,10 @@ class Side:
         return np.diff(self.offsets)
 
 
-@dataclass(frozen=True)
+@shown_by(
+    lambda store: {"pairs": f"{len(store):,}", "left out": sum(one.count for one in store.dropped.values()) or None}
+)
+@dataclass(frozen=True, repr=False)
 class TokenStore:
     """A corpus as ids without special tokens, source and target aligned."""
 

@@ -13,15 +13,17 @@ from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length,
 from transduce.evaluation.copied_numbers import CopiedNumbers, count_copied_numbers
 from transduce.evaluation.metrics import (
     STANDARD,
+    MetricName,
     Score,
     Scoring,
     SentenceCounts,
     Texts,
     check_aligned,
-    find_metric,
     length_ratio,
+    metrics_by_key,
 )
-from transduce.evaluation.significance import Difference, compare_counts
+from transduce.evaluation.pairs import Pair, against, compare_pairs
+from transduce.evaluation.significance import Difference
 
 SHOWN = 10
 
@@ -70,10 +72,13 @@ class Comparison:
     numbers: CopiedNumbers
     most_different: list[DifferingSentence]
     """Those with the widest span of sentence-level chrF between systems, widest first."""
+    pairs: list[Pair]
+    """Every two systems, each tested against the other."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce compare --json` prints."""
         facts: dict[str, Any] = msgspec.to_builtins(self)
+        del facts["pairs"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
         return facts
 
@@ -85,13 +90,13 @@ def compare(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
     training: Iterable[str] | None = None,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[MetricName] = (),
 ) -> Comparison:
     """Compare the outputs of systems, by name, with those of the first, the baseline.
 
     All texts are aligned line by line and detokenised. The training text, in the target language, is what words are
-    called rare by; `metrics` names those beside BLEU, chrF and TER. Raises InputError for fewer than two systems or a
-    metric that is not there, DataError for texts that are not aligned.
+    called rare by; `metrics` are those beside BLEU, chrF and TER, as in `evaluate_outputs`. Raises InputError for fewer
+    than two systems or a metric that is not there, DataError for texts that are not aligned.
     """
     if len(systems) < 2:
         raise InputError(f"systems given: {', '.join(systems) or 'none'}; give two or more to compare")
@@ -100,18 +105,11 @@ def compare(
         check_aligned(name, outputs, references)
     scoring = Scoring(lowercase, tokenize)
     counts = {  # by metric, then by system
-        metric: {
-            name: find_metric(metric).count(Texts(outputs, references, sources), scoring)
-            for name, outputs in systems.items()
-        }
-        for metric in dict.fromkeys((*STANDARD, *metrics))
+        key: {name: metric.count(Texts(outputs, references, sources), scoring) for name, outputs in systems.items()}
+        for key, metric in metrics_by_key([*STANDARD, *metrics]).items()
     }
     baseline = next(iter(systems))
-
-    def difference(metric: str, name: str) -> Difference:
-        system, base = counts[metric][name], counts[metric][baseline]
-        return compare_counts(system.counts, base.counts, system.score_rows)
-
+    pairs = compare_pairs(counts)
     return Comparison(
         sentences=len(references),
         systems=[
@@ -119,7 +117,7 @@ def compare(
                 name,
                 {metric: of_systems[name].summary() for metric, of_systems in counts.items()},
                 length_ratio(counts["bleu"][name]),
-                None if name == baseline else {metric: difference(metric, name) for metric in counts},
+                against(pairs, baseline, name),
             )
             for name in systems
         ],
@@ -129,6 +127,7 @@ def compare(
         ),
         numbers=count_copied_numbers(sources, references, systems),
         most_different=_most_different(systems, sources, references, counts["chrf"]),
+        pairs=pairs,
     )
 
 

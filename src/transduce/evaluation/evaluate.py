@@ -14,16 +14,16 @@ from transduce.data.batch import Batch
 from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metrics import (
-    METRICS,
     STANDARD,
     BleuVariant,
+    MetricName,
     Score,
     Scoring,
     Texts,
     check_aligned,
     exact_match,
-    find_metric,
     length_ratio,
+    metrics_by_key,
     score_bleu_variants,
 )
 from transduce.inference.translator import Translation, Translator
@@ -71,9 +71,10 @@ def evaluate(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
     all_bleu: bool = False,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[MetricName] = (),
 ) -> Evaluation:
     """Translate the sources and score them; see `evaluate_outputs`."""
+    metrics_by_key(metrics)  # before anything is waited for
     if not hasattr(translator, "translate"):
         raise InputError(
             f"a {type(translator).__name__} does not translate, but transduce.evaluate needs a Translator; language "
@@ -94,21 +95,21 @@ def evaluate_outputs(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
     all_bleu: bool = False,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[MetricName] = (),
     sources: Sequence[str] | None = None,
 ) -> Evaluation:
     """Score detokenised translations by whatever made them.
 
-    `metrics` names those beside BLEU, chrF and TER; some need the sources. Raises DataError unless there are as many
-    references, InputError for a metric that is not there or lacks something.
+    `metrics` are those beside BLEU, chrF and TER, by their names, or functions of outputs and references (see
+    `find_metric`); some need the sources. Raises DataError unless there are as many references, InputError for a metric
+    that is not there, lacks something, or gives no numbers.
     """
     texts, scoring = Texts(outputs, references, sources), Scoring(lowercase, tokenize)
-    bleu = METRICS["bleu"].count(texts, scoring)
-    others = [name for name in dict.fromkeys((*STANDARD, *metrics)) if name != "bleu"]
+    counts = {name: metric.count(texts, scoring) for name, metric in metrics_by_key([*STANDARD, *metrics]).items()}
     return Evaluation(
-        scores={"bleu": bleu.summary(), **{name: find_metric(name).count(texts, scoring).summary() for name in others}},
+        scores={name: counted.summary() for name, counted in counts.items()},
         exact_match=exact_match(outputs, references, lowercase),
-        length_ratio=length_ratio(bleu),
+        length_ratio=length_ratio(counts["bleu"]),
         sentences=len(outputs),
         all_bleu=score_bleu_variants(outputs, references) if all_bleu else None,
     )

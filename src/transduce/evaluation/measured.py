@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from transduce.errors import InputError
 from transduce.evaluation.metrics import Score, SentenceCounts
+from transduce.evaluation.pairs import Pair, against, compare_pairs
 from transduce.evaluation.running_text import TextSystem
-from transduce.evaluation.significance import compare_counts
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,13 @@ class MeasuredComparison:
     metrics: Mapping[str, LabelMetric]
     systems: list[TextSystem]
     """The first is the baseline."""
+    pairs: list[Pair]
+    """Every two models, each tested against the other."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce compare --json` prints."""
         facts: dict[str, Any] = msgspec.to_builtins(self)
-        del facts["metrics"]
+        del facts["metrics"], facts["pairs"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
         return facts
 
@@ -112,11 +114,8 @@ def compare_measured(systems: Mapping[str, Measured], data: str) -> MeasuredComp
         if measured.labels != baseline.labels:
             classes = [", ".join(one.labels[:10]) + ", ..." * (len(one.labels) > 10) for one in (measured, baseline)]
             raise InputError(f"{name} tells the classes {classes[0]}, but {first} {classes[1]}; they must be the same")
-    found = []
-    for name, measured in systems.items():
-        against = {
-            metric: compare_counts(counts.counts, baseline.counts[metric].counts, counts.score_rows)
-            for metric, counts in measured.counts.items()
-        }
-        found.append(TextSystem(name, measured.summary(), None if name == first else against))
-    return MeasuredComparison(data, baseline.size, baseline.unit, baseline.metrics, found)
+    pairs = compare_pairs(
+        {metric: {name: measured.counts[metric] for name, measured in systems.items()} for metric in baseline.counts}
+    )
+    found = [TextSystem(name, measured.summary(), against(pairs, first, name)) for name, measured in systems.items()]
+    return MeasuredComparison(data, baseline.size, baseline.unit, baseline.metrics, found, pairs)

@@ -6,7 +6,7 @@ are enough to score the whole test set, any part of it, and the resamples that i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from transduce.errors import DataError, InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
 from transduce.evaluation.comet import MODEL, comet_scores, comet_version
 from transduce.evaluation.significance import RESAMPLES, SEED, Counts, bootstrap_sums, confidence_interval
+from transduce.plugins import Registry, check_takes, code_of, name_of, short_name
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: an entry of METRICS, or an entry point of the group `transduce.metrics` of an installed package."""
+    """A metric: an entry of METRICS, or made of a function; see `find_metric`."""
 
     title: str
     """What it is called in tables."""
@@ -113,19 +114,48 @@ class Metric:
     higher_is_better: bool = True
     digits: int = 2
     """Decimals shown."""
+    whole: Callable[[Texts], float] | None = None
+    """The score of all sentences together, where that is found faster than by counts."""
+
+    def score(self, texts: Texts, scoring: Scoring) -> float:
+        """The score of all sentences together."""
+        return self.count(texts, scoring).score if self.whole is None else self.whole(texts)
 
 
-def find_metric(name: str, others: Sequence[str] = ()) -> Metric:
-    """The metric of that name; InputError where there is none, which lists others that may be had in its place."""
-    if name in METRICS:
-        return METRICS[name]
-    found = {entry.name: entry for entry in entry_points(group="transduce.metrics")}
-    if name not in found:
-        raise InputError(f"no metric '{name}'; there are {', '.join([*METRICS, *sorted(found), *others])}")
-    metric = found[name].load()
-    if not isinstance(metric, Metric):
-        raise InputError(f"metric '{name}': {found[name].value} is not a transduce.evaluation.metrics.Metric")
-    return metric
+MetricName = str | Metric | Callable[..., Any]
+"""A metric by its name; or itself; or a function of outputs and references, and of sources if it takes three lists,
+which gives a number for each sentence, or one for all."""
+
+
+def find_metric(metric: MetricName, others: Sequence[str] = ()) -> Metric:
+    """The metric of that name, or made of that object; InputError for none, which lists others to be had in its place.
+
+    A name is one of METRICS, of an entry point of the group `transduce.metrics` of an installed package, or of a
+    function given before. An attribute `higher_is_better` of a function says which way is better.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    try:
+        return REGISTRY.find(metric)
+    except InputError as error:
+        if others and str(error).startswith("no metric"):
+            raise InputError(f"{error}, {', '.join(others)}") from None
+        raise
+
+
+def metric_key(metric: MetricName) -> str:
+    """What a metric's score is called: its name, without the module that a function is in."""
+    return metric.title if isinstance(metric, Metric) else short_name(name_of(metric))
+
+
+def metrics_by_key(metrics: Sequence[MetricName]) -> dict[str, Metric]:
+    """Metrics by what their scores are called; InputError for two that are called the same."""
+    found: dict[str, Metric] = {}
+    for metric in metrics:
+        key, made = metric_key(metric), find_metric(metric)
+        if found.setdefault(key, made) is not made:
+            raise InputError(f"two metrics are called '{key}'; give one of them another name")
+    return found
 
 
 def count_bleu(
@@ -214,6 +244,79 @@ def _count(metric: BLEU | CHRF | TER, outputs: Sequence[str], references: Sequen
     )
 
 
+def _metric_of(name: str, found: Any) -> Metric:
+    """The metric that an object of that name is, or that is made of a function."""
+    if isinstance(found, Metric):
+        return found
+    function = found() if isinstance(found, type) else found
+    with_sources = _takes(function, 3) and not _takes(function, 2)
+    expected = "a function of outputs and references (and sources), or a transduce.evaluation.metrics.Metric"
+    check_takes("metric", name, function, ("outputs", "references", "sources")[: 3 if with_sources else 2], expected)
+    own = _OwnMetric(name, function, with_sources)
+    rises = bool(getattr(function, "higher_is_better", True))
+    return Metric(short_name(name), own.count, rises, digits=4, whole=own.score)
+
+
+def _takes(function: Any, count: int) -> bool:
+    try:
+        check_takes("", "", function, ("",) * count, "")
+    except InputError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _OwnMetric:
+    """A metric that is a function of somebody's own."""
+
+    name: str
+    function: Callable[..., Any]
+    with_sources: bool
+
+    def score(self, texts: Texts) -> float:
+        """The number for all sentences, or the mean of theirs."""
+        return float(np.mean(self._values(texts)))
+
+    def count(self, texts: Texts, scoring: Scoring) -> SentenceCounts:
+        """A score for each sentence. Where the function gives one number for all, a sentence's is the jackknife's
+        pseudo-value (Tukey 1958): what the number owes to it. Of a mean that is the sentence's own score."""
+        check_aligned("outputs", texts.outputs, texts.references)
+        values, count = self._values(texts), len(texts.outputs)
+        if values.ndim == 0 and count > 1:
+            without = np.array([self._values(_all_but(texts, i)) for i in range(count)])
+            pseudo = count * values - (count - 1) * without
+            values = pseudo + (values - pseudo.mean())  # their mean is the score, without the jackknife's correction
+        code = code_of(self.function)
+        version = code.version or (code.source or "none")[:8]
+        return SentenceCounts.of_sentence_scores(
+            np.atleast_1d(values).tolist(), f"{short_name(self.name)}|code:{code.object}|version:{version}"
+        )
+
+    def _values(self, texts: Texts) -> NDArray[np.float64]:
+        """One number, or one for each sentence."""
+        if self.with_sources and texts.sources is None:
+            raise InputError(f"metric '{self.name}' needs the sources beside outputs and references")
+        sides = (texts.outputs, texts.references, texts.sources)[: 3 if self.with_sources else 2]
+        found = self.function(*map(list, sides))  # type: ignore[arg-type] # sources are there
+        try:
+            values = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.full((1, 1), np.nan)
+        if values.shape not in ((), (len(texts.outputs),)) or not np.isfinite(values).all():
+            raise InputError(
+                f"metric '{self.name}' gave {repr(found)[:60]} for {len(texts.outputs):,} sentences; expected a "
+                "number, or a number for each sentence"
+            )
+        return values
+
+
+def _all_but(texts: Texts, place: int) -> Texts:
+    def left(lines: Sequence[str]) -> list[str]:
+        return [*lines[:place], *lines[place + 1 :]]
+
+    return Texts(left(texts.outputs), left(texts.references), None if texts.sources is None else left(texts.sources))
+
+
 def _count_exact_matches(texts: Texts, scoring: Scoring) -> SentenceCounts:
     pairs = zip(texts.outputs, texts.references, strict=True)
     matches = [exact_match([output], [reference], scoring.lowercase) for output, reference in pairs]
@@ -236,6 +339,8 @@ METRICS: Mapping[str, Metric] = {
     "exact_match": Metric("exact match", _count_exact_matches, digits=4),
     "comet": Metric("COMET", _count_comet, digits=4),
 }
+
+REGISTRY: Registry[Metric] = Registry("metric", "transduce.metrics", _metric_of, METRICS)
 
 STANDARD = ("bleu", "chrf", "ter")
 """What `evaluate` and `compare` always tell."""

@@ -20,7 +20,8 @@ from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.errors import DataError, InputError
 from transduce.evaluation.evaluate import log_probabilities_of
 from transduce.evaluation.metrics import Score, SentenceCounts
-from transduce.evaluation.significance import Counts, Difference, compare_counts
+from transduce.evaluation.pairs import Pair, against, compare_pairs
+from transduce.evaluation.significance import Counts, Difference
 from transduce.models.interface import SegmentRecurrence
 from transduce.nn.losses import log_probabilities
 from transduce.text.tokenizer import Tokenizer
@@ -138,10 +139,13 @@ class TextComparison:
     """The first is the baseline."""
     most_different: list[DifferingLine]
     """Those with the widest span of nats between models, widest first."""
+    pairs: list[Pair]
+    """Every two models, each tested against the other."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce compare --json` prints."""
         facts: dict[str, Any] = msgspec.to_builtins(self)
+        del facts["pairs"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
         return facts
 
@@ -154,24 +158,21 @@ def compare_texts(systems: Mapping[str, Counts], text: TextCorpus) -> TextCompar
     for name, counts in systems.items():
         if len(counts) != len(lines):
             raise DataError(f"{name}: counts of {len(counts):,} lines, but {text.name} has {len(lines):,}")
-    baseline = next(iter(systems.values()))
+    counted = {metric: {name: scored(counts, metric) for name, counts in systems.items()} for metric in TEXT_METRICS}
+    pairs, baseline = compare_pairs(counted), next(iter(systems))
     return TextComparison(
         text.name,
         len(lines),
         [
             TextSystem(
                 name,
-                {metric: scored(counts, metric).summary() for metric in TEXT_METRICS},
-                None
-                if counts is baseline
-                else {
-                    metric: compare_counts(counts, baseline, scored(counts, metric).score_rows)
-                    for metric in TEXT_METRICS
-                },
+                {metric: counts[name].summary() for metric, counts in counted.items()},
+                against(pairs, baseline, name),
             )
-            for name, counts in systems.items()
+            for name in systems
         ],
         _most_different({name: counts[:, 0].tolist() for name, counts in systems.items()}, lines),
+        pairs,
     )
 
 

@@ -2,7 +2,7 @@
 model to adapt."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.facts import CorpusFacts, describe_pairs, sample_pairs
 from transduce.corpora.formats import (
-    PAIR_FORMATS,
+    FORMATS,
     is_bilingual,
     is_file_of_pairs,
     languages_in_file,
     parallel_files,
 )
+from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
 from transduce.errors import ConfigError, DataError
@@ -29,6 +30,7 @@ from transduce.experiment.automatic_settings import choose, choose_adaptation, c
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes, with_files
+from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
@@ -49,7 +51,7 @@ class Files:
         if len(self.paths) == 1 and not is_file_of_pairs(self.paths[0]):
             raise ConfigError(
                 f"{self.paths[0]}: give the file of its translations too, line by line, or one file of pairs "
-                f"({', '.join(PAIR_FORMATS)})"
+                f"({', '.join(FORMATS.names())})"
             )
         if len(self.paths) == 2 and (both := next(filter(is_file_of_pairs, self.paths), None)):
             raise ConfigError(f"{both}: holds both sides by its ending; give it alone, or two files of another ending")
@@ -71,6 +73,9 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     """The files that are meant, with changes; None where a recipe is."""
     if isinstance(recipe, Files):
         return Files(recipe.paths, _joined(recipe.overrides, overrides))
+    if isinstance(overrides, Mapping) and not isinstance(recipe, str | Path | Recipe | ExperimentConfig):
+        overrides = read_changes(overrides, TranslationConfig)  # once: they may hold pairs that can be read but once
+    recipe = pairs_setting(recipe)
     if isinstance(recipe, list | tuple):
         return Files(tuple(map(str, recipe)), overrides)
     if isinstance(recipe, str | Path) and str(recipe) not in recipes() and is_file_of_pairs(recipe):

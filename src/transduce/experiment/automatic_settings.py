@@ -204,6 +204,7 @@ def _choose_schedule(
     kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, wanted: Mapping[str, Any]
 ) -> Choice:
     training, asked_schedule = wanted.get("training", {}), wanted.get("optimizer", {}).get("schedule", {})
+    asked_schedule = asked_schedule if isinstance(asked_schedule, dict) else {}  # a name says nothing of itself
     tokens = _tokens(kept)
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
     affordable = _affordable(kept, machine, model, vocabulary)

@@ -42,6 +42,7 @@ MAY_CHANGE = (
     "training.clip_norm",
     "training.accumulate",
     "training.report_every",
+    "training.observers",
     "optimizer.learning_rate",
     "optimizer.schedule",
     "validation.every_updates",
@@ -148,7 +149,8 @@ def change(
     Relative paths start from the folder, once `locate` has completed those of the changes by the setting that holds
     them. A model to start from completes the settings.
     """
-    type_ = config_type({**tree, **read_changes(overrides)})
+    named = overrides if isinstance(overrides, Mapping) else read_changes(overrides)
+    type_ = config_type({**tree, **{key: value for key, value in named.items() if key == "task"}})
     values = {name: locate(name, value) for name, value in read_changes(overrides, type_).items()}
     changed = override(_without_rivals(tree, values), values, type_)
     return convert(complete(changed, type_, folder), type_, origin)

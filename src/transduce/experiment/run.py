@@ -2,21 +2,27 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import torch
 
 from transduce.analysis.plots import plot_training_curves
 from transduce.bundle import ModelBundle, best_bundle
-from transduce.config import Changes, differences, to_toml
+from transduce.config import Changes, differences, flatten, to_toml, to_tree
 from transduce.corpora.catalogue.download import announce
+from transduce.corpora.corpus import Pair
 from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment.adapting import Apart, with_adapters
 from transduce.experiment.automatic import Files, files_of, recipe_for
+from transduce.experiment.code import FILE as CODE_FILE
+from transduce.experiment.code import NamedCode, find_code, record_code, tell_of_other_code
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.machine import measure_machine
@@ -29,6 +35,8 @@ from transduce.experiment.recipe import (
     record,
 )
 from transduce.files import locked, write_text
+from transduce.objectives.objective import OBJECTIVES
+from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
@@ -38,13 +46,29 @@ from transduce.training.observers import JsonLog, Observer, StartLines, console_
 from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.precision import keep_few_kernels
 from transduce.training.tensorboard import TensorBoard
+from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun
 from transduce.training.trainer import Trainer
 
 Start = Literal["new", "resume", "overwrite"]
 """How a run treats one that stands in its folder."""
 
 
-@dataclass(frozen=True)
+def _run_facts(result: "RunResult") -> dict[str, object]:
+    spent = str(timedelta(seconds=round(result.seconds)))
+    scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
+    test = find_task(result.task).describe_test(result.test) if result.test else None
+    return {"run": result.run, "updates": f"{result.updates:,} in {spent}", "validation": scores, "test": test}
+
+
+def _curves_html(result: "RunResult") -> str:
+    curves = result.run / "curves.png"
+    if not curves.is_file():
+        return ""
+    return f'<img alt="curves" src="data:image/png;base64,{b64encode(curves.read_bytes()).decode()}" width="720">'
+
+
+@shown_by(_run_facts, _curves_html)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """What a finished run leaves."""
 
@@ -75,14 +99,14 @@ class RunResult:
 
 
 def train(
-    recipe: Recipe[Any] | Files | ExperimentConfig | str | Path | Sequence[str | Path],
+    recipe: Recipe[Any] | Files | ExperimentConfig | str | Path | Sequence[str | Path] | Iterable[Pair],
     out: str | Path | None = None,
     *,
     resume: bool = False,
     overwrite: bool = False,
     overrides: Changes = (),
     progress: bool = False,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[Observer | ObserverFactory | str] = (),
     tell: Callable[[str], None] | None = None,
     device: str = "auto",
 ) -> RunResult:
@@ -90,13 +114,14 @@ def train(
 
     Args:
         recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder);
-            or two line-aligned files or one of pairs, for which the settings are chosen.
+            or two line-aligned files, one of pairs, or an iterable of pairs, for which the settings are chosen.
         out: the run's folder, `runs/NAME` by default; it must be new unless the run is resumed or overwritten.
         resume: go on from the newest checkpoint, if there is one.
         overwrite: remove the run that stands in `out` when this one begins.
-        overrides: settings to change, as `{"training.updates": 300}`, nested dicts, or `["training.updates=300"]`.
-        progress: show on standard error what happens, with a bar on a terminal.
-        observers: hear of every report and validation, beside the log file.
+        overrides: settings to change, as `{"training.updates": 300}`, nested dicts, or `["training.updates=300"]`;
+            where a setting takes a name, a dict may hold the object itself.
+        progress: show on standard error what happens, with a bar on a terminal; in a notebook, below the cell.
+        observers: they hear of all reports and validations: objects, names, or what makes one for a run.
         tell: is given a line for what happens before training; with `progress`, by default, standard error is.
         device: where the model trains: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.
 
@@ -116,12 +141,11 @@ def train(
         _alone_in(run) if processes.is_first else nullcontext(),
         closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
     ):
-        watching = observers if bar is None else [bar, *observers]
         tell = tell if processes.is_first else _say_nothing
         if isinstance(meant, Files):
             files = meant
             meant = processes.broadcast(lambda: _choose(files, run, start, place, processes, tell))
-        return _train(meant, run, start, processes, watching, tell, place)
+        return _train(meant, run, start, processes, observers, bar, tell, place)
 
 
 def _choose(
@@ -142,13 +166,15 @@ def _train(
     run: Path,
     start: Start,
     processes: Processes,
-    observers: Sequence[Observer],
+    observers: Sequence[Observer | ObserverFactory | str],
+    bar: Observer | None,
     tell: Callable[[str], None],
     device: torch.device,
 ) -> RunResult:
     config = recipe.config
     task: Task[ExperimentConfig] = find_task(config.task)
     task.check(config)
+    code = find_code(config, observers)
     recorded = record(recipe, run)
     if processes.is_first:
         _check_folder(run, recorded, start, tell)
@@ -158,11 +184,14 @@ def _train(
     inputs = find_inputs(recipe, experiment) if processes.is_first else []
     if checkpoint is not None and processes.is_first:
         check_inputs(run, inputs, tell)
+        tell_of_other_code(run, code, tell)
 
     def teacher_forcing() -> float:
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
 
     prepared = experiment.prepare(checkpoint, processes, teacher_forcing, tell)
+    if config.training.objective is not None:
+        prepared = replace(prepared, objective=OBJECTIVES.find(config.training.objective))
     apart = None
     if (adapters := config.training.adapters) is not None:
         prepared = with_adapters(prepared, adapters)
@@ -173,11 +202,12 @@ def _train(
         if start == "overwrite":
             _remove(run)
         write_text(run / SETTINGS_FILE, to_toml(recorded))
+        record_code(run, code)
         if checkpoint is None:
             record_inputs(run, inputs)
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
-    trainer = _build_trainer(run, config, experiment, prepared, processes, device)
+    trainer = _build_trainer(run, config, experiment, prepared, processes, device, code)
     if checkpoint is not None:
         is_same = trainer.resume(checkpoint)
         tell(f"resuming after update {trainer.position.update:,}")
@@ -195,7 +225,9 @@ def _train(
     if processes.is_first:
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
         board = TensorBoard(run / "tensorboard", trainer.position.update)
-        trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *observers]
+        watched = WatchedRun(run, flatten(to_tree(recorded)), trainer.position.update)
+        own = [OBSERVERS.find(one)(watched) for one in (*config.training.observers, *observers)]
+        trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *own]
     try:
         trainer.run()
     finally:
@@ -211,11 +243,14 @@ def _build_trainer(
     prepared: Prepared,
     processes: Processes,
     device: torch.device,
+    code: Sequence[NamedCode],
 ) -> Trainer:
     bundle = prepared.bundle
     model = bundle.model.to(device)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    facts = {"data": experiment.name, "parameters": parameters, "seed": config.seed}
+    facts: dict[str, Any] = {"data": experiment.name, "parameters": parameters, "seed": config.seed}
+    if code:
+        facts["code"] = msgspec.to_builtins(code)
 
     def write_bundle(folder: Path) -> None:
         position = trainer.position
@@ -332,7 +367,7 @@ def _remove(run: Path) -> None:
     """Remove what a run, or an average of it, has written, last what says that it is one; other files stay."""
     for name in ("model", "average", "checkpoints", "tensorboard"):
         shutil.rmtree(run / name, ignore_errors=True)
-    for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, SETTINGS_FILE):
+    for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, CODE_FILE, SETTINGS_FILE):
         (run / name).unlink(missing_ok=True)
 
 
@@ -341,4 +376,4 @@ def _say_nothing(line: str) -> None:
 
 
 def _print_line(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(line, file=sys.stdout if in_notebook() else sys.stderr, flush=True)  # a notebook shows the other in red

@@ -1,5 +1,6 @@
 """Several trainings of one recipe: every combination of some settings' values, each with several seeds, compared."""
 
+import itertools
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,11 @@ class Combination:
     against_first: Difference | None
     """Over the test sentences of all seeds, to the first combination; None for itself, or where a training diverged."""
 
+    @property
+    def name(self) -> str:
+        """Its settings and values, on one line."""
+        return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or "the recipe"
+
     def mean(self, figure: str) -> float | None:
         """Of `perplexity` or `score` over the seeds that did not diverge."""
         found = self._found(figure)
@@ -54,6 +60,16 @@ class Combination:
 
     def _found(self, figure: str) -> list[float]:
         return [value for one in self.trained if (value := getattr(one, figure)) is not None]
+
+
+@dataclass(frozen=True)
+class ComparedCombinations:
+    """How one combination differs from another, over the test sentences of all seeds."""
+
+    first: int
+    """The number of the one whose score is subtracted, from 0."""
+    second: int
+    difference: Difference
 
 
 @dataclass(frozen=True)
@@ -73,10 +89,13 @@ class Sweep:
     unit: str
     """What is counted so: "sentences" or "lines"."""
     cells: list[Combination]
+    pairs: list[ComparedCombinations]
+    """Every two combinations of which no training diverged."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce sweep --json` prints."""
         facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        del facts["pairs"]
         for cell, found in zip(self.cells, facts["cells"], strict=True):
             for figure in ("perplexity", "score"):
                 found[figure] = {"mean": cell.mean(figure), "standard_deviation": cell.spread(figure)}
@@ -148,16 +167,21 @@ def sweep(
             counted = measure.count(run, find_device(device), lowercase)
             found.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
-        whole = [of_seed for of_seed in found if of_seed is not None]
-        counts.append(SentenceCounts.summed(whole) if len(whole) == len(seeds) else None)
-    first, signature = counts[0], next((c.signature for c in counts if c is not None), "")
-    against = [
-        compare_counts(own.counts, first.counts, own.score_rows) if first is not None and own is not None else None
-        for own in counts[1:]
+        finished = [of_seed for of_seed in found if of_seed is not None]
+        counts.append(SentenceCounts.summed(finished) if len(finished) == len(seeds) else None)
+    signature = next((of_cell.signature for of_cell in counts if of_cell is not None), "")
+    whole = [(number, of_cell) for number, of_cell in enumerate(counts) if of_cell is not None]
+    pairs = [
+        ComparedCombinations(i, j, compare_counts(second.counts, first.counts, second.score_rows))
+        for (i, first), (j, second) in itertools.combinations(whole, 2)
     ]
-    cells = [Combination(*of_cell) for of_cell in zip(combinations, trained, [None, *against], strict=True)]
+    against = {pair.second: pair.difference for pair in pairs if pair.first == 0}
+    cells = [
+        Combination(settings, runs, against.get(number))
+        for number, (settings, runs) in enumerate(zip(combinations, trained, strict=True))
+    ]
     told = measures[0]
-    return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells)
+    return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells, pairs)
 
 
 def split_values(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from transduce.analysis.look import RUNNERS_UP, Confidence, Look, RunnerUp
 from transduce.analysis.look_at_reading import Told
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.data.text_batch import row_length
@@ -22,6 +22,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import SpanHeadConfig
+from transduce.reprs import shown_by
 from transduce.task_table import check_tool
 
 N_BEST = 1
@@ -63,6 +64,7 @@ Asked = tuple[str, str]
 """A question and a passage."""
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Answerer:
     """Answers questions from passages by a bundle's model, on its device and at its precision.
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import Told
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
 from transduce.devices import find_device
@@ -21,6 +21,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
+from transduce.reprs import shown_by
 from transduce.task_table import check_tool
 
 Text = str | tuple[str, str]
@@ -56,6 +57,7 @@ class Rating:
         return f"{self.score:.4f}"
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Classifier:
     """Classifies texts by a bundle's model, or gives them scores, on its device and at its precision.
 

@@ -1,7 +1,7 @@
 """A text encoder as a tool: vectors of texts, and guesses at words that are hidden in them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args, overload
@@ -9,19 +9,24 @@ from typing import cast, get_args, overload
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import NOTHING, Told
-from transduce.bundle import ModelBundle
-from transduce.data.text_batch import Ids, TextBatch, row_length, shorten
+from transduce.bundle import ModelBundle, bundle_facts
+from transduce.data.batch import SpecialIds, pad
+from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length, shorten
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import Row, read_texts, softmax
 from transduce.models.heads import EncoderModel, WordHead
-from transduce.models.interface import Pooling
-from transduce.task_table import check_reads_texts
+from transduce.models.interface import EncodedText, EncoderDecoder, Layered, Pooling, Rearranges
+from transduce.nn.recording import record_inputs
+from transduce.nn.state import DecoderState
+from transduce.reprs import shown_by
+from transduce.task_table import TASKS, check_reads_texts
 from transduce.text.tokenizer import MASKS
 
 GUESSES = 5
@@ -59,14 +64,28 @@ class FilledText:
     places: list[HiddenPlace]
 
 
+@dataclass(frozen=True)
+class HiddenStates:
+    """What each layer of an encoder makes of a text."""
+
+    tokens: list[str]
+    """The text's tokens as the encoder reads them, special ones included."""
+    layers: list[NDArray[np.float32]]
+    """[tokens, width], one after another: what the first layer reads (embeddings), then what each layer makes; the
+    last is what the encoder gives, after its final norm if it has one. Widths are the same but in recurrent models."""
+
+
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Encoder:
     """Reads texts by the encoder of a bundle's model, whatever else stands on it, on its device and at its precision.
 
-    Raises InputError for a model without a text encoder.
+    Of a translation model that is the source's encoder. Raises InputError for a model without an encoder.
     """
 
     def __init__(self, bundle: ModelBundle) -> None:
-        check_reads_texts("the model", bundle.config.task)
+        self._reads_sources = TASKS[bundle.config.task].tool == "translator"
+        if not self._reads_sources:
+            check_reads_texts("the model", bundle.config.task)
         self.bundle = bundle
         self.model = cast(EncoderModel, bundle.model)
 
@@ -76,14 +95,12 @@ class Encoder:
         place = find_device(device_for(precision, device))
         return Encoder(at_precision(ModelBundle.load(Path(path), place), precision))
 
-    @overload
-    def embed(self, texts: str, pooling: Pooling = "mean", normalize: bool = True) -> NDArray[np.float32]: ...
-
-    @overload
-    def embed(self, texts: Iterable[str], pooling: Pooling = "mean", normalize: bool = True) -> NDArray[np.float32]: ...
-
     def embed(
-        self, texts: str | Iterable[str], pooling: Pooling = "mean", normalize: bool = True
+        self,
+        texts: str | Iterable[str],
+        pooling: Pooling = "mean",
+        normalize: bool = True,
+        layer: int | None = None,
     ) -> NDArray[np.float32]:
         """A vector of one text [dim], or of each of several [texts, dim]; a text that is too long is cut.
 
@@ -92,22 +109,54 @@ class Encoder:
             pooling: the mean of all tokens' vectors, special tokens included; the first token's; or the pooler's,
                 which is the first token's where the model has none.
             normalize: whether vectors are of length 1, so that their dot products are cosines.
+            layer: the layer whose states are pooled, from 0 for the embeddings; what the encoder gives unless named.
 
-        Raises InputError for another pooling.
+        Raises InputError for another pooling, or a layer that there is not.
         """
         if pooling not in get_args(Pooling):
             raise InputError(f"pooling = {pooling!r}: expected one of {', '.join(get_args(Pooling))}")
         several = [texts] if isinstance(texts, str) else list(texts)
-        rows = [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(several)]
+        layers = len(self._layers)
+        if layer is not None and not 0 <= layer <= layers:
+            raise InputError(f"layer = {layer}: expected 0 (the embeddings) to {layers} (the last)")
+        if layer is not None and pooling == "pooler":
+            raise InputError("the pooler reads what the encoder gives; leave layer out, or choose another pooling")
 
         def made_of(batch: TextBatch) -> torch.Tensor:
-            return self.model.encoder(batch.tokens, batch.segments, batch.is_real).vectors(pooling)
+            if layer is None:
+                return self._encode(batch).vectors(pooling)
+            hidden = self._states(batch)[layer]
+            return EncodedText(hidden, hidden[:, 0], batch.is_real).vectors(pooling)
 
-        found = read_texts(self.model, rows, self.bundle.special, made_of)
-        vectors = np.stack(found) if found else np.zeros((0, self.model.encoder.dim), dtype=np.float32)
+        found = self._read(self._rows(several), made_of)
+        vectors = np.stack(found) if found else np.zeros((0, self._width), dtype=np.float32)
         if normalize:
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return cast(NDArray[np.float32], vectors[0] if isinstance(texts, str) else vectors)
+
+    @overload
+    def hidden_states(  # type: ignore[overload-overlap] # a string is an iterable of strings, too
+        self, texts: str
+    ) -> HiddenStates: ...
+
+    @overload
+    def hidden_states(self, texts: Iterable[str]) -> list[HiddenStates]: ...
+
+    def hidden_states(self, texts: str | Iterable[str]) -> HiddenStates | list[HiddenStates]:
+        """What each layer makes of one text, or of each of several; a text that is too long is cut."""
+        rows = self._rows([texts] if isinstance(texts, str) else list(texts))
+        widths: list[int] = []
+
+        def made_of(batch: TextBatch) -> torch.Tensor:
+            states = self._states(batch)
+            widths[:] = [state.shape[-1] for state in states]
+            return torch.cat(states, -1)
+
+        found = [
+            HiddenStates(self._tokens(row), np.split(states, np.cumsum(widths)[:-1], axis=1))
+            for row, states in zip(rows, self._read(rows, made_of), strict=True)
+        ]
+        return found[0] if isinstance(texts, str) else found
 
     @overload
     def fill(  # type: ignore[overload-overlap] # the same
@@ -122,6 +171,7 @@ class Encoder:
 
         Raises InputError for a model that was not trained to, or a text without [MASK] or too long for it.
         """
+        check_reads_texts("the model", self.bundle.config.task)
         if not isinstance(self.model.head, WordHead):
             raise InputError("the model does not guess hidden words: it has no head for masked words")
         if guesses < 1:
@@ -133,14 +183,61 @@ class Encoder:
     def look(self, text: str, second: str | None = None) -> Look:
         """What the model does with a text, or two: attention; and its guess at each [MASK], where it was trained to.
 
-        Raises InputError for a text that is blank, or more than the model reads.
+        Raises InputError for a text that is blank, or more than the model reads, or a translation model.
         """
+        check_reads_texts("the model", self.bundle.config.task)
         row = whole_row(self.bundle, text, second, self._limit)
         texts = [text] if second is None else [text, second]
         if not isinstance(self.model.head, WordHead) or not MARK.search(text):
             return look_at_texts(self.bundle, texts, row, NOTHING)
         ids = self._hidden(text)
         return look_at_texts(self.bundle, texts, (ids, row[1]), self._guessed((ids, row[1])))
+
+    @property
+    def _layers(self) -> Sequence[nn.Module]:
+        return cast(Layered, self.model.encoder).blocks[1:]
+
+    @property
+    def _width(self) -> int:
+        if not self._reads_sources:
+            return self.model.encoder.dim
+        return self._read([([], None)], lambda batch: self._encode(batch).hidden)[0].shape[1]
+
+    def _rows(self, texts: Sequence[str]) -> list[Row]:
+        """The ids of texts, cut where the model reads no more."""
+        if not self._reads_sources:
+            return [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(texts)]
+        most = min(self.bundle.config.longest_source + len(self.bundle.marks.source) + 1, self._source_limit or 2**62)
+        return [(ids[: most - 1], None) for ids in self.bundle.read(texts)]
+
+    def _read(self, rows: Sequence[Row], made_of: Callable[[TextBatch], torch.Tensor]) -> list[NDArray[np.float32]]:
+        make = _make_source_batch if self._reads_sources else make_text_batch
+        return read_texts(self.model, rows, self.bundle.special, made_of, make_batch=make)
+
+    def _encode(self, batch: TextBatch) -> EncodedText:
+        if not self._reads_sources:
+            return self.model.encoder(batch.tokens, batch.segments, batch.is_real)
+        hidden = cast(EncoderDecoder[DecoderState], self.model).encode(batch.tokens, batch.is_real).hidden
+        return EncodedText(hidden, hidden[:, 0], batch.is_real)
+
+    def _states(self, batch: TextBatch) -> list[torch.Tensor]:
+        """[rows, time, width] of the embeddings and of each layer."""
+        encoder: object = self.model.encoder
+        with record_inputs(self._layers) as read:
+            last = self._encode(batch).hidden
+        if isinstance(encoder, Rearranges):
+            read = [encoder.arranged_back(hidden, batch.is_real) for hidden in read]
+        return [*read, last]
+
+    def _tokens(self, row: Row) -> list[str]:
+        special, ids = self.bundle.special, list(row[0])
+        if self._reads_sources:
+            return self.bundle.tokenizers.source.pieces([*ids, special.source_eos])
+        return self.bundle.tokenizers.target.pieces([special.target_bos, *ids, special.target_eos])
+
+    @property
+    def _source_limit(self) -> int | None:
+        return cast(EncoderDecoder[DecoderState], self.model).source_limit
 
     def _guessed(self, row: Row) -> Told:
         tokenizer = self.bundle.tokenizers.target
@@ -200,6 +297,12 @@ class Encoder:
     @property
     def _limit(self) -> int:
         return min(self.bundle.config.longest_source, self.model.encoder.limit or self.bundle.config.longest_source)
+
+
+def _make_source_batch(rows: Sequence[Row], special: SpecialIds) -> TextBatch:
+    """Sources of a translation model, which end with a token and begin without one."""
+    tokens, is_real = pad([ids for ids, _ in rows], special.source_pad, special.source_eos)
+    return TextBatch(tokens, torch.zeros_like(tokens), is_real)
 
 
 MARK = re.compile("|".join(map(re.escape, MASKS)))

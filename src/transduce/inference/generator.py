@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transduce.analysis.look import Look
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, bundle_facts
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
@@ -23,6 +23,7 @@ from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, text_of
 from transduce.models.interface import EncoderDecoder, SegmentRecurrence
 from transduce.nn.state import DecoderState
+from transduce.reprs import shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
@@ -79,6 +80,7 @@ class Generation:
         return self.text
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Generator:
     """Goes on with texts by a bundle's model, on its device and at its precision.
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import Batch, make_batch
 from transduce.errors import InputError
@@ -19,6 +19,7 @@ from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
+from transduce.reprs import shown_by
 from transduce.task_table import check_writes
 
 PAIRS_AT_ONCE = 1000
@@ -52,6 +53,7 @@ class PairScore:
     """All target tokens, the end token last."""
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Scorer:
     """Scores with a bundle's model, or an ensemble of such, on the device and at the precision that it has."""
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import Told
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, bundle_facts
 from transduce.corpora.tagged import entities_of
 from transduce.data.batch import SpecialIds
 from transduce.data.tagged import WordRows, encode_words
@@ -23,6 +23,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import TagHeadConfig
+from transduce.reprs import shown_by
 from transduce.task_table import check_tool
 
 ZERO_WIDTH_JOINER = "\u200d"
@@ -74,6 +75,7 @@ class TaggedText:
     entities: list[Entity]
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Tagger:
     """Tags the words of texts by a bundle's model, on its device and at its precision.
 

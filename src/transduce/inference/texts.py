@@ -23,6 +23,7 @@ def read_texts(
     special: SpecialIds,
     made_of: Callable[[TextBatch], Tensor] | None = None,
     tokens_at_once: int = TOKENS_AT_ONCE,
+    make_batch: Callable[[Sequence[Row], SpecialIds], TextBatch] = make_text_batch,
 ) -> list[NDArray[np.float32]]:
     """What a model makes of each row, float32: a vector, or one for each of its tokens.
 
@@ -33,15 +34,17 @@ def read_texts(
         made_of: what else than the model's outputs is wanted of a batch on its device: [rows, outputs], or
             [rows, time, outputs], whose padding is cut off.
         tokens_at_once: tokens of a batch, with padding; a longer row is a batch of its own.
+        make_batch: pads rows.
     """
     device = next(model.parameters()).device
     lengths = [row_length(*row) for row in rows]
     found: dict[int, NDArray[np.float32]] = {}
     for places in batches_of(lengths, tokens_at_once):
-        batch = make_text_batch([rows[place] for place in places], special).to(device)
+        batch = make_batch([rows[place] for place in places], special).to(device)
         made = model(batch.tokens, batch.segments, batch.is_real) if made_of is None else made_of(batch)
-        for place, output in zip(places, made.float().cpu().numpy(), strict=True):
-            found[place] = output[: lengths[place]].copy() if output.ndim > 1 else output
+        real = batch.is_real.sum(1).tolist()
+        for place, output, tokens in zip(places, made.float().cpu().numpy(), real, strict=True):
+            found[place] = output[:tokens].copy() if output.ndim > 1 else output
     return [found[place] for place in range(len(rows))]
 
 

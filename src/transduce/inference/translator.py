@@ -11,7 +11,7 @@ import msgspec
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
-from transduce.bundle import Marks, ModelBundle
+from transduce.bundle import Marks, ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
 from transduce.errors import ConfigError, InputError
@@ -28,6 +28,7 @@ from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.reprs import rows_html, shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, Search, score_of_pieces, search_of
 from transduce.search.hypothesis import Hypothesis
@@ -44,7 +45,33 @@ TOKENS_AT_ONCE = 6144
 """Padded source tokens times hypotheses of a batch."""
 
 
-@dataclass(frozen=True)
+def _translation_facts(translation: "Translation") -> dict[str, object]:
+    best = translation.n_best[0].log_probability if translation.n_best else None
+    noted = {"split": translation.was_split, "truncated": translation.truncated}
+    words = {
+        "satisfied": translation.satisfied,
+        "unsatisfied": translation.unsatisfied,
+        "violated": translation.violated,
+    }
+    return {
+        "text": repr(translation.text),
+        "log-probability": None if best is None else f"{best:.2f}",
+        **{name: "yes" for name, holds in noted.items() if holds},
+        **{name: ", ".join(phrases) for name, phrases in words.items()},
+    }
+
+
+def _n_best_html(translation: "Translation") -> str:
+    if len(translation.n_best) < 2:
+        return ""
+    rows: list[list[object]] = [
+        [one.text, f"{one.score:.3f}", f"{one.log_probability:.2f}"] for one in translation.n_best
+    ]
+    return rows_html(["n-best", "score", "log-probability"], rows)
+
+
+@shown_by(_translation_facts, _n_best_html)
+@dataclass(frozen=True, repr=False)
 class Translation:
     """What became of one line."""
 
@@ -80,6 +107,7 @@ class Candidate:
     """Natural logarithm, the end token counted."""
 
 
+@shown_by(lambda tool: bundle_facts(tool.bundle))
 class Translator:
     """Translates with a bundle's model, on the device and at the precision that the model has, or an exported one.
 

@@ -152,6 +152,10 @@ class Bert(nn.Module):
         """See TextEncoder."""
         return [self.embedding, *self.layers]
 
+    def arranged_back(self, hidden: Packed, is_real: Mask) -> Hidden:
+        """See Rearranges."""
+        return Packing.of(is_real).spread(hidden)
+
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
         """See TextEncoder."""
         packing = Packing.of(is_real)

@@ -95,6 +95,15 @@ class Layered(Protocol):
         ...
 
 
+@runtime_checkable
+class Rearranges(Protocol):
+    """An encoder whose layers see tokens in another arrangement than its input's: [rows, time]."""
+
+    def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
+        """What one of its layers reads or makes, with each vector at the place of its token, [rows, time, dim]."""
+        ...
+
+
 Pooling = Literal["mean", "first", "pooler"]
 """How the vectors of a text's tokens become one: see `EncodedText.vectors`."""
 

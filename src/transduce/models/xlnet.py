@@ -351,11 +351,15 @@ class XLNetEncoder(nn.Module):
         """See TextEncoder."""
         return [self.table, *self.stack.layers]
 
+    def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
+        """See Rearranges."""
+        back = _first_to_last(is_real).argsort(1)[..., None].expand_as(hidden)
+        return hidden.gather(1, back)
+
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
         """See TextEncoder."""
         (rows, time), last = tokens.shape, is_real.sum(1, keepdim=True) - 1
-        places = torch.arange(time, device=tokens.device).expand(rows, -1)
-        from_first = torch.where(places < last, places + 1, places).scatter(1, last, 0)  # the first stands last
+        from_first = _first_to_last(is_real)
         tokens = tokens.gather(1, from_first)
         segments = segments.gather(1, from_first).scatter(1, last, CLASS_SEGMENT)
         content, may_attend, different = self.stack.embed(tokens), padding_mask(is_real), _different(segments, 0)
@@ -363,10 +367,16 @@ class XLNetEncoder(nn.Module):
         for layer, own, nothing in zip(self.stack.layers, distances, past, strict=True):
             keys_values, _ = layer.remember(content, nothing, 1)
             content = layer(content, keys_values, partial(_shifted, distances=own, keys=time), may_attend, different)
-        back = from_first.argsort(1)[..., None].expand_as(content)
-        hidden = self.stack.dropout(self.stack.norm(content)).gather(1, back)
+        hidden = self.arranged_back(self.stack.dropout(self.stack.norm(content)), is_real)
         first = hidden[:, 0]
         return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)
+
+
+def _first_to_last(is_real: Mask) -> Int[Tensor, "rows time"]:
+    """Which token stands at each place when the first of each row is moved behind its last real one."""
+    last = is_real.sum(1, keepdim=True) - 1
+    places = torch.arange(is_real.shape[1], device=is_real.device).expand(len(is_real), -1)
+    return torch.where(places < last, places + 1, places).scatter(1, last, 0)
 
 
 def _different(segments: Tokens, memory: int) -> Different:

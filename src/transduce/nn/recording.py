@@ -1,6 +1,6 @@
-"""Attention weights of a forward pass, for those who want to look, without a trace in the modules' forward passes."""
+"""Attention weights and hidden states of a forward pass, without a trace in the modules' forward passes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
@@ -36,6 +36,18 @@ def record_attention(model: nn.Module) -> Iterator[Tape]:
     finally:
         for name, module in attentions.items():
             module.kernel = kernels[name]
+
+
+@contextmanager
+def record_inputs(layers: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
+    """While open, each of the layers writes what it reads, its first argument, in the order of their calls."""
+    read: list[Tensor] = []
+    hooks = [layer.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].detach())) for layer in layers]
+    try:
+        yield read
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _writer(weights_of_calls: list[Tensor]) -> Callable[[Tensor], None]:

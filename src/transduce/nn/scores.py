@@ -4,15 +4,19 @@ Each projects the source once (its keys), and gives one unnormalised number a qu
 decoder's state that asks, h the encoder's output at a position.
 """
 
-from typing import Literal, Protocol, assert_never, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, assert_never, cast, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.errors import InputError
 from transduce.nn.attention import Keys, Queries
 from transduce.nn.initialization import RecurrentInitialization
+from transduce.plugins import Registry, check_takes
 from transduce.shapes import Hidden
 
 ScoreKind = Literal["dot", "general", "concat", "additive"]
@@ -34,10 +38,15 @@ class AttentionScore(Protocol):
 
 
 def build_score(
-    kind: ScoreKind, query_dim: int, memory_dim: int, dim: int, initialization: RecurrentInitialization
+    kind: str, query_dim: int, memory_dim: int, dim: int, initialization: RecurrentInitialization
 ) -> AttentionScore:
-    """The score of that name; `dim` is the width of the hidden layer in concat and additive."""
-    match kind:
+    """The score of that name; `dim` is the width of the hidden layer in concat and additive.
+
+    Raises InputError for one that there is not, or one of somebody's own that does not fit.
+    """
+    if kind not in get_args(ScoreKind):
+        return SCORES.find(kind).build(query_dim, memory_dim)
+    match cast(ScoreKind, kind):
         case "dot":
             return DotScore(query_dim, memory_dim)
         case "general":
@@ -125,6 +134,76 @@ class ConcatScore(nn.Module):
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
         return _energy(self.energy, functional.linear(query, self.hidden.weight[:, : self.query_dim]), keys)
+
+
+class FunctionScore(nn.Module):
+    """A score without weights: a function of queries and the encoder's output, both with an axis for heads."""
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def project(self, memory: Hidden) -> Keys:
+        """See AttentionScore."""
+        return memory[:, None]
+
+    def forward(self, query: QueryStates, keys: Keys) -> Scores:
+        """See AttentionScore."""
+        return self.function(query, keys)
+
+
+@dataclass(frozen=True)
+class OwnScore:
+    """A score of somebody's own: a module's class, or a function."""
+
+    name: str
+    made_of: Callable[..., Any]
+
+    def build(self, query_dim: int, memory_dim: int) -> AttentionScore:
+        """The score between these widths; raises InputError where it does not give what it should."""
+        score = self.made_of(query_dim, memory_dim) if isinstance(self.made_of, type) else FunctionScore(self.made_of)
+        self._try(score, query_dim, memory_dim)
+        return cast(AttentionScore, score)
+
+    def check(self, query_dim: int, memory_dim: int) -> None:
+        """Raise InputError where the score does not fit these widths; no random numbers are used up."""
+        with torch.random.fork_rng(devices=[]):
+            self.build(query_dim, memory_dim)
+
+    def _try(self, score: object, query_dim: int, memory_dim: int) -> None:
+        rows, queries, keys = 2, 3, 5
+        if not isinstance(score, nn.Module) or not isinstance(score, AttentionScore):
+            raise InputError(f"score '{self.name}': expected a torch.nn.Module with a method `project`")
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            try:
+                projected = score.project(torch.ones(rows, keys, memory_dim))
+                found = score(torch.ones(rows, 1, queries, query_dim), projected)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise InputError(
+                    f"score '{self.name}' fails on queries of width {query_dim} and an encoder's output of width "
+                    f"{memory_dim}: {str(error).splitlines()[0]}"
+                ) from None
+        expected = [rows, 1, queries, keys]
+        if not isinstance(found, Tensor) or list(found.shape) != expected:
+            shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise InputError(
+                f"score '{self.name}' gave {shape} where {expected} is expected: rows, 1, queries, keys, for queries "
+                f"{[rows, 1, queries, query_dim]} and an encoder's output {[rows, keys, memory_dim]}"
+            )
+
+
+def _own_score(name: str, found: Any) -> OwnScore:
+    expected = "a torch.nn.Module's class, made with query_dim and memory_dim, or a function of queries and keys"
+    if isinstance(found, type) and not issubclass(found, nn.Module):
+        raise InputError(f"score '{name}': {found.__qualname__} is no torch.nn.Module; expected {expected}")
+    if isinstance(found, nn.Module):
+        raise InputError(f"score '{name}': a module is made already; give its class, or a function")
+    check_takes("score", name, found, ("query_dim", "memory_dim"), expected)
+    return OwnScore(name, found)
+
+
+SCORES: Registry[OwnScore] = Registry("score", "transduce.scores", _own_score, others=("dot", "general", "concat"))
+"""Scores of one's own; those built in are ScoreKind."""
 
 
 def _energy(energy: nn.Linear, query: Queries, keys: Keys) -> Scores:

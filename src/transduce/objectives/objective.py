@@ -6,6 +6,9 @@ from typing import Any, Protocol, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transduce.errors import ConfigError
+from transduce.plugins import Registry, check_takes
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -34,7 +37,7 @@ class Objective(Protocol):
 class CarriesMuch(Protocol):
     """An objective whose batches hand on so much that the memory check must know of it."""
 
-    def most_carried(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
+    def most_carried(self, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:
         """The largest that may be carried to a batch, of zeros."""
         ...
 
@@ -42,3 +45,40 @@ class CarriesMuch(Protocol):
 def most_carried(objective: Objective, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:
     """The largest that may be carried to a batch; None for little or nothing."""
     return objective.most_carried(model, batch) if isinstance(objective, CarriesMuch) else None
+
+
+@dataclass(frozen=True)
+class OwnObjective:
+    """An objective that is a function of somebody's own."""
+
+    name: str
+    function: Objective
+
+    def __call__(self, model: nn.Module, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
+        """What the function gives, which must be a Loss of sums."""
+        loss = self.function(model, batch, carried)
+        sums = (loss.total, loss.plain, loss.tokens) if isinstance(loss, Loss) else ()
+        if not sums or any(not isinstance(one, Tensor) or one.ndim for one in sums):
+            shapes = ", ".join(str(list(one.shape)) if isinstance(one, Tensor) else type(one).__name__ for one in sums)
+            raise ConfigError(
+                f"objective '{self.name}' gave a {type(loss).__name__}{shapes and f' of {shapes}'}; expected a "
+                "transduce.objectives.objective.Loss of three tensors without axes: total, plain, tokens"
+            )
+        if not loss.total.requires_grad:
+            raise ConfigError(f"objective '{self.name}' gave a total without gradients, from which nothing is learned")
+        return loss
+
+    def most_carried(self, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:
+        """See CarriesMuch."""
+        return most_carried(self.function, model, batch)
+
+
+def _own_objective(name: str, found: Any) -> OwnObjective:
+    made = found() if isinstance(found, type) else found
+    expected = "a function of model, batch and carried, as transduce.objectives.objective.Objective says"
+    check_takes("objective", name, made, ("model", "batch", "carried"), expected)
+    return OwnObjective(name, made)
+
+
+OBJECTIVES: Registry[OwnObjective] = Registry("objective", "transduce.objectives", _own_objective)
+"""Objectives of one's own: without one, a run has that of its task."""

@@ -1,6 +1,7 @@
 """The settings that the runs of all tasks of text encoders share."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from transduce.config import Settings
 from transduce.data.examples import TextBatchingConfig
@@ -9,7 +10,7 @@ from transduce.models.families import EncoderConfig
 from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.two_texts import check_weight
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
 
 
 class ExamplesConfig(Settings, frozen=True):
@@ -42,6 +43,8 @@ class ExamplesConfig(Settings, frozen=True):
 
 class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
     """Settings of runs that train an encoder of texts."""
+
+    objects: ClassVar = {"tokenizer": tokenizer_setting}
 
     model: EncoderConfig | None = None
     """The encoder; that of `training.start_from` unless given."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from transduce.errors import ConfigError
+from transduce.evaluation.metrics import metric_key
 from transduce.tasks.task import Validator
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation, ValidationConfig
@@ -49,7 +50,7 @@ def validate_both(new: Validator, general: Validator | None, config: ValidationC
     if general is None:
         return new
     weight = DEFAULT_WEIGHT if config.general_weight is None else config.general_weight
-    return TwoTextsValidator(new, general, weight, config.best_by)
+    return TwoTextsValidator(new, general, weight, metric_key(config.best_by))
 
 
 def check_weight(config: ValidationConfig, has_general: bool) -> None:

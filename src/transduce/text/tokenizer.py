@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 from tokenizers import Encoding, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
 from transduce.config import Settings, to_tree
-from transduce.errors import CheckpointError
+from transduce.corpora.given import kept_file
+from transduce.errors import CheckpointError, ConfigError
 from transduce.ranges import PositiveInt, ShareBelowOne
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import detokenize
@@ -105,8 +106,25 @@ class SideConfig(Settings, frozen=True):
         return self.kind in SUBWORDS and is_default and found < DEFAULT_SUBWORDS
 
 
+def tokenizer_setting(given: Any) -> Any:
+    """What is kept of a tokenizer: a table as it is; of an object, which is written into the cache, its file's table.
+
+    An object is a `tokenizers.Tokenizer`, or one that holds such a one, as the fast tokenizers of transformers and a
+    `transduce.text.tokenizer.Tokenizer` do. Raises ConfigError for another.
+    """
+    if given is None or isinstance(given, SideConfig | Mapping):
+        return given
+    backend = getattr(given, "backend_tokenizer", getattr(given, "backend", given))
+    if not isinstance(backend, Backend):
+        raise ConfigError(f"tokenizer: a {type(given).__name__} is none; expected settings, or a tokenizers.Tokenizer")
+    file = kept_file("tokenizer-", ".json", [backend.to_str().encode()])
+    return TokenizerConfig(kind="file", file=str(file))
+
+
 class TokenizerConfig(SideConfig, frozen=True):
     """One tokenizer for both sides, or `[tokenizer.source]` and `[tokenizer.target]`."""
+
+    objects: ClassVar = {"source": tokenizer_setting, "target": tokenizer_setting}
 
     shared: bool = True
     """One joint vocabulary for both languages, or one for each, with the same settings."""

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from transduce.reprs import in_notebook
 from transduce.training.estimate import Estimate
 from transduce.training.validation import Sample
 
@@ -218,7 +219,11 @@ class _TimeLeft(ProgressColumn):
 
 
 def console_observer() -> Observer:
-    """A bar on a terminal, plain lines elsewhere."""
+    """A bar on a terminal or in a notebook, plain lines elsewhere."""
+    if in_notebook():
+        from transduce.training.notebook import NotebookBar
+
+        return NotebookBar()
     return ProgressBar() if sys.stderr.isatty() else Lines()
 
 

@@ -1,7 +1,7 @@
 """Optimisers, and gradient normalisation and clipping."""
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +11,23 @@ from transduce.errors import ConfigError
 from transduce.models.heads import EncoderModel
 from transduce.models.named_parts import LOOKED_UP_BY_ROW, parameters_of, stacks
 from transduce.models.projecting import ProjectingDecoder
+from transduce.plugins import name_of
 from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
-from transduce.training.schedules import InverseSquareRoot, Noam, Plateau, Schedule
+from transduce.training.schedules import BY_NAME, SCHEDULES, InverseSquareRoot, Noam, Plateau, Schedule
+
+
+def schedule_setting(given: Any) -> Any:
+    """What is kept of a schedule: a table as it is, or that of a kind's name; the name of a function."""
+    if isinstance(given, str) and given in BY_NAME:
+        return BY_NAME[given]()
+    return given if isinstance(given, Schedule | Mapping) else name_of(given)
 
 
 class OptimizerConfig(Settings, frozen=True):
     """Adam, AdamW with decoupled weight decay, or Muon."""
+
+    objects: ClassVar = {"schedule": schedule_setting}
 
     kind: Literal["adam", "adamw", "muon"] = "adam"
     """adam (Kingma and Ba 2015), adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for the matrices
@@ -40,12 +50,15 @@ class OptimizerConfig(Settings, frozen=True):
     frozen_layers: NonNegativeInt = 0
     """How many layers of the encoder and of the decoder, from the bottom, keep their weights, and with them the
     embeddings; 0: none."""
-    schedule: Schedule = InverseSquareRoot()
-    """Learning-rate schedule."""
+    schedule: Schedule | str = InverseSquareRoot()
+    """Learning-rate schedule: a table with its kind, or a name: of a kind, or of one of your own or of an
+    installed package."""
 
     def _check_together(self) -> None:
         if self.layer_decay < 1 and self.kind == "muon":
             raise ValueError("layer_decay is for adam and adamw; leave it out, or choose one of these")
+        if self.schedule == "noam":
+            raise ValueError('schedule = "noam" is not enough: give a table with the kind and dim, the model\'s width')
         if isinstance(self.schedule, Noam) and self.learning_rate is not None:
             raise ValueError("the noam schedule makes the rate itself: leave learning_rate out, or set its multiplier")
 
@@ -58,8 +71,9 @@ class OptimizerConfig(Settings, frozen=True):
 
     def rate(self, update: int, updates: int, reductions: int) -> float:
         """The learning rate of an update, counted from 1, of a run of so many, after so many plateaus."""
-        rate = self.highest_rate * self.schedule.factor(update, updates)
-        return rate * self.schedule.reduction**reductions if isinstance(self.schedule, Plateau) else rate
+        schedule = SCHEDULES.find(self.schedule) if isinstance(self.schedule, str) else self.schedule
+        rate = self.highest_rate * schedule.factor(update, updates)
+        return rate * schedule.reduction**reductions if isinstance(schedule, Plateau) else rate
 
 
 def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dtype) -> list[torch.optim.Optimizer]:

@@ -1,8 +1,13 @@
 """Learning-rate schedules; each gives the fraction of the peak rate at an update."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from transduce.config import Settings
+from transduce.errors import ConfigError, InputError
+from transduce.plugins import Registry, check_takes
 from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt, Share, ShareWithin, Width
 
 LONGEST_WARMUP = 4000  # Vaswani et al. 2017
@@ -105,6 +110,50 @@ class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
 
 
 Schedule = Constant | InverseSquareRoot | Noam | Linear | Cosine | Plateau
+BY_NAME: dict[str, Callable[[], Schedule]] = {
+    "constant": Constant,
+    "inverse_square_root": InverseSquareRoot,
+    "linear": Linear,
+    "cosine": Cosine,
+    "plateau": Plateau,
+}
+"""Those that their names say enough of."""
+
+
+@dataclass(frozen=True)
+class OwnSchedule:
+    """A schedule that is a function of somebody's own."""
+
+    name: str
+    function: Callable[[int, int], float]
+
+    def factor(self, update: int, updates: int) -> float:
+        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        share = self.function(update, updates)
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < math.inf:
+            raise ConfigError(
+                f"schedule '{self.name}' gave {share!r} at update {update:,} of {updates:,}; expected a share of the "
+                "learning rate, a number from 0"
+            )
+        return float(share)
+
+
+def _own_schedule(name: str, found: Any) -> OwnSchedule:
+    """The schedule that is made of a function of update and updates, or of an object with such a method `factor`."""
+    made = found() if isinstance(found, type) else found
+    function = getattr(made, "factor", made)
+    check_takes("schedule", name, function, ("update", "updates"), "a function of an update and the run's updates")
+    schedule = OwnSchedule(name, function)
+    try:
+        for update in (1, 50, 100):
+            schedule.factor(update, 100)
+    except ConfigError as error:
+        raise InputError(str(error)) from None
+    return schedule
+
+
+SCHEDULES: Registry[OwnSchedule] = Registry("schedule", "transduce.schedules", _own_schedule, others=tuple(BY_NAME))
+"""Schedules of one's own: those built in are tables of settings, see Schedule."""
 
 
 def _check_span(warmup: int, updates: int | None) -> None:

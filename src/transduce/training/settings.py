@@ -1,7 +1,10 @@
 """Settings of how long and how a model is trained."""
 
+from typing import ClassVar
+
 from transduce.config import Settings
 from transduce.models.adapters import AdaptersConfig
+from transduce.plugins import name_of, names_of
 from transduce.ranges import NonNegativeFloat, PositiveInt, ShareBelowOne, ShareWithin
 from transduce.text.new_words import NewWordsConfig
 from transduce.training.precision import Precision
@@ -10,6 +13,8 @@ from transduce.training.teacher_forcing import TeacherForcing
 
 class TrainingConfig(Settings, frozen=True):
     """How long and how to train."""
+
+    objects: ClassVar = {"objective": name_of, "observers": names_of}
 
     updates: PositiveInt | None = None
     """Updates of the weights to make."""
@@ -22,6 +27,9 @@ class TrainingConfig(Settings, frozen=True):
     r_drop: NonNegativeFloat = 0.0
     """R-Drop (Liang et al. 2021): weight alpha of the divergence between two passes over each batch with different
     dropout, which doubles the time of an update; 5 is usual for translation, 0 for one pass."""
+    objective: str | None = None
+    """What is learned from a batch, in place of the task's own: the name of an objective of your own or of an installed
+    package."""
     clip_norm: NonNegativeFloat = 1.0
     """Maximum global norm of the gradient of the mean loss per token; 0 for no clipping."""
     precision: Precision = "auto"
@@ -35,6 +43,9 @@ class TrainingConfig(Settings, frozen=True):
     saved."""
     report_every: PositiveInt = 50
     """Updates between lines of the log."""
+    observers: tuple[str, ...] = ()
+    """What else hears of every report and validation, by name: mlflow, wandb, trackio or aim, or an observer of your
+    own or of an installed package."""
     start_from: str | None = None
     """A bundle whose weights and tokenizers training starts from, to adapt it to other data."""
     adapters: AdaptersConfig | None = None
@@ -48,5 +59,7 @@ class TrainingConfig(Settings, frozen=True):
                 raise ValueError(f"{name}: there is no model to adapt; name it in start_from, or leave {name} out")
         if (self.updates is None) == (self.epochs is None):
             raise ValueError("give either updates or epochs")
+        if self.objective is not None and (self.r_drop or self.teacher_forcing != TeacherForcing()):
+            raise ValueError("objective stands in place of the task's own: leave r_drop and teacher_forcing out")
         if self.r_drop and self.teacher_forcing != TeacherForcing():
             raise ValueError("r_drop compares two passes over the same tokens; leave teacher_forcing out")

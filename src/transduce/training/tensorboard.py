@@ -5,6 +5,7 @@ from pathlib import Path
 from torch.utils.tensorboard import SummaryWriter
 
 from transduce.training.observers import Report
+from transduce.training.trackers import report_values
 
 
 class TensorBoard:
@@ -15,14 +16,8 @@ class TensorBoard:
 
     def report(self, report: Report) -> None:
         """A point on each of the training curves."""
-        values = {
-            "loss": report.loss,
-            "learning_rate": report.learning_rate,
-            "gradient_norm": report.gradient_norm,
-            "target_tokens_per_second": report.target_tokens_per_second,
-        }
-        for name, value in values.items():
-            self._writer.add_scalar(f"training/{name}", value, report.update)
+        for name, value in report_values(report).items():
+            self._writer.add_scalar(name, value, report.update)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """A point on each validation score's curve."""

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
 from transduce.config import Settings
+from transduce.plugins import name_of, names_of
 from transduce.ranges import NonNegativeInt, PositiveInt, Share
 
 
@@ -41,6 +43,8 @@ Validate = Callable[[nn.Module], Validation]
 
 class ValidationConfig(Settings, frozen=True):
     """When and how the model is validated; early stopping."""
+
+    objects: ClassVar = {"metrics": names_of, "best_by": name_of}
 
     every_updates: PositiveInt | None = None
     """Updates between validations; 500, or an epoch in a run measured by epochs, unless given."""

@@ -1,10 +1,12 @@
 """The attentions that a recurrent decoder may have, as settings."""
 
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 from transduce.config import Settings
+from transduce.errors import InputError
 from transduce.nn.focus import HardGradient
-from transduce.nn.scores import ScoreKind
+from transduce.nn.scores import SCORES
+from transduce.plugins import name_of
 from transduce.ranges import Width
 
 LuongScore = Literal["dot", "general", "concat"]
@@ -34,8 +36,11 @@ class BahdanauAttentionConfig(Settings, frozen=True, tag_field="kind", tag="bahd
 class LuongAttentionConfig(Settings, frozen=True, tag_field="kind", tag="luong"):
     """Attention whose query is the current decoder state (Luong et al. 2015, section 3.1)."""
 
-    score: LuongScore = "general"
-    """How state and source position are matched."""
+    objects: ClassVar = {"score": name_of}
+
+    score: str = "general"
+    """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
+    installed package."""
     score_dim: Width | None = None
     """Width of the hidden layer of the concat score; decoder_dim unless given."""
     input_feeding: bool = False
@@ -48,12 +53,15 @@ class LuongAttentionConfig(Settings, frozen=True, tag_field="kind", tag="luong")
 class LocalAttentionConfig(Settings, frozen=True, tag_field="kind", tag="local"):
     """Attention to a window of the source (Luong et al. 2015, section 3.2)."""
 
+    objects: ClassVar = {"score": name_of}
+
     position: Literal["monotonic", "predictive"] = "predictive"
     """The window stands at the target position itself, or where the state says, with a Gaussian around it."""
     window: Width = 10
     """Source positions to each side of the middle; the Gaussian's standard deviation is half of it."""
-    score: LuongScore = "general"
-    """How state and source position are matched."""
+    score: str = "general"
+    """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
+    installed package."""
     score_dim: Width | None = None
     """Width of the hidden layer of the concat score; decoder_dim unless given."""
     input_feeding: bool = False
@@ -66,11 +74,14 @@ class LocalAttentionConfig(Settings, frozen=True, tag_field="kind", tag="local")
 class HardAttentionConfig(Settings, frozen=True, tag_field="kind", tag="hard"):
     """Attention to one source position, drawn in training and the best otherwise (Xu et al. 2015, section 4.1)."""
 
+    objects: ClassVar = {"score": name_of}
+
     gradient: HardGradient = "score_function"
     """Gradient estimator: score_function (REINFORCE with a moving-average baseline), or straight_through (the softmax's
     gradient)."""
-    score: LuongScore = "general"
-    """How state and source position are matched."""
+    score: str = "general"
+    """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
+    installed package."""
     score_dim: Width | None = None
     """Width of the hidden layer of the concat score; decoder_dim unless given."""
 
@@ -83,7 +94,7 @@ ScoredConfig = BahdanauAttentionConfig | LuongAttentionConfig | LocalAttentionCo
 AttentionConfig = NoAttentionConfig | ScoredConfig
 
 
-def score_kind(attention: ScoredConfig) -> ScoreKind:
+def score_kind(attention: ScoredConfig) -> str:
     """Which score an attention uses."""
     if isinstance(attention, BahdanauAttentionConfig):
         return "additive" if attention.form == "summed" else "concat"
@@ -91,5 +102,10 @@ def score_kind(attention: ScoredConfig) -> ScoreKind:
 
 
 def _check_score(attention: LuongAttentionConfig | LocalAttentionConfig | HardAttentionConfig) -> None:
+    if attention.score not in get_args(LuongScore):
+        try:
+            SCORES.find(attention.score)
+        except InputError as error:
+            raise ValueError(str(error)) from None
     if attention.score_dim is not None and attention.score != "concat":
         raise ValueError(f"score_dim is for the score concat; {attention.score} has no hidden layer")

@@ -3,10 +3,12 @@
 from typing import Literal
 
 from transduce.config import Settings
+from transduce.errors import InputError
 from transduce.models.recurrent.attention import AttentionConfig, BahdanauAttentionConfig, NoAttentionConfig
 from transduce.models.tying import Tie
 from transduce.nn.initialization import RecurrentInitializationKind
 from transduce.nn.recurrence import CellKind
+from transduce.nn.scores import SCORES
 from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
 
 
@@ -61,7 +63,13 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
             )
         if self.bridge == "zero" and self.attention == NoAttentionConfig(thought="start"):
             raise ValueError("bridge = zero without attention keeps the source from the decoder; choose another bridge")
-        if getattr(self.attention, "score", None) == "dot" and self.memory_dim != self.decoder_dim:
+        score = getattr(self.attention, "score", None)
+        if score is not None and score not in SCORES.others:
+            try:
+                SCORES.find(score).check(self.decoder_dim, self.memory_dim)
+            except InputError as error:
+                raise ValueError(str(error)) from None
+        if score == "dot" and self.memory_dim != self.decoder_dim:
             raise ValueError(
                 f"the dot score needs decoder_dim, {self.decoder_dim}, to be the encoder's width, {self.memory_dim} "
                 "(directions times encoder_dim); change one, or choose the score general"

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transduce.models.interface import Memory
 from transduce.nn.layers import Dropout
 from transduce.nn.recurrence import BidirectionalEncoder, reverse_real
-from transduce.shapes import Mask, Tokens
+from transduce.shapes import Hidden, Mask, Tokens
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class RecurrentEncoder(nn.Module):
         """See Layered."""
         return [self.embedding, *self.layers]
 
+    def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
+        """See Rearranges."""
+        return reverse_real(hidden, is_real) if self.reverse_source else hidden
+
     def forward(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
         """Outputs stand at the positions of their tokens, in whatever order these were read."""
         outputs = self.embedding(source)
@@ -48,6 +52,4 @@ class RecurrentEncoder(nn.Module):
             outputs, last = layer(outputs, is_real)
             outputs = self.dropout(outputs)
             final.append(last)
-        if self.reverse_source:
-            outputs = reverse_real(outputs, is_real)
-        return RecurrentMemory(outputs, is_real, torch.stack(final, 1))
+        return RecurrentMemory(self.arranged_back(outputs, is_real), is_real, torch.stack(final, 1))

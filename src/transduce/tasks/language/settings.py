@@ -1,11 +1,13 @@
 """All settings of a run that learns a language model."""
 
+from typing import ClassVar
+
 from transduce.config import Settings
 from transduce.data.windows import WindowsConfig
 from transduce.models.families import LanguageModelConfig
 from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
 
 DEFAULT_SHARE = 0.05
 
@@ -42,6 +44,8 @@ class TextConfig(Settings, frozen=True):
 
 class LanguageConfig(ExperimentConfig, frozen=True, kw_only=True):
     """All settings of a run that trains a language model."""
+
+    objects: ClassVar = {"tokenizer": tokenizer_setting}
 
     data: TextConfig
     """What is learned from."""

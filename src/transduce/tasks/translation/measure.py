@@ -11,7 +11,7 @@ from transduce.bundle import ModelBundle, find_bundle
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
-from transduce.evaluation.metrics import Scoring, SentenceCounts, Texts, find_metric
+from transduce.evaluation.metrics import Scoring, SentenceCounts, Texts, find_metric, metric_key
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.tasks.task import Measure
@@ -37,7 +37,15 @@ def measure_translations(config: TranslationConfig, splits: Splits, metric: str)
         return found.count(Texts(outputs, references, sources), Scoring(lowercase))
 
     return Measure(
-        metric, found.title, found.digits, test.name, test.content(), len(pairs), "sentences", folds_case, count
+        metric_key(metric),
+        found.title,
+        found.digits,
+        test.name,
+        test.content(),
+        len(pairs),
+        "sentences",
+        folds_case,
+        count,
     )
 
 

@@ -1,15 +1,19 @@
 """All settings of a run that learns to translate."""
 
+from typing import ClassVar
+
 from transduce.corpora.settings import DataConfig
 from transduce.data.batching import BatchingConfig
 from transduce.models.families import EncoderDecoderConfig
 from transduce.search.beam import Beam
 from transduce.tasks.settings import ExperimentConfig
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
 
 
 class TranslationConfig(ExperimentConfig, frozen=True, kw_only=True):
     """All settings of a run that learns to translate."""
+
+    objects: ClassVar = {"tokenizer": tokenizer_setting}
 
     data: DataConfig
     """What is learned from."""

@@ -22,7 +22,7 @@ from transduce.data.parts import Fits, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
 from transduce.errors import ConfigError, InputError
 from transduce.evaluation.evaluate import measure_loss
-from transduce.evaluation.metrics import Metric, Scoring, Texts, find_metric
+from transduce.evaluation.metrics import Metric, Scoring, Texts, find_metric, metric_key
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
@@ -32,6 +32,7 @@ from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
 GREEDY = Beam(size=1)
+OWN_SCORES = {"loss", "perplexity"}
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
 UNKNOWN_NEEDS = BatchingConfig().fits  # where it is not known what training needs
 
@@ -51,7 +52,7 @@ def build_validator(
             direction: _validator_of(config, own, bundle.directed(direction), stores[direction], needs)
             for direction, own in splits.directions.items()
         },
-        config.validation.best_by,
+        metric_key(config.validation.best_by),
     )
 
 
@@ -65,7 +66,7 @@ def _validator_of(
         UNKNOWN_NEEDS if needs is None else within(needs),
         TOKENS_AT_ONCE if needs is None else min(TOKENS_AT_ONCE, needs[0]),
         metrics_of(config),
-        config.validation.best_by,
+        metric_key(config.validation.best_by),
         probe_texts(splits, config.validation.samples),
         bundle.config.tokenizer.of_target.folds_case,
     )
@@ -77,11 +78,13 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
     wanted = [*(("metrics", name) for name in asked.metrics), ("best_by", asked.best_by)]
     if config.data.is_generated:
         wanted.append(("metrics", "exact_match"))
-    found = {}
+    found: dict[str, Metric] = {}
     for setting, name in wanted:
         try:
             if name != "loss":
-                found[name] = find_metric(name, ["loss"] if setting == "best_by" else [])
+                found[metric_key(name)] = find_metric(name, ["loss"] if setting == "best_by" else [])
+            if found.keys() & OWN_SCORES:
+                raise InputError(f"a metric '{metric_key(name)}' would hide the model's own; give it another name")
         except InputError as error:
             raise ConfigError(f"validation.{setting}: {error}") from None
     return found
@@ -116,7 +119,7 @@ class TranslationValidator:
             sources, references = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
             texts = Texts([found.text for found in translator.translate(sources, GREEDY)], references, sources)
             how = Scoring(lowercase=self.folds_case)
-            scores |= {name: metric.count(texts, how).score for name, metric in self.metrics.items()}
+            scores |= {name: metric.score(texts, how) for name, metric in self.metrics.items()}
         rises = self.best_by != "loss" and self.metrics[self.best_by].higher_is_better
         outputs = translator.translate([source for source, _ in self.sampled], GREEDY)
         samples = [Sample(*pair, found.text) for pair, found in zip(self.sampled, outputs, strict=True)]

@@ -1,0 +1,167 @@
+"""Scores and differences as tables for a paper: Markdown, LaTeX (with booktabs) and CSV."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from transduce.evaluation.metrics import Score
+from transduce.evaluation.pairs import Pair
+from transduce.evaluation.significance import Difference
+
+TableFormat = Literal["text", "markdown", "latex", "csv"]
+"""How a comparison is printed; text: for a terminal, with all details."""
+
+COLUMNS = (
+    *("metric", "system", "minus", "value", "standard_deviation", "low", "high"),
+    *("p_bootstrap", "p_randomization"),
+)
+"""The CSV's columns: a line a score, and a line a difference, which names what is subtracted."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A system's score by a metric, or its difference to another system's."""
+
+    metric: str
+    system: str
+    value: float | None
+    """None where no training came to an end."""
+    minus: str | None = None
+    """The system whose score is subtracted; None for a score."""
+    interval: tuple[float, float] | None = None
+    """95 % confidence."""
+    spread: float | None = None
+    """Standard deviation over seeds, of a mean over them."""
+    p_values: tuple[float, float] | None = None
+    """By bootstrap and by randomisation."""
+    digits: int = 2
+    """Decimals shown."""
+
+    @staticmethod
+    def of_difference(metric: str, system: str, minus: str, found: Difference, digits: int) -> "Figure":
+        """A difference that was tested."""
+        p_values = (found.bootstrap_p, found.randomization_p)
+        return Figure(metric, system, found.difference, minus, found.interval, p_values=p_values, digits=digits)
+
+    @property
+    def shown(self) -> str:
+        """The value with its spread, or its interval."""
+        if self.value is None:
+            return "-"
+        sign = "" if self.minus is None else "+"
+        if self.interval is None:
+            return f"{self.value:.{self.digits}f}" + (
+                "" if self.spread is None else f" ± {self.spread:.{self.digits}f}"
+            )
+        low, high = (f"{bound:{sign}.{self.digits}f}" for bound in self.interval)
+        return f"{self.value:{sign}.{self.digits}f} [{low}, {high}]"
+
+
+class Titled(Protocol):
+    """A metric as tables show it."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def digits(self) -> int:
+        """Decimals shown."""
+        ...
+
+
+class Scored(Protocol):
+    """A system of a comparison."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """By the metrics' names."""
+        ...
+
+
+def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mapping[str, Titled]) -> list[Figure]:
+    """All scores of a comparison, and the difference of every pair."""
+    scores = [
+        Figure(
+            metric.title,
+            system.name,
+            system.scores[name].score,
+            interval=system.scores[name].interval,
+            digits=metric.digits,
+        )
+        for system in systems
+        for name, metric in metrics.items()
+    ]
+    return scores + [
+        Figure.of_difference(metric.title, pair.second, pair.first, pair.differences[name], metric.digits)
+        for pair in pairs
+        for name, metric in metrics.items()
+    ]
+
+
+def render(figures: Sequence[Figure], format: TableFormat, notes: Iterable[str]) -> str:
+    """A table of the scores, a row a system; and one of the differences, a row each; below them the notes.
+
+    CSV has one table of all figures, unrounded, and no notes.
+    """
+    if format == "csv":
+        return _csv(figures)
+    scores = [figure for figure in figures if figure.minus is None]
+    metrics = list(dict.fromkeys(figure.metric for figure in scores))
+    cells = {(figure.system, figure.metric): figure.shown for figure in scores}
+    systems = list(dict.fromkeys(figure.system for figure in scores))
+    tables = [(["system", *metrics], [[name, *(cells[name, metric] for metric in metrics)] for name in systems])]
+    differences = [
+        [f"{one.system} minus {one.minus}", one.metric, one.shown, *(f"{p:.4f}" for p in one.p_values)]
+        for one in figures
+        if one.minus is not None and one.p_values is not None
+    ]
+    if differences:
+        tables.append((["pair", "metric", "difference", "p (bootstrap)", "p (randomisation)"], differences))
+    write = _markdown if format == "markdown" else _latex
+    comment = "" if format == "markdown" else "% "
+    return "\n\n".join([*(write(*table) for table in tables), *(f"{comment}{note}" for note in notes)])
+
+
+def _markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+    return "\n".join([line(headings), line(["---", *["---:"] * (len(headings) - 1)]), *map(line, rows)])
+
+
+def _latex(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return f"{' & '.join(map(_escaped, cells))} \\\\"
+
+    columns = "l" + "r" * (len(headings) - 1)
+    body = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", line(headings), "\\midrule", *map(line, rows)]
+    return "\n".join([*body, "\\bottomrule", "\\end{tabular}"])
+
+
+def _escaped(text: str) -> str:
+    """Text as LaTeX writes it; a sign before a number is a minus."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
+    escaped = "".join(special.get(one, "\\" + one if one in "&%$#_{}" else one) for one in text)
+    return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)
+
+
+def _csv(figures: Iterable[Figure]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in figures:
+        low, high = one.interval or (None, None)
+        writer.writerow(
+            [one.metric, one.system, one.minus, one.value, one.spread, low, high, *(one.p_values or (None, None))]
+        )
+    return text.getvalue().rstrip("\n")

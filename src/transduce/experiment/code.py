@@ -1,0 +1,99 @@
+"""The code behind the names in a run's settings: checked when the run begins, and recorded in its folder."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.config import Settings
+from transduce.errors import ConfigError, InputError
+from transduce.evaluation.metrics import REGISTRY as METRICS
+from transduce.files import write_text
+from transduce.nn.scores import SCORES
+from transduce.objectives.objective import OBJECTIVES
+from transduce.plugins import Registry, code_of, name_of
+from transduce.tasks.settings import ExperimentConfig
+from transduce.training.schedules import SCHEDULES
+from transduce.training.trackers import OBSERVERS
+from transduce.verification import read_json
+
+FILE = "code.json"
+
+
+class NamedCode(Settings, frozen=True):
+    """The code that a setting of a run names."""
+
+    setting: str
+    """The setting."""
+    name: str
+    """What it names."""
+    object: str
+    """The module and name of the function or class; of another object its class's, with () after it."""
+    version: str | None = None
+    """Of the package that it is in, if it is in one."""
+    source: str | None = None
+    """A hash of its source and its module's, where it has any."""
+
+
+def find_code(config: ExperimentConfig, observers: Sequence[Any] = ()) -> list[NamedCode]:
+    """The code behind all names in a run's settings and behind its observers, but for Transduce's own.
+
+    Raises ConfigError for a name without code, or code that does not fit.
+    """
+    found = []
+    for setting, registry, name in [*_names(config), *(("observers", OBSERVERS, name_of(one)) for one in observers)]:
+        try:
+            registry.find(name)
+            code = code_of(registry.object_of(name))
+        except InputError as error:
+            raise ConfigError(f"{setting}: {error}") from None
+        if not code.is_ours:
+            found.append(
+                NamedCode(setting=setting, name=name, object=code.object, version=code.version, source=code.source)
+            )
+    return found
+
+
+def record_code(run: Path, found: Sequence[NamedCode]) -> None:
+    """Write it into the run's folder; no file where there is none."""
+    if found:
+        write_text(run / FILE, msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        (run / FILE).unlink(missing_ok=True)
+
+
+def tell_of_other_code(run: Path, found: Sequence[NamedCode], tell: Callable[[str], None]) -> None:
+    """Tell which names stand for other code than when the run began."""
+    path = run / FILE
+    known = read_json(path, list[NamedCode], "remove it to resume without this check") if path.exists() else []
+    before = {(each.setting, each.name): each for each in known}
+    for each in found:
+        old = before.get((each.setting, each.name), each)
+        changes = [
+            f"{what} was {ours or 'none'}, now it is {theirs or 'none'}"
+            for what, ours, theirs in (("it", old.object, each.object), ("its version", old.version, each.version))
+            if ours != theirs
+        ]
+        if old.source != each.source:
+            changes.append("its source has changed")
+        if changes:
+            tell(f"{each.setting}: the code behind '{each.name}' is another: {', '.join(changes)}")
+
+
+def _names(config: ExperimentConfig) -> Iterator[tuple[str, Registry[Any], str]]:
+    """The settings that name code, the kind, and the names."""
+    if isinstance(config.optimizer.schedule, str):
+        yield "optimizer.schedule", SCHEDULES, config.optimizer.schedule
+    if config.training.objective is not None:
+        yield "training.objective", OBJECTIVES, config.training.objective
+    for name in config.training.observers:
+        yield "training.observers", OBSERVERS, name
+    if config.task == "translation":  # other tasks have metrics of their own
+        for name in config.validation.metrics:
+            yield "validation.metrics", METRICS, name
+        if config.validation.best_by != "loss":
+            yield "validation.best_by", METRICS, config.validation.best_by
+    score = getattr(getattr(getattr(config, "model", None), "attention", None), "score", None)
+    if score is not None and score not in SCORES.others:
+        yield "model.attention.score", SCORES, score

@@ -1,0 +1,52 @@
+"""What objects show of themselves: one line, and a small table where a notebook asks for HTML."""
+
+import sys
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Facts = Mapping[str, object]
+"""What is shown, by short names; what is None or empty is left out."""
+
+
+def shown_by(facts: Callable[[Any], Facts], html: Callable[[Any], str] | None = None) -> Callable[[type[T]], type[T]]:
+    """A decorator of classes whose objects show these facts; in a notebook as a table, followed by more HTML."""
+
+    def decorate(shown: type[T]) -> type[T]:
+        def text(self: T) -> str:
+            return f"{shown.__name__}({', '.join(f'{name}: {fact}' for name, fact in _present(facts(self)))})"
+
+        def page(self: T) -> str:
+            rows = "".join(
+                f'<tr><th style="text-align: left">{escape(name)}</th>'
+                f'<td style="text-align: left">{escape(str(fact))}</td></tr>'
+                for name, fact in _present(facts(self))
+            )
+            return f"<b>{shown.__name__}</b><table>{rows}</table>{'' if html is None else html(self)}"
+
+        shown.__repr__ = text  # type: ignore[assignment, method-assign]
+        shown._repr_html_ = page  # type: ignore[attr-defined]
+        return shown
+
+    return decorate
+
+
+def rows_html(headings: list[str], rows: list[list[object]]) -> str:
+    """A table with these headings."""
+    head = "".join(f'<th style="text-align: left">{escape(heading)}</th>' for heading in headings)
+    body = "".join(
+        f"<tr>{''.join(f'<td style={chr(34)}text-align: left{chr(34)}>{escape(str(cell))}</td>' for cell in row)}</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def in_notebook() -> bool:
+    """Whether this runs in a notebook, which shows HTML."""
+    get_shell: Callable[[], Any] = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    return getattr(get_shell(), "kernel", None) is not None
+
+
+def _present(facts: Facts) -> list[tuple[str, object]]:
+    return [(name, fact) for name, fact in facts.items() if fact is not None and fact != ""]

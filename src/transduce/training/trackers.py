@@ -1,0 +1,183 @@
+"""Observers by name: trackers of experiments by their own packages, and what installed packages bring.
+
+Each tracker writes where its package is told to by its own settings and environment variables. Its run goes on when the
+run of the folder does: what it calls that run is kept in the folder.
+"""
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from transduce.errors import InputError, TransduceError
+from transduce.files import write_text
+from transduce.plugins import Registry, check_takes
+from transduce.training.observers import Observer, Report
+
+PROJECT = "transduce"
+"""What runs are grouped under, unless the tracker's own environment variable names another project."""
+
+
+@dataclass(frozen=True)
+class WatchedRun:
+    """What an observer that is made for a run knows of it."""
+
+    folder: Path
+    settings: dict[str, Any]
+    """By their dotted names."""
+    resumed_after: int
+    """The update after which the run goes on; 0 for a new one."""
+
+    def kept_id(self, name: str) -> str | None:
+        """What a tracker calls this run, if it goes on and the tracker heard of it before."""
+        with suppress(FileNotFoundError):
+            if self.resumed_after:
+                return self._id_file(name).read_text(encoding="utf-8").strip()
+        return None
+
+    def keep_id(self, name: str, made: str) -> str:
+        """Keep what a tracker calls this run, for when it goes on."""
+        write_text(self._id_file(name), made)
+        return made
+
+    def _id_file(self, name: str) -> Path:
+        return self.folder / f".id-in-{name}"
+
+
+ObserverFactory = Callable[[WatchedRun], Observer]
+
+
+def report_values(report: Report) -> dict[str, float]:
+    """The training curves' points."""
+    return {
+        "training/loss": report.loss,
+        "training/learning_rate": report.learning_rate,
+        "training/gradient_norm": report.gradient_norm,
+        "training/target_tokens_per_second": report.target_tokens_per_second,
+    }
+
+
+class Tracker:
+    """Hands curves to a tracker's package; its makers below say how."""
+
+    def __init__(self, log: Callable[[dict[str, float], int], Any], close: Callable[[], Any]) -> None:
+        self._log = log
+        self._close = close
+
+    def report(self, report: Report) -> None:
+        """A point on each of the training curves."""
+        self._log(report_values(report), report.update)
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """A point on each validation score's curve."""
+        self._log({f"validation/{name}": score for name, score in scores.items()}, update)
+
+    def close(self) -> None:
+        """The run ends."""
+        self._close()
+
+
+def mlflow(run: WatchedRun) -> Tracker:
+    """MLflow, where MLFLOW_TRACKING_URI says; the experiment is MLFLOW_EXPERIMENT_NAME's, else "transduce"."""
+    package, entities = _package("mlflow"), _package("mlflow", ".entities")
+    client = package.MlflowClient()
+    name = package.environment_variables.MLFLOW_EXPERIMENT_NAME.get() or PROJECT
+
+    run_id = run.kept_id("mlflow")
+    if run_id is None:
+        known = client.get_experiment_by_name(name)
+        experiment = client.create_experiment(name) if known is None else known.experiment_id
+        run_id = run.keep_id("mlflow", client.create_run(experiment, run_name=run.folder.name).info.run_id)
+        for key, value in run.settings.items():
+            client.log_param(run_id, key, str(value)[:500])
+    client.update_run(run_id, status="RUNNING")
+
+    def log(values: dict[str, float], update: int) -> None:
+        time = package.utils.time.get_current_time_millis()
+        metrics = [entities.Metric(key.replace("@", "-"), value, time, update) for key, value in values.items()]
+        client.log_batch(run_id, metrics=metrics)
+
+    return Tracker(log, lambda: client.set_terminated(run_id))
+
+
+def wandb(run: WatchedRun) -> Tracker:
+    """Weights & Biases, into the run's folder and to its server; WANDB_MODE=offline stays on this machine."""
+    package = _package("wandb")
+    made = package.init(
+        project=None if package.Settings().project else PROJECT,
+        dir=str(run.folder),
+        id=run.kept_id("wandb") or run.keep_id("wandb", uuid.uuid4().hex),
+        name=run.folder.name,
+        config=run.settings,
+        resume="allow",
+    )
+    return Tracker(lambda values, update: made.log({**values, "update": update}), made.finish)
+
+
+def trackio(run: WatchedRun) -> Tracker:
+    """Trackio, on this machine; `trackio show` draws it."""
+    package = _package("trackio")
+    name = run.kept_id("trackio") or run.keep_id("trackio", f"{run.folder.name}-{uuid.uuid4().hex[:6]}")
+    made = package.init(project=PROJECT, name=name, config=run.settings, resume="allow", embed=False)
+    return Tracker(lambda values, update: made.log(values, step=update), made.finish)
+
+
+def aim(run: WatchedRun) -> Tracker:
+    """Aim, in the repository `.aim` of the working folder, or where AIM_REPO says; `aim up` shows it."""
+    package = _package("aim")
+    made = package.Run(
+        experiment=PROJECT,
+        run_hash=run.kept_id("aim"),
+        system_tracking_interval=None,
+        capture_terminal_logs=False,
+    )
+    run.keep_id("aim", made.hash)
+    made.name = run.folder.name
+    made["settings"] = run.settings
+
+    def log(values: dict[str, float], update: int) -> None:
+        for key, value in values.items():
+            made.track(value, name=key, step=update)
+
+    return Tracker(log, made.close)
+
+
+def _package(name: str, module: str = "") -> Any:
+    try:
+        return import_module(name + module)
+    except ImportError as error:
+        raise InputError(f"observer '{name}': {error}; install it (pip install 'transduce[tracking]')") from None
+
+
+def _factory(name: str, found: Any) -> ObserverFactory:
+    """What makes an observer for a run, of a function or class, or of an observer that is made already."""
+    if not isinstance(found, type) and _is_observer(found):
+        return lambda run: found
+    expected = "an observer (report, validated, close), or what makes one of a WatchedRun"
+    check_takes("observer", name, found, ("run",), expected)
+
+    def make(run: WatchedRun) -> Observer:
+        try:
+            made = found(run)
+        except TransduceError:
+            raise
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"observer '{name}' cannot begin: {type(error).__name__}: {reason}") from error
+        if not _is_observer(made):
+            raise InputError(f"observer '{name}': made a {type(made).__name__}; expected {expected}")
+        return made
+
+    return make
+
+
+def _is_observer(found: object) -> bool:
+    return all(callable(getattr(found, method, None)) for method in ("report", "validated", "close"))
+
+
+_BUILT_IN = {name: f"{__name__}:{name}" for name in ("mlflow", "wandb", "trackio", "aim")}
+OBSERVERS: Registry[ObserverFactory] = Registry("observer", "transduce.observers", _factory, _BUILT_IN)
+"""Observers by their names."""
