@@ -15,7 +15,7 @@ from transduce.corpora.language_names import name_of
 from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.ctranslate2 import load_exportable, samples_of, write_ctranslate2
-from transduce.files import new_file
+from transduce.files import check_absent, made_parents, new_file
 from transduce.inference.engines.ctranslate2 import adds_source_end, require_ctranslate2
 from transduce.inference.engines.exported import Parity, Quantization
 from transduce.inference.translator import Translator
@@ -75,8 +75,7 @@ def export_argos(
     libraries = [require_ctranslate2(), require_sentencepiece()]
     if file.suffix != ENDING:
         raise InputError(f"{file}: Argos Translate's packages end in {ENDING}; name it {file.stem}{ENDING}")
-    if file.exists():
-        raise InputError(f"{file} exists; remove it or choose another name")
+    check_absent(file, "choose another name")
     bundle = load_exportable(model, "Argos Translate")
     _check_exportable(model, bundle)
     samples = samples_of(bundle, model, texts)
@@ -101,8 +100,7 @@ def export_argos(
             compared_with=" and ".join(f"{library.__name__} {library.__version__}" for library in libraries),
         )
         (package / "certificate.json").write_bytes(msgspec.json.format(msgspec.json.encode(certificate)))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with new_file(file) as new:
+        with made_parents(file), new_file(file) as new:
             _pack(package, new)
     return certificate
 

@@ -10,7 +10,7 @@ import torch
 from transduce.bundle import EXPORT, ModelBundle, find_bundle
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.ctranslate2_weights import make_specification
-from transduce.files import new_folder
+from transduce.files import check_absent, new_folder
 from transduce.inference.engines.ctranslate2 import (
     CTranslate2Engine,
     adds_source_end,
@@ -51,8 +51,7 @@ def export_ctranslate2(
         CheckpointError: where the model is not whole, or where an export in float32 does not translate as it does.
     """
     library = require_ctranslate2()
-    if folder.exists():
-        raise InputError(f"{folder} exists; remove it or choose another folder")
+    check_absent(folder)
     bundle = load_exportable(model)
     with new_folder(folder) as new:
         bundle.describe(new)

@@ -28,7 +28,7 @@ from transduce.experiment.recipe import (
     read_settings,
     record,
 )
-from transduce.files import locked, write_text
+from transduce.files import check_absent, locked, write_text
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
@@ -189,7 +189,8 @@ def _train(
         tell(f"nothing is left to train: {trainer.stop_reason}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     shared = f", {processes.count} processes" if processes.count > 1 else ""
-    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model))
+    fixed = sum(rows * trainer.model.get_parameter(name)[0].numel() for name, rows in prepared.fixed_rows.items())
+    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
     learning = f", of which {learned:,} learn" if learned < parameters else ""
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
     if processes.is_first:
@@ -238,6 +239,7 @@ def _build_trainer(
         prepared.validator.trials,
         prepared.unit,
         prepared.is_adapted,
+        prepared.fixed_rows,
     )
     return trainer
 
@@ -270,6 +272,8 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
 @contextmanager
 def _alone_in(run: Path) -> Iterator[None]:
     """Keep others that would train in this folder out of it; if nothing was written there, it is as it was before."""
+    if not run.exists():
+        check_absent(run, "choose another folder (out)")
     new = [folder for folder in (run, *run.parents) if not folder.exists()]
     run.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:

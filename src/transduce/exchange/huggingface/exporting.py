@@ -15,7 +15,7 @@ from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.folder import write_config, write_tensors, write_tokenizer
 from transduce.exchange.huggingface.importing import read_bundle
 from transduce.exchange.huggingface.weights import to_theirs
-from transduce.files import new_folder
+from transduce.files import check_absent, new_folder
 from transduce.text.tokenizer import Tokenizer
 
 SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_eos_token_id")
@@ -33,8 +33,7 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
     Raises InputError for a model with settings that Hugging Face's does not have (all reasons are told), or where the
     folder exists; CheckpointError where the model is not whole, or where what is read again is another one.
     """
-    if folder.exists():
-        raise InputError(f"{folder} exists; remove it or choose another folder")
+    check_absent(folder)
     check_license(license)
     bundle = ModelBundle.load(model)
     family = family_of_bundle(model, bundle.config)
