@@ -220,4 +220,4 @@ def _captured() -> Iterator[Callable[[], str]]:
     """Standard output forgotten, standard error kept."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-        yield lambda: errors.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        yield lambda: errors.buffer.getvalue().decode()

@@ -36,7 +36,6 @@ from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
 from transduce.training.optimizer import check_parts, learned_parameters
-from transduce.training.precision import keep_few_kernels
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer
 
@@ -110,7 +109,6 @@ def train(
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
     place = local_device(device)
-    keep_few_kernels()
     with (
         join_processes(place) as processes,
         _alone_in(run) if processes.is_first else nullcontext(),
