@@ -120,15 +120,20 @@ class Row:
 
 
 def every_row() -> list[Row]:
-    """Each family's defaults in every task, each choice of its settings alone, and the choices of how it learns."""
-    rows, seen = [], set()
+    """Each family's defaults in every task, each choice of its settings alone, and the choices of how it learns.
+
+    A choice that several families of a task have is tried with the first of them, and text encoders' own in one task.
+    """
+    rows: list[Row] = []
+    seen: set[tuple[bool, str]] = set()
     for task in TASKS:
         for place, family in enumerate(families(task)):
             kind = str(family.__struct_config__.tag)
             rows.append(Row(task, kind, "{}"))
-            if (kind, task == "language") not in seen:  # an encoder's own choices once, whichever head stands on it
-                rows += [Row(task, kind, _json(changes)) for changes in _choices(family, "model")]
-            seen.add((kind, task == "language"))
+            for changes in map(_json, _choices(family, "model")):
+                if (task in WRITING, changes) not in seen:
+                    seen.add((task in WRITING, changes))
+                    rows.append(Row(task, kind, changes))
             if place == 0 or task in WRITING:
                 rows += [Row(task, kind, _json(changes)) for changes in _choices_of_learning(task, is_first=place == 0)]
     return rows

@@ -17,10 +17,11 @@ from unittest import mock
 import tomli_w
 
 from supported.cells import CELLS, LOOKED_AT, SCORED, USE, Cell, Outcome
+from supported.partner import joined
 from supported.rows import Row, base_of
 
 EQUAL = 1e-6  # of weights, after updates of about 1e-2
-DATA = "data"
+DATA, TWO = "data", "two"
 
 
 def prepare() -> Path:
@@ -53,8 +54,6 @@ def prepare() -> Path:
 
 def try_row(row: Row, data: Path, cells: Sequence[str] = tuple(CELLS)) -> dict[str, Outcome]:
     """What comes of the cells with a row's recipe; where it cannot be trained, the first says why, and is all."""
-    from transduce.nn.layers import Dropout
-
     os.environ["TRANSDUCE_CACHE"] = str(data / "cache")
     with tempfile.TemporaryDirectory(dir=data) as folder, contextlib.chdir(folder):
         for file in (data / DATA).iterdir():
@@ -66,12 +65,8 @@ def try_row(row: Row, data: Path, cells: Sequence[str] = tuple(CELLS)) -> dict[s
         if "start_from" in row.changes:
             Path("base.toml").write_text(tomli_w.dumps(base_of(row.task, row.family)), encoding="utf-8")
             _command("train", "base.toml", "--out", "base", "--quiet")
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(mock.patch("transduce.experiment.run.plot_training_curves"))  # a third of the time
-            stack.enter_context(mock.patch("os.fsync"))
-            if row.is_exact:  # heads drop a tenth of what they read, which no setting changes
-                stack.enter_context(mock.patch("transduce.models.heads.Dropout", lambda rate: Dropout(0.0)))
-            found = {"train": _train(Cell("", "train"), "run")}
+        with light(row.is_exact):
+            found = {"train": train((), "run")}
             if found["train"].is_supported:
                 found |= {name: _try(row, CELLS[name], name) for name in cells if name != "train"}
         return found
@@ -80,15 +75,15 @@ def try_row(row: Row, data: Path, cells: Sequence[str] = tuple(CELLS)) -> dict[s
 def _try(row: Row, cell: Cell, name: str) -> Outcome:
     match cell.kind:
         case "train":
-            return _train(cell, name.replace(" ", "-"))
+            return train(cell.arguments, name.replace(" ", "-"))
         case "resume":
             return _resume(row)
         case "parts":
-            outcome = _train(cell, name)
+            outcome = train(cell.arguments, name)
             return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(name), EQUAL)
         case "processes":
-            outcome = _two_processes(Path("two"))
-            return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path("two"), EQUAL)
+            outcome = _two_processes(row.is_exact)
+            return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(TWO), EQUAL)
         case "use":
             verb, arguments = USE[row.task]
             more = ["--to", "de"] if "directions" in row.changes else []
@@ -112,8 +107,22 @@ def _placed(arguments: Sequence[str]) -> list[str]:
     return [{"MODEL": "run/model", "RUN": "run"}.get(word, word) for word in arguments]
 
 
-def _train(cell: Cell, out: str) -> Outcome:
-    return _command("train", "recipe.toml", *cell.arguments, "--out", out, "--quiet", "--device", "cpu")
+def train(changes: Sequence[str], out: str) -> Outcome:
+    """Train the working folder's recipe."""
+    return _command("train", "recipe.toml", *changes, "--out", out, "--quiet", "--device", "cpu")
+
+
+@contextlib.contextmanager
+def light(is_exact: bool) -> Iterator[None]:
+    """Train without what takes a third of so short a training and is not tried here; exactly, without chance either."""
+    from transduce.nn.layers import Dropout
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch("transduce.experiment.run.plot_training_curves"))
+        stack.enter_context(mock.patch("os.fsync"))
+        if is_exact:  # heads drop a tenth of what they read, which no setting changes
+            stack.enter_context(mock.patch("transduce.models.heads.Dropout", lambda rate: Dropout(0.0)))
+        yield
 
 
 def _resume(row: Row) -> Outcome:
@@ -152,24 +161,16 @@ class StopAt:
         """Nothing."""
 
 
-def _two_processes(out: Path) -> Outcome:
-    """The recipe trained by this process and a fork of it."""
+def _two_processes(is_exact: bool) -> Outcome:
+    """The recipe trained by this process and its partner."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    together = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    other = os.fork()
-    rank = "1" if other == 0 else "0"
-    os.environ |= {**together, "RANK": rank, "LOCAL_RANK": rank}
-    try:
-        outcome = _train(Cell("", "train"), str(out))
-    finally:
-        if other == 0:
-            os._exit(0)
-        os.waitpid(other, 0)
-        for name in (*together, "RANK", "LOCAL_RANK"):
-            del os.environ[name]
-    return outcome
+    both = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    both["TRANSDUCE_CACHE"] = os.environ["TRANSDUCE_CACHE"]
+    first, second = ({**both, "RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1"))
+    with joined(second, is_exact), mock.patch.dict(os.environ, first):
+        return train((), TWO)
 
 
 def _equal(one: Path, other: Path, most: float) -> Outcome:
