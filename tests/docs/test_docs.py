@@ -24,7 +24,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def headings(page: Path) -> set[str]:
-    """The anchors of a page as GitHub and others make them: small letters, digits and hyphens, numbered where repeated."""
+    """The anchors of a page as GitHub makes them: small letters, digits and hyphens, numbered where repeated."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     found: list[str] = []
     for heading in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):

@@ -58,8 +58,8 @@ It runs</seg></tuv></tu></body></tmx>
     "a.yaml": "en:\n  a: |\n    the dog\n    sees\n  b: >\n    the dog\n    sees\n\n    it\n"
     '  c: "one\n    two"\n  d: one\n    two\n',
     "a.json": '{\n "a": "the dog",\n "b": ["one\\ntwo"]\n}\n',
-    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nthe dog\nsees\n\n2\n00:00:03,000 --> 00:00:04,000\none <i>two\nsix</i>\n\n",
-    "a.vtt": "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nthe dog\nsees\n\n00:00:03.000 --> 00:00:04.000\none <i>two\nsix</i>\n",
+    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nthe dog\nsees <i>two\nsix</i>\n\n",
+    "a.vtt": "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nthe dog\nsees <i>two\nsix</i>\n",
     "a.csv": 'source,target\n"the dog\nsees",\none,\n',
     "a.html": "<p>the dog\nsees a cat.\nIt <b>runs\nfar</b></p>\n<pre>one\ntwo</pre><p title='a\nb'>x</p>\n",
     "a.md": "---\ntitle: one\n---\n\nthe dog\nsees a cat.\nIt **runs\nfar**\n\n- one\n  two\n\n> three\n> four\n",

@@ -39,7 +39,7 @@ def export(
     ] = None,
     license: Annotated[
         str | None,
-        typer.Option(help="Hugging Face: the licence that the model's card names, such as apache-2.0 (default: none)."),
+        typer.Option(help="Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's)."),
     ] = None,
     threads: Threads = None,
     json: Json = False,

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import ModelBundle, model_card
+from transduce.bundle import ModelBundle, card_of
 from transduce.config import Settings
 from transduce.corpora.language_names import name_of
 from transduce.corpora.languages import UNKNOWN, is_tag
@@ -88,7 +88,7 @@ def export_argos(
         (package / "sentencepiece.model").write_bytes(write_sentencepiece(bundle.tokenizers.source))
         _, parity = write_ctranslate2(bundle, quantization, samples, package / "model", file)
         (package / "metadata.json").write_bytes(msgspec.json.format(msgspec.json.encode(_metadata(bundle))))
-        (package / "README.md").write_text(model_card(bundle), encoding="utf-8")
+        (package / "README.md").write_text(card_of(bundle), encoding="utf-8")
         ours = _check_same(bundle, package, lines, file)
         stored, chosen = (_translate(package, lines, compute_type) for compute_type in ("default", "auto"))
         certificate = ArgosCertificate(

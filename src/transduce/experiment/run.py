@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from transduce.experiment.adapting import Apart, with_adapters
 from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
-from transduce.experiment.machine import measure_machine
+from transduce.experiment.machine import describe_machine, measure_machine
 from transduce.experiment.recipe import (
     SETTINGS_FILE,
     Recipe,
@@ -29,12 +30,13 @@ from transduce.experiment.recipe import (
     record,
 )
 from transduce.files import check_absent, locked, write_text
+from transduce.model_card import LICENSE, PARTS
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
+from transduce.training.observers import JsonLog, Observer, StartLines, console_observer, last_samples
 from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trainer import Trainer
@@ -214,7 +216,7 @@ def _build_trainer(
     bundle = prepared.bundle
     model = bundle.model.to(device)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    facts = {"data": experiment.name, "parameters": parameters, "seed": config.seed}
+    facts = {"data": experiment.name, "trained_on": prepared.size, "parameters": parameters, "seed": config.seed}
 
     def write_bundle(folder: Path) -> None:
         position = trainer.position
@@ -248,8 +250,18 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
     test = _recorded_test(model, best) or experiment.test(best, trainer.processes)
+    parts = None if test is None else test.pop(PARTS, None)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
-    best = best.with_history(**({"test": test} if test else {}))
+    license = read_settings(run / SETTINGS_FILE).license
+    told = {
+        "test": test,
+        PARTS: parts,
+        "samples": last_samples(run / "log.jsonl"),
+        "machine": describe_machine(trainer.device, trainer.processes.count, trainer.precision),
+        "finished": date.today().isoformat(),
+        LICENSE: license,
+    }
+    best = best.with_history(**{name: value for name, value in told.items() if value})
     if apart is None:
         best.save(model, experiment.examples)
     else:
@@ -264,7 +276,9 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
         before = ModelBundle.load(model).history
     except CheckpointError:
         return None
-    return before.get("test") if before.get("updates") == best.history.get("updates") else None
+    if "test" not in before or before.get("updates") != best.history.get("updates"):
+        return None
+    return {**before["test"], PARTS: before.get(PARTS)}
 
 
 @contextmanager

@@ -48,6 +48,8 @@ class Prepared:
     data: TrainingBatches
     objective: Objective
     validator: Validator
+    size: str = ""
+    """How much the data are that it learns from, such as "29,000 sentence pairs"."""
     unit: str = "target tokens"
     """What the objective's losses are means over, for people."""
     is_adapted: bool = False
