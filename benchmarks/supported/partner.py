@@ -7,10 +7,13 @@ import contextlib
 import functools
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+PATIENCE = 20  # seconds in which the partner has ended when the other has
 
 
 @contextlib.contextmanager
@@ -22,7 +25,12 @@ def joined(environment: Mapping[str, str], is_exact: bool) -> Iterator[None]:
     partner.stdin.write(f"{json.dumps(order)}\n")
     partner.stdin.flush()
     yield
-    partner.stdout.readline()
+    if select.select([partner.stdout], [], [], PATIENCE)[0]:
+        partner.stdout.readline()
+    else:  # it waits for a process that has failed
+        partner.kill()
+        partner.wait()
+        _start.cache_clear()
 
 
 @functools.cache
