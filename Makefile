@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
-	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack
+	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack bench-support
 
 setup: .venv/installed
 
@@ -72,3 +72,7 @@ bench-memory: setup
 # Clients of a server beside attackers; about ten minutes.
 bench-attack: setup
 	$(BIN)/python benchmarks/serving_attack.py --model $(or $(MODEL),runs/quickstart)
+
+# Every family with every verb and precision; writes docs/support.md; about an hour.
+bench-support: setup
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/support.py --out docs/support.md

@@ -7,7 +7,8 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from transduce.files import locked, new_folder, save_tensors, write_text
+from transduce.errors import InputError
+from transduce.files import check_absent, locked, made_parents, new_folder, save_tensors, write_text
 
 
 def names(folder):
@@ -48,6 +49,44 @@ def test_a_failure_leaves_the_older_folder_as_it_was(tmp_path):
         raise KeyboardInterrupt
     assert names(tmp_path) == ["made"]
     assert names(tmp_path / "made") == ["one"]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError, InputError])
+def test_a_failure_leaves_no_parent_folder_that_was_made_for_it(tmp_path, failure):
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(failure), new_folder(tmp_path / "kept" / "a" / "b" / "made") as new:
+        (new / "one").write_text("one")
+        raise failure
+    assert names(tmp_path / "kept") == []
+    with pytest.raises(failure), made_parents(tmp_path / "c" / "file"):
+        raise failure
+    assert names(tmp_path) == ["kept"]
+
+
+def test_a_failure_leaves_parent_folders_that_others_use(tmp_path):
+    with pytest.raises(OSError), new_folder(tmp_path / "a" / "b" / "made"):
+        (tmp_path / "a" / "other").write_text("of another process")
+        raise OSError
+    assert names(tmp_path / "a") == ["other"]
+
+
+def test_what_is_in_the_way_of_an_output_is_known_before_work_begins(tmp_path):
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "good").symlink_to("folder")
+    ways = {
+        "link": "is a link to nowhere, which does not exist; remove it or choose another",
+        "link/out": "link is a link to nowhere",
+        "file": "file exists",
+        "file/out": "file is not a folder",
+        "good": "good exists",
+    }
+    for name, line in ways.items():
+        with pytest.raises(InputError, match=line):
+            check_absent(tmp_path / name)
+    for name in ("new", "folder/new", "good/new", "new/er"):
+        check_absent(tmp_path / name)
 
 
 def test_at_no_moment_is_a_part_of_a_folder_in_its_place(tmp_path, monkeypatch):

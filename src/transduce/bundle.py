@@ -19,6 +19,7 @@ from transduce.corpora.directions import MANY, Direction
 from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError
 from transduce.files import new_folder, save_tensors
+from transduce.model_card import model_card
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import build_model
 from transduce.models.heads import EncoderModel, WordHead
@@ -133,7 +134,7 @@ class ModelBundle:
         self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
         self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
         (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
-        (folder / "README.md").write_text(model_card(self), encoding="utf-8")
+        (folder / "README.md").write_text(card_of(self), encoding="utf-8")
 
     def with_history(self, **facts: Any) -> "ModelBundle":
         """The same bundle that tells more of itself."""
@@ -309,40 +310,9 @@ def example(config: BundleConfig, model: str, direction: Direction | None = None
     return TASKS[config.task].example.replace("MODEL", model)
 
 
-def model_card(bundle: ModelBundle, use: str | None = None) -> str:
-    """What is told of a model to people, in Markdown; with code, indented, that uses it (default: a command)."""
-    config, history = bundle.config, bundle.history
-    family, tokenizer = config.model.__struct_config__.tag, config.tokenizer
-    kinds = " and ".join(dict.fromkeys((tokenizer.of_source.kind, tokenizer.of_target.kind)))
-    use = use or f"    {example(config, '.')}"
+def card_of(bundle: ModelBundle, use: str | None = None) -> str:
+    """The card of a model; with code, indented, that uses it (default: a command)."""
+    config, tokenizers = bundle.config, bundle.tokenizers
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
-    source, target = (len(side) for side in (bundle.tokenizers.source, bundle.tokenizers.target))
-    told = "\n".join(f"- {name.replace('_', ' ')}: {_told(value)}" for name, value in history.items())
-    return f"""# {_languages(config)}
-
-{TASKS[config.task].title.capitalize()} made with [Transduce](https://pypi.org/project/transduce/): {family},
-{parameters:,} parameters, {source:,} source and {target:,} target tokens
-({kinds}{", shared" if tokenizer.is_shared else ""}).
-
-{use}
-
-The model works best on text similar to its training data. Have important translations checked by a person.
-
-## How it was made
-
-{told or "Nothing is recorded."}
-"""
-
-
-def _languages(config: BundleConfig) -> str:
-    if config.languages is None:
-        return " to ".join(dict.fromkeys((config.source, config.target)))
-    if config.languages.directions is None:
-        return f"{len(config.languages.tokens)} languages"
-    return ", ".join(config.languages.directions)
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_told(item)}" for key, item in value.items())
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    sizes = (len(tokenizers.source), len(tokenizers.target))
+    return model_card(config, sizes, parameters, bundle.history, use or f"    {example(config, '.')}")

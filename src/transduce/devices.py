@@ -20,6 +20,7 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
 
     Raises ConfigError for a device that is not there, or not for so many processes.
     """
+    keep_few_kernels()
     if name == "auto":
         name = os.environ.get("TRANSDUCE_DEVICE") or _best(processes)
     try:
@@ -40,6 +41,17 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"device {device}: {str(error).splitlines()[0]}") from None
     return device
+
+
+def keep_few_kernels() -> None:
+    """Let oneDNN, which multiplies bfloat16 on a CPU, keep few of its kernels; what the user has set stays.
+
+    It makes one for each shape, of nearly half a MiB, and both it and PyTorch keep 1,024 by themselves, but few shapes
+    are met again after their update or their step of a search. The numbers are read once, before the first product, so
+    this is called wherever a device is chosen.
+    """
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(name, "128")
 
 
 def _best(processes: int) -> str:

@@ -8,32 +8,63 @@ import shutil
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
+from transduce.errors import InputError
+
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which is synced and becomes `path` when the block ends well, replacing an older one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    building = unique_folder(path.parent, f".{path.name}-")
-    old = building.with_name(f"{building.name}.old")
+    """A folder to fill, which is synced and becomes `path` when the block ends well, replacing an older one; if it
+    fails, nothing is left, nor any parent folder that was made for it."""
+    with made_parents(path):
+        building = unique_folder(path.parent, f".{path.name}-")
+        old = building.with_name(f"{building.name}.old")
+        try:
+            yield building
+            for file in building.rglob("*"):
+                sync(file)
+            sync(building)
+            if path.exists():
+                path.rename(old)  # removing it in place would leave half a folder there for a while
+            building.rename(path)
+            sync(path.parent)
+            remove(old)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+@contextmanager
+def made_parents(path: Path) -> Iterator[None]:
+    """Make the folders above a path where they are missing; if the block fails, those that are empty go again."""
+    missing = [folder for folder in path.parents if not folder.exists()]
     try:
-        yield building
-        for file in building.rglob("*"):
-            sync(file)
-        sync(building)
-        if path.exists():
-            path.rename(old)  # removing it in place would leave half a folder there for a while
-        building.rename(path)
-        sync(path.parent)
-        remove(old)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # another process may have put something there
+                folder.rmdir()
+        raise
+
+
+def check_absent(path: Path, advice: str = "choose another folder") -> None:
+    """Raise InputError where something is at a path already, or where a link that leads nowhere or a file is in its
+    way: what takes long is to know it before it begins."""
+    if path.exists():
+        raise InputError(f"{path} exists; remove it or {advice}")
+    for place in (path, *path.parents):
+        if place.is_dir():
+            return
+        if place.is_symlink():
+            raise InputError(f"{place} is a link to {place.readlink()}, which does not exist; remove it or {advice}")
+        if place.exists():
+            raise InputError(f"{place} is not a folder; {advice}")
 
 
 def remove(path: Path) -> None:

@@ -1,14 +1,18 @@
 """Pictures show what the log says, whatever runs and tokens are called, and however long a text is."""
 
+import re
 import warnings
+from importlib import resources
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from transduce.analysis.design import colours, palettes, runs, style_sheet
 from transduce.analysis.figures import draw_positions, draw_training
 from transduce.analysis.pictures import Pictures, position_pictures
 from transduce.analysis.plots import heat_map, plot_training_curves
@@ -21,8 +25,8 @@ FORMULA = "a$\\frac$b"  # which no formula is
 def test_the_curves_of_a_run_are_drawn(tiny_run: Path, tmp_path: Path) -> None:
     plot_training_curves(tiny_run / "log.jsonl", tmp_path / "curves.png")
     picture = imread(tmp_path / "curves.png")[..., :3]
-    for colour in ((0x44, 0x77, 0xAA), (0xEE, 0x66, 0x77)):  # training and validation
-        near = abs(picture * 255 - colour).max(-1) < 3
+    for colour in runs()[:2]:  # training and validation
+        near = abs(picture * 255 - np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])).max(-1) < 3
         assert near.sum() > 100
 
 
@@ -30,6 +34,46 @@ def test_all_that_a_run_has_logged_is_drawn() -> None:
     series = Series([1, 2], [0.5, 0.7])
     figure = draw_training([Curves("run", dict.fromkeys(("accuracy", "loss", "macro f1"), series))])
     assert [axes.get_ylabel() for axes in figure.axes] == ["loss", "accuracy", "macro f1"]
+
+
+def test_figures_and_both_pages_have_the_colours_of_one_style_sheet() -> None:
+    assert colours()["accent"] in style_sheet() and len(runs()) == len(set(runs())) >= 6
+    names = set(re.findall(r"var\(--([\w-]+)\)", style_sheet()))
+    served = (resources.files("transduce.serving") / "pages" / "page.css").read_text(encoding="utf-8")
+    for sheet, own in ((style_sheet(), ""), (served, served)):
+        wanted = set(re.findall(r"var\(--([\w-]+)\)", sheet))
+        assert wanted <= set(re.findall(r"--([\w-]+):", palettes() + own + style_sheet() * (not own)))
+    assert names
+    figure = draw_training([Curves("run", {"loss": Series([1, 2], [3.0, 2.0])})])
+    (axes,) = figure.axes
+    assert to_hex(axes.get_facecolor()) == to_hex(figure.get_facecolor()) == colours()["ground"]
+    assert to_hex(axes.lines[0].get_color()) == runs()[0]
+    image = heat_map(Figure().subplots(), np.array([[0.0, 1.0]]), ["a"], ["b", "c"])
+    ends = [to_hex(image.cmap(value)) for value in (0.0, 1.0)]
+    assert ends == [colours()["sequential"].split(", ")[at] for at in (0, -1)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6])
+def test_panels_leave_no_hole(count: int) -> None:
+    series = Series([1, 2], [0.5, 0.7])
+    figure = draw_training([Curves("run", {f"score {n}": series for n in range(count)})])
+    figure.savefig(BytesIO(), format="png", dpi=20)
+    area = sum(axes.get_subplotspec().get_position(figure).width for axes in figure.axes)
+    lines = -(-count // 2)
+    assert area == pytest.approx(lines * (0.775 if count == 1 else area / lines), abs=0.2)
+    last = figure.axes[-1].get_subplotspec()
+    assert last.colspan.stop == 2
+
+
+def test_the_legend_repeats_no_axis_and_names_what_there_are_several_of() -> None:
+    def legends(runs: list[Curves]) -> list[list[str]]:
+        found = [axes.get_legend() for axes in draw_training(runs).axes]
+        return [[] if one is None else [text.get_text() for text in one.get_texts()] for one in found]
+
+    series = Series([1, 2], [3.0, 2.0])
+    kinds = {"loss": series, "validation loss": series, "learning rate": series}
+    assert legends([Curves("a", kinds)]) == [["loss", "validation loss"], []]
+    assert legends([Curves(name, {"perplexity": series}) for name in "ab"]) == [["a", "b"]]
 
 
 def test_a_run_that_has_logged_nothing_has_a_figure() -> None:

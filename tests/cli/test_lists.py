@@ -76,8 +76,10 @@ def test_runs_are_told_whole_at_eighty_columns_best_first(
     status, output, _ = transduce("runs")
     assert status == 0
     assert all(len(line) <= 80 for line in output.splitlines()), output
-    names = [line for line in output.splitlines() if line.startswith("runs/")]
+    names = [line.split()[0] for line in output.splitlines() if line.startswith("runs/")]
     assert names == ["runs/deeper/[/y]", "runs/exp[red]x", f"runs/{'long-' * 9}name"]
+    assert "the runs differ in 1 setting; --settings shows all" in output and "dropout" not in output
+    output = transduce("runs", "--settings")[1]
     assert [line for line in output.splitlines() if "dropout" in line] == [
         "    dropout: 0.11",
         "    dropout: 0.01",
@@ -88,6 +90,18 @@ def test_runs_are_told_whole_at_eighty_columns_best_first(
     assert heading.split() == ["run", "seed", "state", "updates", "time", "perplexity", "BLEU", "dropout"]
     assert best.split()[:4] == ["runs/deeper/[/y]", "1", "finished", "30"]
     assert best.split()[-2:] == ["30.0", "0.11"]
+
+
+def test_each_run_has_one_line_where_its_name_leaves_room(
+    transduce: Command, some_runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.move(f"runs/{'long-' * 9}name", "runs/short")
+    for columns in (72, 80, 90, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = transduce("runs")[1].splitlines()
+        assert len([line for line in lines if line.startswith("runs/")]) == 3
+        assert len(lines) == 5 + ("shows all" in lines[-1]), lines
+        assert all(len(line) <= columns for line in lines)
 
 
 def test_runs_are_sorted_as_asked(transduce: Command, some_runs: Path) -> None:

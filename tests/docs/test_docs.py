@@ -23,6 +23,25 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def headings(page: Path) -> set[str]:
+    """The anchors of a page as GitHub makes them: small letters, digits and hyphens, numbered where repeated."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found: list[str] = []
+    for heading in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        times = sum(1 for one in found if one == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", one))
+        found.append(anchor if not times else f"{anchor}-{times}")
+    return set(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_anchor_is_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert anchor in headings(page.parent / target if target else page), f"{target}#{anchor}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_option_of_a_command_in_a_sentence_exists(
     page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -53,7 +53,7 @@ LANGUAGE_MODELS = {"shakespeare", "novels"}
 
 NOT_RUN = {
     r"^git clone": "needs the network",
-    r"^pip install": "needs the network",
+    r"^pip (install|wheel)": "needs the network",
     r"^transduce data get": "needs the network",
     r"--metric comet": "needs the network",
     r"^make (?!\w+$)|^make": "makes what other examples show; its targets are looked up",

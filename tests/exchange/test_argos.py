@@ -140,3 +140,19 @@ def test_without_sentencepiece_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     with pytest.raises(InputError, match="pip install sentencepiece"):
         export_argos(make(), tmp_path / "x.argosmodel")
+
+
+def test_a_sentence_splitter_goes_along_where_argos_translate_looks_for_it(make: Make, tmp_path: Path) -> None:
+    bundle = make()
+    (tmp_path / "en.onnx").write_bytes(b"a model")
+    (tmp_path / "stanza-en").mkdir()
+    (tmp_path / "stanza-en" / "resources.json").write_text("{}")
+    for splitter, inside in (("en.onnx", "minisbd/en.onnx"), ("stanza-en", "stanza/resources.json")):
+        file = tmp_path / f"{splitter}.argosmodel"
+        export_argos(bundle, file, splitter=tmp_path / splitter)
+        with zipfile.ZipFile(file) as package:
+            assert f"translate-en_de/{inside}" in package.namelist()
+    for wrong in (tmp_path / "none.onnx", tmp_path):
+        with pytest.raises(InputError, match="is no sentence splitter"):
+            export_argos(bundle, tmp_path / "wrong.argosmodel", splitter=wrong)
+    assert not (tmp_path / "wrong.argosmodel").exists()

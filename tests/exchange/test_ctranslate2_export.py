@@ -35,6 +35,7 @@ CONFIGS = {
     "rotary, larger keys": TransformerConfig(**SMALL, positions="rotary", key_dim=6, value_dim=5, norm="post"),
     "rotary, larger values": TransformerConfig(**SMALL, positions="rotary", key_dim=2, value_dim=7, tie="all"),
     "none, tied": TransformerConfig(**SMALL, positions="none", tie="all"),
+    "a token before each target": TransformerConfig(**SMALL, positions="learned", first_token=5),
     "odd sizes": TransformerConfig(**{**SMALL, "dim": 13}, key_dim=3, value_dim=7, tie="none"),
 }
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import torch
 from safetensors.torch import load_file
+from stop_at_update import Stop
 from torch.testing import assert_close
 
 import transduce
@@ -155,3 +156,35 @@ def test_adapters_that_cannot_be_are_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
     with pytest.raises(ConfigError, match="adapters: there is no model to adapt; name it in start_from"):
         load_recipe(recipe_file, ADAPTERS)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_new_words_learn_beside_adapters_and_all_other_rows_stay(
+    recipe_file: Path, tiny_run: Path, tmp_path: Path, precision: str
+) -> None:
+    changes = [
+        "training.new_words={frequent=3, min_pieces=2}",
+        "optimizer={kind='adamw', weight_decay=0.1, learning_rate=0.01}",
+        f"training.precision={precision}",
+    ]
+    text = (recipe_file.parent / "train.en").read_text(encoding="utf-8")
+    target = (recipe_file.parent / "train.de").read_text(encoding="utf-8")
+    (tmp_path / "train.en").write_text(text + "the aorta sees a stent\n" * 30, encoding="utf-8")
+    (tmp_path / "train.de").write_text(target + "die Aorta sieht einen Stent\n" * 30, encoding="utf-8")
+    changes.append(f"data.train={[str(tmp_path / f'train.{side}') for side in ('en', 'de')]}")
+    recipe = load_recipe(recipe_file, [f"training.start_from={tiny_run}", *ADAPTERS, *changes])
+    transduce.train(recipe, tmp_path / "alone")
+    before = load_file(tiny_run / "model" / "weights.safetensors")
+    first, last = (load_file(path / "bundle" / "weights.safetensors") for path in whole_checkpoints(tmp_path / "alone"))
+    grown = [name for name, tensor in before.items() if last[name].shape != tensor.shape]
+    assert len(grown) == 2  # of the source, and of the target with the output layer
+    for name, tensor in before.items():
+        assert torch.equal(last[name][: len(tensor)], tensor), name
+    for name in grown:
+        assert (first[name][len(before[name]) :] != last[name][len(before[name]) :]).any(1).all()
+    halfway = tmp_path / "halfway"
+    with pytest.raises(Interrupted):
+        transduce.train(recipe, halfway, observers=[Stop(15)])
+    transduce.train(recipe, halfway, resume=True)
+    for name, tensor in load_file(halfway / "model" / "weights.safetensors").items():
+        assert torch.equal(tensor, load_file(tmp_path / "alone" / "model" / "weights.safetensors")[name])

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from transduce.analysis.design import colour_map, colours, styled
 from transduce.analysis.look import AttentionMap, Look
 from transduce.analysis.plots import (
-    COLOURS,
     confidence_bars,
     curves,
     heat_map,
@@ -35,6 +35,7 @@ TITLES = {
 PER_TOKEN = 0.16  # inches of a heat map
 
 
+@styled()
 def draw_look(look: Look) -> Figure:
     """Attention of every layer (the mean of its heads), confidence, leave-out, and the search."""
     of_source = [] if look.source is None else look.source.tokens
@@ -73,34 +74,40 @@ def draw_look(look: Look) -> Figure:
     return figure
 
 
+@styled()
 def draw_training(runs: Sequence[Curves]) -> Figure:
     """Losses, perplexity, BLEU, learning rate, speed and gradient norm of runs beside each other, then their other
     figures."""
     logged = dict.fromkeys(kind for run in runs for kind in run.series)
     usual = [kinds for kinds in PANELS if any(kind in logged for kind in kinds)]
     panels = usual + [[kind] for kind in logged if not any(kind in kinds for kinds in PANELS)]
-    figure = Figure(figsize=(10, 3 * max(math.ceil(len(panels) / 2), 1)), layout="constrained")
+    rows = math.ceil(len(panels) / 2)
+    figure = Figure(figsize=(10, 3 * max(rows, 1)), layout="constrained")
     if not panels:
         figure.text(0.5, 0.5, "nothing is logged yet", ha="center", va="center")
+    grid = figure.add_gridspec(max(rows, 1), 2)
     for number, kinds in enumerate(panels):
-        curves(figure.add_subplot(math.ceil(len(panels) / 2), 2, number + 1), runs, kinds)
+        is_last_of_odd = number == len(panels) - 1 and number % 2 == 0  # which is as wide as two
+        place = grid[number // 2, :] if is_last_of_odd else grid[number // 2, number % 2]
+        curves(figure.add_subplot(place), runs, kinds)
     return figure
 
 
+@styled()
 def draw_positions(positions: PositionVectors) -> Figure:
     """The vectors, their dot products, and these by distance."""
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     figure.suptitle(readable(positions.title), fontsize=10)
     vectors, products, by_distance = figure.subplots(1, 3)
-    image = vectors.imshow(positions.vectors, cmap="RdBu_r", aspect="auto", interpolation="nearest")
+    image = vectors.imshow(positions.vectors, cmap=colour_map("diverging"), aspect="auto", interpolation="nearest")
     vectors.set(xlabel="dimension", ylabel="position")
     figure.colorbar(image, ax=vectors)
-    image = products.imshow(positions.products, cmap="cividis", interpolation="nearest")
+    image = products.imshow(positions.products, cmap=colour_map("sequential"), interpolation="nearest")
     products.set(xlabel="position", ylabel="position", title="dot products")
     figure.colorbar(image, ax=products)
-    by_distance.plot(positions.by_distance, color=COLOURS[0])
+    by_distance.plot(positions.by_distance, color=colours()["accent"])
     by_distance.set(xlabel="distance", title="mean dot product by distance")
-    by_distance.grid(alpha=0.3)
+    by_distance.grid()
     return figure
 
 

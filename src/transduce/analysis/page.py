@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from transduce.analysis.design import style_sheet
+
 LOOK = ("common.js", "output.js", "heatmap.js", "attention.js", "search.js", "leave_out.js", "look.js")
 TRAINING = ("common.js", "training.js")
 
@@ -90,7 +92,7 @@ def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> st
 
 
 def _page(title: str, body: str) -> str:
-    return TEMPLATE.format(policy=POLICY, title=_text(title), style=_file("page.css"), body=body)
+    return TEMPLATE.format(policy=POLICY, title=_text(title), style=style_sheet(), body=body)
 
 
 def _text(text: str) -> str:

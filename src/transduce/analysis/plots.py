@@ -9,26 +9,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from transduce.analysis.design import colour_map, colours, runs, styled
 from transduce.analysis.look import Confidence, SearchTree
 from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
 from transduce.errors import InputError
 
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777")
-"""Paul Tol's bright scheme, which colour-blind people can tell apart."""
-
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
-SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
-TRAINING, VALIDATION = COLOURS[0], COLOURS[1]
-
 NODE_COLOURS: Mapping[NodeState, str] = {
-    "chosen": COLOURS[0],
-    "finished": COLOURS[2],
-    "active": "#333333",
-    "pruned": "#aaaaaa",
-    "greedy": COLOURS[1],
+    "chosen": colours()["accent"],
+    "finished": colours()["run-3"],
+    "active": colours()["ink"],
+    "pruned": "#a9b0b8",
+    "greedy": colours()["second"],
 }
 
 
@@ -45,7 +41,7 @@ def heat_map(
     largest = float(np.abs(values).max(initial=0)) or 1.0
     image = axes.imshow(
         values,
-        cmap=DIVERGING if is_signed else SEQUENTIAL,
+        cmap=colour_map("diverging" if is_signed else "sequential"),
         vmin=-largest if is_signed else 0.0,
         vmax=largest,
         aspect="auto",
@@ -72,30 +68,36 @@ def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Pat
     """
     check_picture(path)
     size = 1.8 + 0.55 * len(labels)
-    figure = Figure(figsize=(size + 1, size), layout="constrained")
-    axes = figure.subplots()
-    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    image = axes.imshow(shares, cmap=SEQUENTIAL, vmin=0, vmax=1)
-    for row, column in np.ndindex(*counts.shape):
-        colour = "white" if shares[row, column] < 0.6 else "black"
-        axes.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks(range(len(labels)), [readable(label) for label in labels], rotation=45, ha="right")
-    axes.set_yticks(range(len(labels)), [readable(label) for label in labels])
-    axes.set_xlabel("told")
-    axes.set_ylabel("true")
-    figure.colorbar(image, label="share of the true class")
+    with styled():
+        figure = _confusion(labels, counts, size)
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def _confusion(labels: Sequence[str], counts: NDArray[np.integer], size: float) -> Figure:
+    figure = Figure(figsize=(size + 1, size), layout="constrained")
+    axes = figure.subplots()
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    image = axes.imshow(shares, cmap=colour_map("sequential"), vmin=0, vmax=1)
+    for row, column in np.ndindex(*counts.shape):
+        colour = colours()["on-accent" if shares[row, column] > 0.55 else "ink"]
+        axes.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", color=colour, fontsize=8)
+    axes.set_xticks(range(len(labels)), [readable(label) for label in labels], rotation=45, ha="right")
+    axes.set_yticks(range(len(labels)), [readable(label) for label in labels])
+    axes.set_xlabel("told")
+    axes.set_ylabel("true")
+    figure.colorbar(image, label="share of the true class")
+    return figure
+
+
 def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:
     """Draw the probability of each token of an output, and its likeliest rival's."""
     places = np.arange(len(tokens))
-    axes.bar(places, [one.probability for one in tokens], 0.8, color=COLOURS[0], label="the output's token")
+    axes.bar(places, [one.probability for one in tokens], 0.8, color=runs()[0], label="the output's token")
     rivals = [one.alternatives[0].probability if one.alternatives else 0.0 for one in tokens]
-    axes.plot(places, rivals, linestyle="none", marker="_", markersize=9, color=COLOURS[1], label="the likeliest other")
+    axes.plot(places, rivals, linestyle="none", marker="_", markersize=9, color=runs()[1], label="the likeliest other")
     axes.set_xticks(places, [readable(one.token) for one in tokens], rotation=90, fontsize=7)
     axes.set_ylim(0, 1)
     axes.set_ylabel("probability")
@@ -108,8 +110,8 @@ def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], 
     for number, (name, values) in enumerate(measures.items()):
         places = np.arange(len(tokens)) + (number - (len(measures) - 1) / 2) * width
         largest = float(np.abs(values).max(initial=0)) or 1.0
-        axes.bar(places, np.asarray(values) / largest, width, color=COLOURS[number], label=name)
-    axes.axhline(0, color="#333333", linewidth=0.6)
+        axes.bar(places, np.asarray(values) / largest, width, color=runs()[number], label=name)
+    axes.axhline(0, color=colours()["muted"], linewidth=0.6)
     axes.set_xticks(range(len(tokens)), [readable(token) for token in tokens], rotation=90, fontsize=7)
     axes.set_ylabel("share of the largest")
     axes.legend(frameon=False, fontsize=7)
@@ -140,32 +142,44 @@ def search_tree(axes: Axes, tree: SearchTree) -> None:
     axes.legend(handles=handles, frameon=False, fontsize=7, loc="lower right", title="* greedy", title_fontsize=7)
     axes.set_xlabel("step")
     axes.set_yticks([])
-    axes.spines[["left", "top", "right"]].set_visible(False)
+    axes.spines["left"].set_visible(False)
+    last = max(node.step for node in tree.nodes)
+    axes.set_xlim(-0.6, last + 0.6)  # whole labels of the first and the last step
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def curves(axes: Axes, runs: Sequence[Curves], kinds: Sequence[str]) -> None:
-    """Draw series of these kinds over the updates, a colour for each run and a dash for each kind."""
-    for number, run in enumerate(runs):
+def curves(axes: Axes, shown: Sequence[Curves], kinds: Sequence[str]) -> None:
+    """Draw series of these kinds over the updates, a colour for each run and a dash for each kind.
+
+    What there is one of, run or kind, the legend does not say: the axis does, or the figure's title.
+    """
+    palette = runs()
+    for number, run in enumerate(shown):
         for dash, kind in zip(DASHES, kinds, strict=False):
             series = run.series.get(kind, Series([], []))
-            label = readable(kind if len(runs) == 1 else f"{run.name}, {kind}" if len(kinds) > 1 else run.name)
+            if not series.x:
+                continue
+            label = readable(kind if len(shown) == 1 else f"{run.name}, {kind}" if len(kinds) > 1 else run.name)
             label = f" {label}" if label.startswith("_") else label  # which matplotlib would leave out of the legend
             marker = "o" if len(series.x) < 40 else ""
-            colour = COLOURS[(number + (kinds.index(kind) if len(runs) == 1 else 0)) % len(COLOURS)]
+            colour = palette[(number + (kinds.index(kind) if len(shown) == 1 else 0)) % len(palette)]
             axes.plot(series.x, series.y, dash, color=colour, label=label, marker=marker, markersize=3)
-    axes.set_ylabel(" and ".join(kinds) if len(kinds) == 1 else kinds[0])
+    axes.set_ylabel(kinds[0])
     axes.set_xlabel("updates")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize=7)
+    axes.set_xlim(left=0)  # what comes before the first report is a part of the training too
+    axes.grid()
+    if len(axes.lines) > 1:
+        axes.legend(fontsize=7)
 
 
+@styled()
 def plot_training_curves(log: Path, picture: Path) -> None:
     """Draw loss and learning rate over the updates of a run's `log.jsonl` into a PNG file."""
     run = read_curves(log)
     figure = Figure(figsize=(7, 6), layout="constrained")
     losses, rates = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     curves(losses, [run], ["loss", "validation loss"])
-    losses.set_ylabel("loss (nats per target token)")
+    losses.set(ylabel="loss (nats per target token)", xlabel="")
     curves(rates, [run], ["learning rate"])
     rates.set_ylim(bottom=0)
     figure.savefig(picture, dpi=120)

@@ -37,9 +37,13 @@ def export(
             "model's own samples."
         ),
     ] = None,
+    splitter: Annotated[
+        Path | None,
+        typer.Option(help="Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder)."),
+    ] = None,
     license: Annotated[
         str | None,
-        typer.Option(help="Hugging Face: the licence that the model's card names, such as apache-2.0 (default: none)."),
+        typer.Option(help="Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's)."),
     ] = None,
     threads: Threads = None,
     json: Json = False,
@@ -57,6 +61,8 @@ def export(
     exported: Settings
     if license is not None and to != "huggingface":
         raise InputError("--license is for Hugging Face; leave it out, or export to that")
+    if splitter is not None and to != "argos":
+        raise InputError("--splitter is for Argos Translate; leave it out, or export to that")
     if to == "huggingface":
         if refused := given_options(context, ("to", "output", "license", "threads", "json")):
             raise InputError(
@@ -73,7 +79,7 @@ def export(
         if to == "argos":
             from transduce.exchange.argos import export_argos
 
-            exported = package = export_argos(Path(model), output, quantization, texts)
+            exported = package = export_argos(Path(model), output, quantization, texts, splitter)
             told = package.describe()
         else:
             from transduce.exchange.ctranslate2 import export_ctranslate2

@@ -65,11 +65,11 @@ def list_lines(
     columns: Sequence[Column], more: Sequence[Column], notes: Sequence[Sequence[str]], width: int
 ) -> Iterator[str]:
     """The lines that `print_list` prints where the terminal is so wide."""
-    has_room = _width([*columns, *more]) <= width
+    has_room = width_of([*columns, *more]) <= width
     name, *others = [*columns, *more] if has_room else columns
     rows = [GAP.join(cells).rstrip() for cells in zip(*(column.lines() for column in others), strict=True)]
     names = name.lines()
-    is_apart = _width([name, *others]) > width
+    is_apart = width_of([name, *others]) > width
     for i, (named, row) in enumerate(zip(names, rows, strict=True)):
         yield from [named.rstrip(), f"{INDENT}{row}"] if is_apart else [f"{named}{GAP}{row}".rstrip()]
         if i == 0:
@@ -78,7 +78,8 @@ def list_lines(
         yield from _packed([*beneath, *(notes[i - 1] if notes else ())], width)
 
 
-def _width(columns: Sequence[Column]) -> int:
+def width_of(columns: Sequence[Column]) -> int:
+    """How wide columns are side by side, in cells of a terminal."""
     return sum(column.width for column in columns) + len(GAP) * (len(columns) - 1)
 
 

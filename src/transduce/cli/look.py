@@ -190,9 +190,9 @@ def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:
 def _check_output(output: Path) -> None:
     from transduce.analysis.pictures import check_ending
     from transduce.errors import InputError
+    from transduce.files import check_absent
 
     check_ending(output)
-    if output.exists():
-        raise InputError(f"{output} exists; remove it or choose another name")
+    check_absent(output, "choose another name")
     if not output.absolute().parent.is_dir():
         raise InputError(f"{output}: there is no folder {output.absolute().parent}")

@@ -16,7 +16,7 @@ from typing import IO, TextIO, cast
 import zstandard
 
 from transduce.errors import InputError
-from transduce.files import new_file, sync
+from transduce.files import check_absent, new_file, sync
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
 
     Raises InputError where the final one is there already, cannot be made, or is being written by another process.
     """
-    _check_absent(final)
+    check_new_file(final)
     partial = partial_of(final)
     try:
         file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
@@ -81,7 +81,7 @@ def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
         if not _is_ours(file, partial):
             raise InputError(f"{final}: another process is writing it; wait for that one or choose another name")
         try:
-            _check_absent(final)  # the process that was writing it may have come to its end just now
+            check_new_file(final)  # the process that was writing it may have come to its end just now
         except InputError:
             partial.unlink()
             raise
@@ -97,7 +97,7 @@ def publish(file: io.BufferedRandom, final: Path) -> None:
     """Give the file that `open_partial` opened its name, packed if that asks for it."""
     file.flush()
     sync(partial_of(final))
-    _check_absent(final)
+    check_new_file(final)
     if final.suffix not in (".gz", ".xz", ".zst"):
         partial_of(final).rename(final)
         return
@@ -108,11 +108,11 @@ def publish(file: io.BufferedRandom, final: Path) -> None:
     partial_of(final).unlink()
 
 
-def _check_absent(final: Path) -> None:
+def check_new_file(final: Path) -> None:
+    """Raise InputError where something is at the path of a file that is to be made."""
     if final.is_dir():
         raise InputError(f"{final} is a folder; expected the name of a file to write")
-    if final.exists():
-        raise InputError(f"{final} exists; remove it or choose another name")
+    check_absent(final, "choose another name")
 
 
 def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:

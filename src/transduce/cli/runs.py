@@ -1,5 +1,6 @@
 """`transduce runs`: what was trained, and how well it went."""
 
+import shutil
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -57,19 +58,40 @@ def runs(
 
 
 def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
-    from transduce.cli.listing import print_list
+    from transduce.cli.listing import print_list, width_of
     from transduce.training.run_summary import differing_settings
 
-    columns = _columns(of_task)
-    differing = differing_settings(of_task)
-    shown = differing if all_settings or len(differing) <= MAX_SETTINGS else []
-    print_list(columns, _setting_columns(of_task, shown, {column.heading for column in columns}))
+    width = shutil.get_terminal_size().columns
+    columns = _one_line(_columns(of_task), width)
+    shown = differing = differing_settings(of_task)
+    found = _setting_columns(of_task, differing, {column.heading for column in columns})
+    if not all_settings:  # a line a run: what there is room for
+        room = len(differing) if len(differing) <= MAX_SETTINGS else 0
+        while room and width_of([*columns, *found[:room]]) > width:
+            room -= 1
+        shown, found = differing[:room], found[:room]
+    print_list(columns, found)
     if any(run.bleu is not None and not run.test for run in of_task):
         print("* on the validation data")
     if len({run.test["signature"] for run in of_task if run.test and "signature" in run.test}) > 1:
         print("BLEU scores with different signatures are not comparable: see `transduce info`")
     if len(shown) < len(differing):
-        print(f"the runs differ in {len(differing)} settings; --settings shows them")
+        more = f"{len(differing) - len(shown)} more settings" if shown else f"{len(differing)} settings"
+        print(f"the runs differ in {more.removesuffix('s') if more.startswith('1 ') else more}; --settings shows all")
+
+
+def _one_line(columns: "list[Column]", width: int) -> "list[Column]":
+    """The columns without those that say the same of all runs, as far as a line is too narrow for them."""
+    from transduce.cli.listing import width_of
+
+    for heading in ("seed", "state", "updates", "time"):
+        if width_of(columns) > width:
+            columns = [one for one in columns if one.heading != heading or not _says_nothing(one)]
+    return columns
+
+
+def _says_nothing(column: "Column") -> bool:
+    return len(set(column.cells)) == 1 and column.cells[0] not in ("stopped", "damaged")
 
 
 TOLD = {

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,15 +38,19 @@ def score(
     """
     import msgspec
 
-    from transduce.cli.language import is_language_model
+    from transduce.bundle import find_bundle
+    from transduce.bundle_config import read_config
     from transduce.cli.model import open_bundle, set_threads
     from transduce.cli.output import text_output
     from transduce.corpora.formats import parallel_files, read_lines
     from transduce.inference.scorer import Scorer, perplexity
+    from transduce.task_table import check_writes
 
     set_threads(threads)
     corpus: Iterable[Pair]
-    is_text = is_language_model(model)
+    task = read_config(find_bundle(Path(model))).task
+    check_writes(model, task)
+    is_text = task == "language"
     if is_text:
         if target is None or source is not None or pairs is not None:
             raise InputError("a language model scores lines of text: give them by --target alone")

@@ -147,7 +147,8 @@ class _Reading:
         if blanks == " ":
             yield blanks
         else:  # outside quotation marks one blank, wherever lines end
-            yield Mark(blanks, shown=" ", breaks=self.is_quoted is not None and "\n" in blanks)
+            raw = blanks if self.is_cdata else blanks.replace("\r", "&#13;")  # one that the file spells so
+            yield Mark(raw, shown=" ", breaks=self.is_quoted is not None and "\n" in blanks)
 
 
 def _is_cdata(content: Sequence[Element | Token]) -> bool:

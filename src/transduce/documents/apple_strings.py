@@ -95,6 +95,7 @@ def _unit(file: TextFile, entry: _Entry) -> Unit:
 
     def write(segment: Segment) -> list[Edit]:
         text = "".join(written.get(character, character) for character in text_of(segment))
+        text = text.replace("\\r\n", "\r\n") if "\r\n" in raw else text  # a line of the file ends there
         if is_ascii:
             text = "".join(c if c.isascii() else _escaped(c) for c in text)
         return [Edit(entry.start, entry.end, f'"{text}"' if raw else f' = "{text}"')]

@@ -128,6 +128,11 @@ class TextFile:
     def _line_ends(self) -> list[int]:
         return [found.end() - 1 for found in re.finditer(r"\r\n|\r|\n", self.text)]
 
+    @cached_property
+    def line_end(self) -> str:
+        """CR LF where every line of the file ends so, else LF."""
+        return "\r\n" if "\r\n" in self.text and not re.search(r"(?<!\r)\n", self.text) else "\n"
+
     def save(self, edits: Sequence[Edit]) -> bytes:
         """The file with edits made."""
         pieces, done = [], 0

@@ -207,8 +207,9 @@ def characters(raw: str) -> Iterator[Part]:
 def content_edit(element: Element, file: TextFile, content: str, attributes: Mapping[str, str | None] = _NONE) -> Edit:
     """Gives an element other content, and some of its attributes another value, or none at all.
 
-    An attribute that the element lacks is not added.
+    An attribute that the element lacks is not added. Lines end as the file's do, which a parser makes line feeds.
     """
+    content = re.sub(r"(?<!\r)\n", file.line_end, content)
     tag = file.text[element.start : element.inner_start]
     changed = _ATTRIBUTE.sub(lambda found: _changed(found, attributes), tag)
     if element.inner_end < element.end:

@@ -1,5 +1,6 @@
 """A bundle as a package that Argos Translate installs and LibreTranslate serves, with the same tokens of each text."""
 
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -9,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import ModelBundle, model_card
+from transduce.bundle import ModelBundle, card_of
 from transduce.config import Settings
 from transduce.corpora.language_names import name_of
 from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.ctranslate2 import load_exportable, samples_of, write_ctranslate2
-from transduce.files import new_file
+from transduce.files import check_absent, made_parents, new_file
 from transduce.inference.engines.ctranslate2 import adds_source_end, require_ctranslate2
 from transduce.inference.engines.exported import Parity, Quantization
 from transduce.inference.translator import Translator
@@ -57,7 +58,11 @@ class ArgosCertificate(Settings, frozen=True):
 
 
 def export_argos(
-    model: Path, file: Path, quantization: Quantization = "float32", texts: Sequence[str] | None = None
+    model: Path,
+    file: Path,
+    quantization: Quantization = "float32",
+    texts: Sequence[str] | None = None,
+    splitter: Path | None = None,
 ) -> ArgosCertificate:
     """Write the package, and compare what the model and the package make of sample sentences.
 
@@ -66,6 +71,8 @@ def export_argos(
         file: where to write; ends in .argosmodel, and must not exist.
         quantization: how weights are stored.
         texts: sentences to compare on; the model's own probes and random tokens unless given.
+        splitter: what divides text into sentences: a model of MiniSBD (.onnx), or the folder of one of Stanza. Without
+            it Argos Translate downloads one when it first translates.
 
     Raises:
         InputError: where CTranslate2 or SentencePiece is not installed, where they cannot express the model or its
@@ -75,8 +82,9 @@ def export_argos(
     libraries = [require_ctranslate2(), require_sentencepiece()]
     if file.suffix != ENDING:
         raise InputError(f"{file}: Argos Translate's packages end in {ENDING}; name it {file.stem}{ENDING}")
-    if file.exists():
-        raise InputError(f"{file} exists; remove it or choose another name")
+    check_absent(file, "choose another name")
+    if splitter is not None:
+        _check_splitter(splitter)
     bundle = load_exportable(model, "Argos Translate")
     _check_exportable(model, bundle)
     samples = samples_of(bundle, model, texts)
@@ -89,7 +97,12 @@ def export_argos(
         (package / "sentencepiece.model").write_bytes(write_sentencepiece(bundle.tokenizers.source))
         _, parity = write_ctranslate2(bundle, quantization, samples, package / "model", file)
         (package / "metadata.json").write_bytes(msgspec.json.format(msgspec.json.encode(_metadata(bundle))))
-        (package / "README.md").write_text(model_card(bundle), encoding="utf-8")
+        (package / "README.md").write_text(card_of(bundle), encoding="utf-8")
+        if splitter is not None and splitter.is_dir():
+            shutil.copytree(splitter, package / "stanza")
+        elif splitter is not None:
+            (package / "minisbd").mkdir()
+            shutil.copyfile(splitter, package / "minisbd" / splitter.name)
         ours = _check_same(bundle, package, lines, file)
         stored, chosen = (_translate(package, lines, compute_type) for compute_type in ("default", "auto"))
         certificate = ArgosCertificate(
@@ -101,10 +114,19 @@ def export_argos(
             compared_with=" and ".join(f"{library.__name__} {library.__version__}" for library in libraries),
         )
         (package / "certificate.json").write_bytes(msgspec.json.format(msgspec.json.encode(certificate)))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with new_file(file) as new:
+        with made_parents(file), new_file(file) as new:
             _pack(package, new)
     return certificate
+
+
+def _check_splitter(splitter: Path) -> None:
+    """InputError for what is neither a model of MiniSBD nor a folder of Stanza."""
+    is_stanza = splitter.is_dir() and (splitter / "resources.json").is_file()
+    if not is_stanza and not (splitter.suffix == ".onnx" and splitter.is_file()):
+        raise InputError(
+            f"{splitter} is no sentence splitter; expected a model of MiniSBD (a file .onnx), or a folder of Stanza "
+            "(with resources.json)"
+        )
 
 
 def _check_exportable(model: Path, bundle: ModelBundle) -> None:

@@ -10,7 +10,7 @@ import torch
 from transduce.bundle import EXPORT, ModelBundle, find_bundle
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.ctranslate2_weights import make_specification
-from transduce.files import new_folder
+from transduce.files import check_absent, new_folder
 from transduce.inference.engines.ctranslate2 import (
     CTranslate2Engine,
     adds_source_end,
@@ -51,8 +51,7 @@ def export_ctranslate2(
         CheckpointError: where the model is not whole, or where an export in float32 does not translate as it does.
     """
     library = require_ctranslate2()
-    if folder.exists():
-        raise InputError(f"{folder} exists; remove it or choose another folder")
+    check_absent(folder)
     bundle = load_exportable(model)
     with new_folder(folder) as new:
         bundle.describe(new)
@@ -114,8 +113,6 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
         problems.append(f'model.kind = "{kind}": CTranslate2 export supports encoder-decoder Transformers only')
-    if bundle.config.languages is not None and bundle.config.languages.place == "decoder":
-        problems.append('data.language_token = "decoder": a language as the first token of the decoder')
     for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
         pieces = vocabulary_of(tokenizer)
         if unnamed := pieces.count(""):
@@ -142,12 +139,20 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
     specification.register_target_vocabulary(vocabulary_of(target))
     names = specification.config
     names.unk_token, names.bos_token, names.eos_token = target.pieces([target.unknown, target.bos, target.eos])
-    names.decoder_start_token = names.bos_token
+    names.decoder_start_token = _first_read(bundle, config)
     names.add_source_eos = adds_source_end(bundle.tokenizers)
     names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_attention.norm.eps  # type: ignore[union-attr,index]
     specification.validate()
     specification.optimize(quantization=quantization)
     specification.save(str(folder))
+
+
+def _first_read(bundle: ModelBundle, config: TransformerConfig) -> str | None:
+    """The token that the decoder reads first, as CTranslate2 is told it; None where each request names a language's."""
+    target, languages = bundle.tokenizers.target, bundle.config.languages
+    if config.first_token is not None:
+        return target.pieces([config.first_token])[0]
+    return None if languages is not None and languages.place == "decoder" else target.pieces([target.bos])[0]
 
 
 def _encode(bundle: ModelBundle, texts: Sequence[str]) -> list[list[int]]:
@@ -171,7 +176,8 @@ def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]
 
 def _compare(bundle: ModelBundle, ours: Engine, theirs: Engine, samples: Sequence[list[int]]) -> Parity:
     """Both engines' greedy outputs, side by side."""
-    pieces = [Piece(source, prefix=[], required=[], banned=[]) for source in samples]
+    begin = bundle.for_probe.marks.begin
+    pieces = [Piece(source, prefix=[], required=[], banned=[], begin=begin) for source in samples]
     constraints = Constraints(bundle.tokenizers.target)
     outputs = zip(
         *([found[0] for found in one.search(pieces, constraints, GREEDY)] for one in (ours, theirs)), strict=True

@@ -12,22 +12,31 @@ from torch import nn
 from transduce.bundle import ModelBundle, find_bundle, unshared_weights
 from transduce.bundle_config import read_config
 from transduce.errors import ConfigError, InputError
+from transduce.files import check_absent
 from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
+from transduce.models.larger_vocabulary import rows_before
 from transduce.probe import read_probe
+from transduce.tasks.origin import NEW_WORDS
 from transduce.tasks.task import Prepared, Validator
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
 
 def with_adapters(prepared: Prepared, config: AdaptersConfig) -> Prepared:
-    """The same with adapters in the model, which alone learn.
+    """The same with adapters in the model, which alone learn, and with them the vectors of words that were added.
 
     Raises ConfigError for layers that the model does not have.
     """
     bundle = prepared.bundle
     add_adapters(bundle.model, config)
     known = replace(bundle, config=msgspec.structs.replace(bundle.config, adapters=config))
-    return replace(prepared, bundle=known, validator=_MergedValidator(prepared.validator))
+    new = bundle.history.get(NEW_WORDS)
+    sizes = (len(bundle.tokenizers.source), len(bundle.tokenizers.target))
+    fixed = {} if new is None else rows_before(bundle.config.model, sizes, new)
+    fixed = {name: rows for name, rows in fixed.items() if name in dict(bundle.model.named_parameters())}
+    for name in fixed:
+        bundle.model.get_parameter(name).requires_grad_(True)
+    return replace(prepared, bundle=known, validator=_MergedValidator(prepared.validator), fixed_rows=fixed)
 
 
 @dataclass(frozen=True)
@@ -90,8 +99,7 @@ def merge(model: Path, out: Path, base: Path | None = None) -> ModelBundle:
 
     Raises InputError where `out` exists or the model is whole, CheckpointError for another base than was adapted.
     """
-    if out.exists():
-        raise InputError(f"{out} exists; remove it or choose another folder (out)")
+    check_absent(out, "choose another folder (out)")
     folder = find_bundle(model)
     bundle = ModelBundle.load(folder, base=base)
     if read_config(folder).base is None:

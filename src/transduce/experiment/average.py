@@ -9,6 +9,7 @@ from transduce.bundle_config import read_config
 from transduce.errors import InputError
 from transduce.experiment.inputs import check_inputs
 from transduce.experiment.recipe import SETTINGS_FILE, read_settings
+from transduce.files import check_absent
 from transduce.task_table import find_task
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
@@ -45,8 +46,7 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     DataError where the validation data are not what they were when the run began.
     """
     out = out or run / "average"
-    if out.exists():
-        raise InputError(f"{out} exists; remove it or choose another folder (out)")
+    check_absent(out, "choose another folder (out)")
     chosen = _choose_checkpoints(run, last, best)
     config = read_settings(run / SETTINGS_FILE)
     for path in chosen:

@@ -18,6 +18,7 @@ from transduce.data.batch import pad
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
+from transduce.files import check_absent
 from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
 from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
@@ -97,8 +98,7 @@ def learn_shortlist(
     bundle = ModelBundle.load(model)
     check_tool(model, bundle.config.task, "translator")
     out = out or find_bundle(model) / FILE
-    if out.exists():
-        raise InputError(f"{out} exists; remove it or choose another file (out)")
+    check_absent(out, "choose another file (out)")
     if not out.parent.is_dir():
         raise InputError(f"{out}: its folder does not exist")
     tokenizers, validation = bundle.tokenizers, None

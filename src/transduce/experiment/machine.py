@@ -1,7 +1,9 @@
 """How fast this machine trains: measured on a small Transformer, told in operations a second."""
 
+import platform
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -68,3 +70,21 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
             times.append(time.perf_counter() - began)
     tokens = sentences * (LENGTH + 1)
     return Machine(device.type, processes * tokens * operations_of_a_token(MODEL, VOCABULARY) / min(times))
+
+
+def describe_machine(device: torch.device, processes: int, precision: torch.dtype) -> str:
+    """What trained a model, for its card: the processor or GPU, how much of it, and the precision."""
+    if device.type == "cuda":
+        name, share = torch.cuda.get_device_name(device), f"{processes} GPU{'s' * (processes > 1)}"
+    else:
+        threads = torch.get_num_threads() * processes
+        name, share = _processor(), f"{threads} thread{'s' * (threads > 1)}"
+    return f"{name}, {share}, {str(precision).removeprefix('torch.')}"
+
+
+def _processor() -> str:
+    """The name of the processor, as well as the system knows it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
+    named = next((line.partition(":")[2] for line in lines if line.startswith("model name")), "")
+    return " ".join(named.split()) or platform.processor() or platform.machine()

@@ -49,6 +49,7 @@ MAY_CHANGE = (
     "validation.every_epochs",
     "validation.patience",
     "checkpoint",
+    "license",
 )
 """Settings, and tables of settings, that a run may change when it goes on: it stays the run that it was."""
 

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from transduce.experiment.code import FILE as CODE_FILE
 from transduce.experiment.code import NamedCode, find_code, record_code, tell_of_other_code
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
-from transduce.experiment.machine import measure_machine
+from transduce.experiment.machine import describe_machine, measure_machine
 from transduce.experiment.recipe import (
     SETTINGS_FILE,
     Recipe,
@@ -34,7 +34,8 @@ from transduce.experiment.recipe import (
     read_settings,
     record,
 )
-from transduce.files import locked, write_text
+from transduce.files import check_absent, locked, write_text
+from transduce.model_card import LICENSE, PARTS
 from transduce.objectives.objective import OBJECTIVES
 from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
@@ -42,9 +43,8 @@ from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
+from transduce.training.observers import JsonLog, Observer, StartLines, console_observer, last_samples
 from transduce.training.optimizer import check_parts, learned_parameters
-from transduce.training.precision import keep_few_kernels
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun
 from transduce.training.trainer import Trainer
@@ -135,7 +135,6 @@ def train(
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
     place = local_device(device)
-    keep_few_kernels()
     with (
         join_processes(place) as processes,
         _alone_in(run) if processes.is_first else nullcontext(),
@@ -219,7 +218,8 @@ def _train(
         tell(f"nothing is left to train: {trainer.stop_reason}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     shared = f", {processes.count} processes" if processes.count > 1 else ""
-    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model))
+    fixed = sum(rows * trainer.model.get_parameter(name)[0].numel() for name, rows in prepared.fixed_rows.items())
+    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
     learning = f", of which {learned:,} learn" if learned < parameters else ""
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
     if processes.is_first:
@@ -248,7 +248,12 @@ def _build_trainer(
     bundle = prepared.bundle
     model = bundle.model.to(device)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    facts: dict[str, Any] = {"data": experiment.name, "parameters": parameters, "seed": config.seed}
+    facts: dict[str, Any] = {
+        "data": experiment.name,
+        "trained_on": prepared.size,
+        "parameters": parameters,
+        "seed": config.seed,
+    }
     if code:
         facts["code"] = msgspec.to_builtins(code)
 
@@ -273,6 +278,7 @@ def _build_trainer(
         prepared.validator.trials,
         prepared.unit,
         prepared.is_adapted,
+        prepared.fixed_rows,
     )
     return trainer
 
@@ -283,8 +289,18 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
     test = _recorded_test(model, best) or experiment.test(best, trainer.processes)
+    parts = None if test is None else test.pop(PARTS, None)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
-    best = best.with_history(**({"test": test} if test else {}))
+    license = read_settings(run / SETTINGS_FILE).license
+    told = {
+        "test": test,
+        PARTS: parts,
+        "samples": last_samples(run / "log.jsonl"),
+        "machine": describe_machine(trainer.device, trainer.processes.count, trainer.precision),
+        "finished": date.today().isoformat(),
+        LICENSE: license,
+    }
+    best = best.with_history(**{name: value for name, value in told.items() if value})
     if apart is None:
         best.save(model, experiment.examples)
     else:
@@ -299,12 +315,16 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
         before = ModelBundle.load(model).history
     except CheckpointError:
         return None
-    return before.get("test") if before.get("updates") == best.history.get("updates") else None
+    if "test" not in before or before.get("updates") != best.history.get("updates"):
+        return None
+    return {**before["test"], PARTS: before.get(PARTS)}
 
 
 @contextmanager
 def _alone_in(run: Path) -> Iterator[None]:
     """Keep others that would train in this folder out of it; if nothing was written there, it is as it was before."""
+    if not run.exists():
+        check_absent(run, "choose another folder (out)")
     new = [folder for folder in (run, *run.parents) if not folder.exists()]
     run.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:

@@ -36,6 +36,14 @@ def with_new_tokens(
     return larger
 
 
+def rows_before(config: ModelConfig, vocabularies: tuple[int, int], new: tuple[int, int]) -> dict[str, int]:
+    """Rows that embeddings and output layers had before so many source and target tokens were added, by their names."""
+    with torch.device("meta"):
+        sizes = (vocabularies[0] - new[0], vocabularies[1] - new[1])
+        before, now = (build_model(config, *each).state_dict() for each in (sizes, vocabularies))
+    return {name: len(before[name]) for name, tensor in now.items() if tensor.shape != before[name].shape}
+
+
 def _grown(rows: Tensor, former: Former) -> Tensor:
     """Rows of an embedding, or a bias, and after them the means of some."""
     return torch.cat([rows, *(rows[list(of_one)].mean(0, keepdim=True) for of_one in former)])

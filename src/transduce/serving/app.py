@@ -21,6 +21,7 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from transduce.analysis.design import palettes
 from transduce.errors import TransduceError
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
@@ -63,6 +64,7 @@ def build_app(server: Server) -> FastAPI:
         return Response(server.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     texts = {name: (resources.files("transduce.serving") / "pages" / name).read_bytes() for name in PAGES}
+    texts["page.css"] = palettes().encode() + texts["page.css"]
 
     @app.get("/", include_in_schema=False)
     @app.get("/pages/{name}", include_in_schema=False)

@@ -22,6 +22,9 @@ from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
 from transduce.training.settings import TrainingConfig
 
+NEW_WORDS = "new_words"
+"""Name in a bundle's history of how many source and target tokens were added to the model that it started from."""
+
 Texts = Callable[[], Iterable[str]]
 """Reads the training text of one side."""
 
@@ -79,7 +82,8 @@ def with_new_words(
     sizes = (len(before.source), len(before.target))
     larger = with_new_tokens(model, origin.model, sizes, growths[0].former, growths[1].former)
     tokenizers = Tokenizers(growths[0].tokenizer, growths[1].tokenizer)
-    return replace(origin, tokenizers=tokenizers, model=larger)
+    counts = {NEW_WORDS: [len(growth.former) for growth in growths]}
+    return replace(origin, tokenizers=tokenizers, model=larger, history=origin.history | counts)
 
 
 def find_origin(
@@ -99,8 +103,8 @@ def find_origin(
     Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
     """
     if checkpoint is not None:
-        known = read_config(checkpoint / BUNDLE)
-        told = _lasting(read_history(checkpoint / BUNDLE))
+        known, history = read_config(checkpoint / BUNDLE), read_history(checkpoint / BUNDLE)
+        told = _lasting(history) | {name: history[name] for name in (NEW_WORDS,) if name in history}
         return Origin(read_tokenizers(checkpoint / BUNDLE, known), known.tokenizer, None, known, told)
     if config.training.start_from is None:
         return Origin(processes.broadcast(make_tokenizers), tokenizer, None)

@@ -1,6 +1,7 @@
 """The settings that the runs of all tasks share."""
 
 from transduce.config import Settings
+from transduce.model_card import IDENTIFIER
 from transduce.ranges import Seed
 from transduce.training.checkpoint import CheckpointConfig
 from transduce.training.optimizer import OptimizerConfig
@@ -16,6 +17,9 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     task: str = "translation"
     """translation, language (a language model of running text), classification (of texts or pairs of texts),
     tagging (of words), answering (of questions from passages), or encoder (a text encoder, pre-trained)."""
+    license: str | None = None
+    """Licence of the model, which its card names, as Hugging Face's hub spells it, such as cc-by-4.0; not stated unless
+    given."""
     seed: Seed = 1
     """Random seed of initial weights, data order and dropout."""
     optimizer: OptimizerConfig = OptimizerConfig()
@@ -24,3 +28,7 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     """What is kept, and when."""
     validation: ValidationConfig = ValidationConfig()
     """When the model is validated."""
+
+    def _check_together(self) -> None:
+        if self.license is not None and not IDENTIFIER.fullmatch(self.license):
+            raise ValueError(f"license: expected an identifier such as cc-by-4.0, mit or other, not {self.license!r}")

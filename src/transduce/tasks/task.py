@@ -1,7 +1,7 @@
 """What a run and the verbs ask of a task; all that only one task knows stands in its own folder."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -48,10 +48,14 @@ class Prepared:
     data: TrainingBatches
     objective: Objective
     validator: Validator
+    size: str = ""
+    """How much the data are that it learns from, such as "29,000 sentence pairs"."""
     unit: str = "target tokens"
     """What the objective's losses are means over, for people."""
     is_adapted: bool = False
     """Whether the model already does the task, so that its scores before the first update are worth knowing."""
+    fixed_rows: Mapping[str, int] = field(default_factory=dict)
+    """How many of the first rows of a parameter keep their values, by its name; see models/larger_vocabulary.py."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -129,6 +130,15 @@ class JsonLog:
         cut = path.with_suffix(".cut")
         cut.write_bytes(b"".join(kept))
         cut.replace(path)
+
+
+def last_samples(log: Path) -> list[dict[str, Any]]:
+    """The samples of the last validation that a log tells of; none where it has none."""
+    for line in reversed(log.read_bytes().splitlines() if log.exists() else ()):
+        if b'"samples"' in line:
+            with suppress(msgspec.DecodeError):
+                return list(msgspec.json.decode(line, type=dict[str, Any]).get("samples", ()))
+    return []
 
 
 class StartLines:

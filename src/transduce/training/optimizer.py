@@ -76,8 +76,11 @@ class OptimizerConfig(Settings, frozen=True):
         return rate * schedule.reduction**reductions if isinstance(schedule, Plateau) else rate
 
 
-def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
-    """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products.
+def build_optimizers(
+    config: OptimizerConfig, model: nn.Module, dtype: torch.dtype, undecayed: Iterable[nn.Parameter] = ()
+) -> list[torch.optim.Optimizer]:
+    """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products, and the
+    weights of `undecayed` do not decay.
 
     Frozen ones have no gradients from now on. Raises ConfigError for settings of parts that the model does not have.
     """
@@ -88,9 +91,10 @@ def build_optimizers(config: OptimizerConfig, model: nn.Module, dtype: torch.dty
     chosen = {id(matrix) for matrix in matrices}
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    kept = {id(parameter) for parameter in undecayed}
     for parameter in learned_parameters(model):
         if id(parameter) not in chosen:
-            decay = config.weight_decay if parameter.ndim > 1 else 0.0
+            decay = config.weight_decay if parameter.ndim > 1 and id(parameter) not in kept else 0.0
             groups.setdefault((shares.get(id(parameter), 1.0), decay), []).append(parameter)
     muon: list[torch.optim.Optimizer] = (
         [Muon(matrices, config.highest_rate, config.weight_decay, dtype)] if matrices else []

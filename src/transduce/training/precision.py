@@ -1,7 +1,6 @@
 """The precision of forward and backward, beside float32 master weights."""
 
 import copy
-import os
 from typing import Literal
 
 import torch
@@ -19,16 +18,6 @@ def choose_precision(precision: Precision, device: torch.device) -> torch.dtype:
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
     native = device.type == "cpu" and (capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
     return torch.bfloat16 if native else torch.float32
-
-
-def keep_few_kernels() -> None:
-    """Let oneDNN, which multiplies bfloat16 on a CPU, keep few of its kernels; what the user has set stays.
-
-    It makes one for each shape, of nearly half a MiB, and both it and PyTorch keep 1,024 by themselves, but few shapes
-    are met again after their update. The numbers are read once, before the first product.
-    """
-    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-        os.environ.setdefault(name, "128")
 
 
 class WorkingCopy:

@@ -4,7 +4,7 @@ import copy
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,7 @@ class Trainer:
         trials: Trials = lambda model: (),
         unit: str = "target tokens",
         is_adapted: bool = False,
+        fixed_rows: Mapping[str, int] | None = None,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -90,7 +91,8 @@ class Trainer:
         self.is_adapted = is_adapted
         self.device = next(model.parameters()).device
         self.precision = choose_precision(training.precision, self.device)
-        self.optimizers = build_optimizers(optimizer, model, self.precision)
+        self._fixed_rows = [(model.get_parameter(name), rows) for name, rows in (fixed_rows or {}).items()]
+        self.optimizers = build_optimizers(optimizer, model, self.precision, [one for one, _ in self._fixed_rows])
         self.working = WorkingCopy(model, self.precision)
         self.average = None
         if training.moving_average is not None:
@@ -225,6 +227,9 @@ class Trainer:
         self._tally.tokens += tokens
         self.processes.all_reduce(tokens)
         self.processes.all_reduce_gradients(learned_parameters(self.model))
+        for parameter, rows in self._fixed_rows:
+            if parameter.grad is not None:
+                parameter.grad[:rows] = 0
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for optimizer in self.optimizers:
             set_rate(optimizer, self._rate(self.position.update + 1))

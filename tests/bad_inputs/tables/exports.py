@@ -67,6 +67,8 @@ ROWS = [
     row("a package of words", "export run --to argos -o x.argosmodel", 2, ("Argos Translate", "WordLevel", "bpe")),
     row("a package of a recurrent model", "export rnn --to argos -o x.argosmodel", 2, "Transformers only"),
     row("a package of a language model", "export lm --to argos -o x.argosmodel", 2, "transduce generate"),
+    row("a splitter elsewhere", "export run -o x --splitter a.onnx", 2, "--splitter is for Argos Translate"),
+    row("a splitter that is none", f"{PACKAGE} --splitter train.en", 2, "train.en is no sentence splitter"),
     row("a package of nothing", "export nowhere --to argos -o x.argosmodel", 2, "nowhere"),
     row("a package without its ending", "export run --to argos -o x", 2, ("x: Argos Translate", "x.argosmodel")),
     row("a package that is there", "export run --to argos -o x.argosmodel", 2, "exists", write("x.argosmodel", "")),

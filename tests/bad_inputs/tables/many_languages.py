@@ -91,7 +91,6 @@ ROWS = [
     row("a model to start from of one direction", f"{TRAIN} training.start_from=run", 2, "leave data.directions out"),
     row("an NLLB without a source language", "translate polyglot test.en --to fra_Latn", 2, "say which this is (from)"),
     row("an NLLB without a language", "translate polyglot test.en", 2, "choose one (to): deu_Latn"),
-    row("an NLLB for CTranslate2", "export polyglot --to ctranslate2 -o new", 2, "first token of the decoder"),
     row("several directions for Argos", "export many --to argos -o a.argosmodel", 2, "a package is for one"),
     row("several directions for Hugging Face", "export many --to huggingface -o new", 2, "language_token is 'source'"),
     *(

@@ -39,6 +39,7 @@ class SearchTree {
     this.showsPruned = true;
     this.nodes = linkNodes(search.nodes);
     this.box = element("div", { class: "tree scroll" });
+    this.hint = element("p", { class: "note more" }, "The tree goes on to the right \u2192 scroll, or press the arrow key.");
     this.panel = element("div", { class: "panel", "aria-live": "polite" });
     this.selected = this.nodes[0];
     this.draw();
@@ -67,6 +68,7 @@ class SearchTree {
     for (const node of shown) picture.append(this.drawNode(node));
     this.box.replaceChildren(picture);
     this.select(shown.includes(this.selected) ? this.selected : this.nodes[0]);
+    this.hint.hidden = this.box.clientWidth === 0 || width <= this.box.clientWidth;
   }
 
   /** @param {TreeNode} node */
@@ -311,7 +313,7 @@ function searchSection(search, direction) {
     `What beam search (size ${search.size}, length penalty ${search.length_penalty}) tried, one step to the right for each token; ` +
     "each place is an output so far.";
   const keys = element("p", { class: "note" }, "Arrow keys: left to the parent, right to the first child, up and down to the others.");
-  const figure = element("div", {}, element("div", { class: "controls" }, hide), tree.box, searchLegend(), keys);
+  const figure = element("div", {}, element("div", { class: "controls" }, hide), tree.hint, tree.box, searchLegend(), keys);
   const result = section("search", "Search", explanation, besidePanel(figure, tree.panel));
   // Labels can be measured only once the page's font is in use.
   requestAnimationFrame(() => tree.draw());

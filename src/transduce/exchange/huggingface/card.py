@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from transduce.bundle import ModelBundle, model_card
+from transduce.bundle import ModelBundle, card_of
 from transduce.bundle_config import BundleConfig
 from transduce.corpora.languages import is_language
 from transduce.errors import InputError
+from transduce.model_card import IDENTIFIER
 
 PIPELINES = {
     "translation": "translation",
@@ -22,12 +23,11 @@ PIPELINES = {
 TITLES = {"bleu": "BLEU", "f1": "F1", "chrf": "chrF", "ter": "TER"}
 GENERAL_SCORES = "general_"
 """Begins the names of scores on the text that an adapted model should not forget."""
-LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
 def check_license(license: str | None) -> None:
     """InputError for a licence that is not spelled as the hub's identifiers are."""
-    if license is not None and not LICENSE.fullmatch(license):
+    if license is not None and not IDENTIFIER.fullmatch(license):
         raise InputError(
             f"the licence is {license!r}; expected an identifier of the hub, such as apache-2.0, mit or other"
         )
@@ -58,7 +58,7 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
     model = {architecture}.from_pretrained("FOLDER")
     tokenizer = AutoTokenizer.from_pretrained("FOLDER")"""
     front = "\n".join(_yaml(told))
-    return f"---\n{front}\n---\n\n{model_card(bundle, use)}"
+    return f"---\n{front}\n---\n\n{card_of(bundle, use)}"
 
 
 def _pipeline(config: BundleConfig) -> str:

@@ -15,7 +15,8 @@ from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.folder import write_config, write_tensors, write_tokenizer
 from transduce.exchange.huggingface.importing import read_bundle
 from transduce.exchange.huggingface.weights import to_theirs
-from transduce.files import new_folder
+from transduce.files import check_absent, new_folder
+from transduce.model_card import LICENSE
 from transduce.text.tokenizer import Tokenizer
 
 SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_eos_token_id")
@@ -28,15 +29,16 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
     Args:
         model: the folder of a model or a run.
         folder: where to write; must not exist.
-        license: what the model's card says, as the hub spells it; nothing unless given.
+        license: what the model's card says, as the hub spells it; what its run was told unless given.
 
     Raises InputError for a model with settings that Hugging Face's does not have (all reasons are told), or where the
     folder exists; CheckpointError where the model is not whole, or where what is read again is another one.
     """
-    if folder.exists():
-        raise InputError(f"{folder} exists; remove it or choose another folder")
+    check_absent(folder)
     check_license(license)
     bundle = ModelBundle.load(model)
+    license = license or bundle.history.get(LICENSE)
+    bundle = bundle.with_history(**({LICENSE: license} if license else {}))
     family = family_of_bundle(model, bundle.config)
     if family.write_tokenizers is None:
         _check_tokenizer(model, bundle.tokenizers.target)

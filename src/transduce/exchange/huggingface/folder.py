@@ -96,7 +96,6 @@ def read_tokenizer(
         raise InputError(f"{folder / TOKENIZER_CONFIG}: add_bos_token is true, which cannot be carried over")
     names = dict(defaults) | {ours: name for ours, theirs in roles.items() if (name := token_name(named.get(theirs)))}
     names.setdefault("pad", names["eos"])
-    special = SpecialTokens(**names)
     path = folder / TOKENIZER
     adds_space = bool(settings.get("add_prefix_space", False))
     if _is_named(path):
@@ -110,6 +109,9 @@ def read_tokenizer(
     else:
         backend = from_slow(folder, settings)
         path = next(file for name in (SLOW_TOKENIZER[0], VOCABULARY) if (file := folder / name).exists())
+    if "mask" in names and not token_name(named.get(roles["mask"])) and backend.token_to_id(names["mask"]) is None:
+        del names["mask"]  # which only guessing words needs
+    special = SpecialTokens(**names)
     for role, name in reversed(to_tree(special).items()):  # the end token first, which may serve as the others
         if backend.token_to_id(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {roles[role]}")

@@ -16,6 +16,7 @@ from transduce.exchange.huggingface.families import family_of_folder
 from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.folder import read_fields, read_tensors, read_tokenizer
 from transduce.exchange.huggingface.weights import from_theirs, without_copies
+from transduce.files import check_absent
 from transduce.models.families import build_model
 from transduce.models.heads import NEXT_SENTENCE, SpanHeadConfig, WordHeadConfig
 from transduce.ranges import PositiveInt
@@ -34,8 +35,7 @@ def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None
     Raises InputError for a model that cannot be had here, with the setting that is in the way, or where the bundle's
     folder exists; CheckpointError for a folder that is damaged, or that both libraries understand differently.
     """
-    if output.exists():
-        raise InputError(f"{output} exists; remove it or choose another folder")
+    check_absent(output)
     bundle, family = read_bundle(folder, {} if no_answer is None else {"no_answer": no_answer})
     if no_answer is not None and not isinstance(bundle.config.head, SpanHeadConfig):
         raise InputError(f"{folder}: no_answer is for models that answer questions; leave it out")

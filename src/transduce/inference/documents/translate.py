@@ -132,15 +132,14 @@ class DocumentTranslator:
         columns: Columns | None = None,
     ) -> list[SegmentReport]:
         """The same from one file to a new one; InputError where that exists."""
-        if Path(output).exists():
-            raise InputError(f"{output} exists; remove it or choose another name")
+        from transduce.files import check_absent, new_file  # needs PyTorch, which a process of documents does without
+
+        check_absent(Path(output), "choose another name")
         try:
             data = Path(path).read_bytes()
         except OSError as error:
             raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
         translated = self.translate(data, str(path), kind, retranslate, columns=columns)
-        from transduce.files import new_file  # needs PyTorch, which a process of documents does without
-
         with new_file(Path(output)) as partial:
             partial.write_bytes(translated.data)
         return translated.segments

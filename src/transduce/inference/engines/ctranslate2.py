@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 
 from transduce.errors import CheckpointError, InputError
@@ -19,6 +20,9 @@ from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 NO_PENALTY = 1e-6
 """In place of an exponent of 0, with which CTranslate2 ends a search as soon as its best hypothesis has ended."""
+
+CONFIG = "config.json"
+"""File of a folder that says which token the decoder reads first; null where each request does."""
 
 IMPOSSIBLE = -1e9
 """CTranslate2's scores of what cannot be are below."""
@@ -60,6 +64,15 @@ class _Run:
 
 
 @dataclass(frozen=True)
+class _Sentence:
+    """What CTranslate2 reads of a piece."""
+
+    source: list[str]
+    first: list[str]
+    """What the decoder reads before the output where the folder does not say it, such as a language's token."""
+
+
+@dataclass(frozen=True)
 class _Output:
     """A hypothesis as CTranslate2 gives it."""
 
@@ -84,6 +97,7 @@ class CTranslate2Engine:
         self.longest = longest
         target = tokenizers.target
         self.never = {target.pad, target.bos, *target.languages.values()} - {target.eos}
+        self.bos = target.bos
         self.unknown = target.unknown
         self.source_pieces = vocabulary_of(tokenizers.source)
         self.target_pieces = vocabulary_of(tokenizers.target)
@@ -95,6 +109,10 @@ class CTranslate2Engine:
             )
         except (RuntimeError, ValueError) as error:
             raise CheckpointError(f"{folder}: CTranslate2 {library.__version__} cannot run it: {error}") from None
+        start = msgspec.json.decode((folder / CONFIG).read_bytes()).get("decoder_start_token")
+        # A token that the decoder reads between the first and the output is one of the output to CTranslate2.
+        self.reads_first = start != self.target_pieces[target.bos]
+        self.prefixed = 1 if self.reads_first and start is not None else 0
 
     @property
     def source_limit(self) -> int | None:
@@ -108,7 +126,7 @@ class CTranslate2Engine:
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """See Engine; of searches it knows the plain beam, and pieces may ask for nothing."""
         beam = _plain_beam(pieces, search)
-        sources = [[*(self.source_pieces[token] for token in piece.source), *self.source_end] for piece in pieces]
+        sources = [self._sentence(piece) for piece in pieces]
         lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
         limits = limits_for(beam, lengths, self.longest)
         longest = limits.longest.tolist()
@@ -119,8 +137,13 @@ class CTranslate2Engine:
             for outputs, own_longest in zip(scored, longest, strict=True)
         ]
 
+    def _sentence(self, piece: Piece) -> _Sentence:
+        begin = self.bos if piece.begin is None else piece.begin
+        source = [*(self.source_pieces[token] for token in piece.source), *self.source_end]
+        return _Sentence(source, [self.target_pieces[begin]] if self.reads_first else [])
+
     def _search(
-        self, sources: Sequence[list[str]], beam: Beam, shortest: Sequence[int], longest: Sequence[int]
+        self, sources: Sequence[_Sentence], beam: Beam, shortest: Sequence[int], longest: Sequence[int]
     ) -> list[list[_Output]]:
         found: dict[int, list[_Output]] = {}
         forbidden = self._forbidden(beam)
@@ -138,44 +161,46 @@ class CTranslate2Engine:
                     del waiting[i]
         return [found[i] for i in range(len(sources))]
 
-    def _run(self, sources: Sequence[list[str]], beam: Beam, run: _Run) -> list[list[_Output]]:
+    def _run(self, sources: Sequence[_Sentence], beam: Beam, run: _Run) -> list[list[_Output]]:
         if run.longest == 1:  # the end token alone, of which CTranslate2 cannot be asked
             return [[_Output([], None)] for _ in sources]
         penalty = beam.length_penalty or NO_PENALTY  # n^alpha, n counting the end token: near ours, it cuts the list
         forbidden = [[self.target_pieces[token]] for token in self._forbidden(beam)] if run.forbids else None
         results = self.translator.translate_batch(
-            sources,
+            [one.source for one in sources],
+            target_prefix=[one.first for one in sources] if self.reads_first else None,
             beam_size=beam.size,
             num_hypotheses=beam.size,  # all, since our normalisation may rank another first; this takes 1 % of a search
             length_penalty=penalty,
             no_repeat_ngram_size=beam.no_repeat_ngram,
             suppress_sequences=forbidden,
             max_input_length=0,  # the translator has split what is too long
-            max_decoding_length=run.longest - 1,
-            min_decoding_length=run.shortest - 1,
+            max_decoding_length=run.longest - 1 + self.prefixed,
+            min_decoding_length=run.shortest - 1 + self.prefixed,
             return_scores=True,
         )
-        is_plain = not (run.forbids or run.shortest > 1 or beam.no_repeat_ngram)
+        is_plain = not (run.forbids or run.shortest > 1 or beam.no_repeat_ngram or self.reads_first)
         outputs: list[list[_Output]] = []
         for result in results:
             outputs.append([])
             for pieces, score in zip(result.hypotheses, result.scores, strict=True):
-                tokens = [self.target_ids[piece] for piece in pieces]
+                tokens = [self.target_ids[piece] for piece in pieces[self.prefixed :]]
                 length = len(tokens) + 1
                 if score > IMPOSSIBLE:
                     is_known = is_plain and length < run.longest
                     outputs[-1].append(_Output(tokens, score * length**penalty if is_known else None))
         return outputs
 
-    def _score(self, sources: Sequence[list[str]], found: list[list[_Output]]) -> list[list[_Output]]:
+    def _score(self, sources: Sequence[_Sentence], found: list[list[_Output]]) -> list[list[_Output]]:
         """The same outputs, all with the model's own log-probability."""
         unscored = [
             (i, output) for i, outputs in enumerate(found) for output in outputs if output.log_probability is None
         ]
         results = self.translator.score_batch(
-            [sources[i] for i, _ in unscored],
-            [[self.target_pieces[token] for token in output.tokens] for _, output in unscored],
+            [sources[i].source for i, _ in unscored],
+            [[*sources[i].first, *(self.target_pieces[token] for token in output.tokens)] for i, output in unscored],
             max_input_length=0,
+            offset=self.prefixed,
         )
         scores = iter([sum(result.log_probs) for result in results])
         return [

@@ -95,7 +95,7 @@ class AnsweringExperiment:
         make = partial(_batch, learned, bundle.special)
         data = ExampleData(window_lengths(learned.windows), make, config.batching, config.seed)
         validator = AnsweringValidator(config.head, bundle.special, held_out, config.validation.best_by)
-        return Prepared(bundle, data, SpanLoss(), validator, "windows")
+        return Prepared(bundle, data, SpanLoss(), validator, f"{len(train):,} questions", "windows")
 
     def validator(self, bundle: ModelBundle) -> "AnsweringValidator":
         """See Experiment."""

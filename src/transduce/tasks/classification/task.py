@@ -91,7 +91,7 @@ class ClassificationExperiment:
         make = partial(_batch, learned, bundle.special)
         data = ExampleData(learned.texts.lengths, make, config.batching, config.seed)
         validator = ClassificationValidator(head, bundle.special, held_out, config.validation.best_by)
-        return Prepared(bundle, data, objective, validator, "texts")
+        return Prepared(bundle, data, objective, validator, f"{len(train):,} texts", "texts")
 
     def validator(self, bundle: ModelBundle) -> ClassificationValidator:
         """See Experiment."""

@@ -104,7 +104,9 @@ class EncoderExperiment:
             config.next_sentence,
             config.seed,
         )
-        return Prepared(bundle, data, MaskedWords(), validator, "hidden words")
+        return Prepared(
+            bundle, data, MaskedWords(), validator, f"{len(train.sentences) - 1:,} sentences", "hidden words"
+        )
 
     def validator(self, bundle: ModelBundle) -> "EncoderValidator":
         """See Experiment."""

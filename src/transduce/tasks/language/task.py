@@ -112,7 +112,8 @@ class LanguageExperiment:
         )
         made = ModelBundle(bundle, model, origin.tokenizers, origin.history)
         validator = self._validator(made, validation, processes)
-        return Prepared(made, data, objective, validator, is_adapted=config.training.start_from is not None)
+        size = f"{len(train):,} tokens, {train.characters:,} characters"
+        return Prepared(made, data, objective, validator, size, is_adapted=config.training.start_from is not None)
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""

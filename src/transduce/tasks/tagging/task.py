@@ -96,7 +96,7 @@ class TaggingExperiment:
         data = ExampleData(learned.rows.lengths, partial(_batch, learned, bundle.special), config.batching, config.seed)
         objective = TagLoss(config.training.label_smoothing)
         validator = TaggingValidator(head, bundle.special, held_out, config.validation.best_by)
-        return Prepared(bundle, data, objective, validator, "words")
+        return Prepared(bundle, data, objective, validator, f"{len(train):,} sentences", "words")
 
     def validator(self, bundle: ModelBundle) -> "TaggingValidator":
         """See Experiment."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,8 +18,10 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
-from transduce.evaluation.metrics import Score, score_bleu
+from transduce.evaluation.breakdown import by_length, by_word_frequency
+from transduce.evaluation.metrics import METRICS, Score, Scoring, Texts, score_bleu
 from transduce.inference.translator import Translator
+from transduce.model_card import PARTS
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.objectives import next_token_objective
 from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
@@ -29,6 +32,9 @@ from transduce.tasks.translation.settings import TranslationConfig
 from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
+
+MOST_COUNTED = 1_000_000
+"""Pairs of each corpus whose words are counted to tell rare ones."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,8 @@ class TranslationExperiment:
         needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
         validator = self._validator(numbers.bundle, numbers.validation, numbers.general, needs)
         objective = next_token_objective(config.training, teacher_forcing)
-        return Prepared(numbers.bundle, data, objective, validator, is_adapted=numbers.is_adapted)
+        size = f"{sum(map(len, numbers.stores)):,} sentence pairs"
+        return Prepared(numbers.bundle, data, objective, validator, size, is_adapted=numbers.is_adapted)
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
@@ -107,10 +114,13 @@ class TranslationExperiment:
         too, if there is one."""
         translator = Translator(in_own_direction(self.config, self.splits, bundle))
         found: dict[Direction | None, Score] = {}
+        parts: dict[str, Any] = {}
         for direction, corpus in _tests(self.splits).items():
             if pairs := list(corpus):
                 own = translator if direction is None else translator.directed(direction.target, direction.source)
-                found[direction] = self._bleu(own, pairs)
+                found[direction], outputs = self._bleu(own, pairs)
+                if direction is None and not self.config.data.is_generated:
+                    parts = self._parts(pairs, outputs, own.bundle.config.tokenizer.of_target.folds_case)
         if not found:
             return None
         first, mean = next(iter(found.values())), fmean(one.score for one in found.values())
@@ -118,13 +128,29 @@ class TranslationExperiment:
         if each := {str(direction): one.score for direction, one in found.items() if direction is not None}:
             told["directions"] = each
         if general := list(self.splits.general_test or ()):
-            told[f"{GENERAL}bleu"] = self._bleu(translator, general).score
-        return told
+            told[f"{GENERAL}bleu"] = self._bleu(translator, general)[0].score
+        return told | ({PARTS: parts} if parts else {})
 
-    def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> Score:
+    def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> tuple[Score, list[str]]:
         folds_case = translator.bundle.config.tokenizer.of_target.folds_case
-        translations = translator.translate([pair.source for pair in pairs], self.config.search)
-        return score_bleu([found.text for found in translations], [pair.target for pair in pairs], folds_case)
+        outputs = [found.text for found in translator.translate([pair.source for pair in pairs], self.config.search)]
+        return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
+
+    def _parts(self, pairs: Sequence[SentencePair], outputs: Sequence[str], lowercase: bool) -> dict[str, Any]:
+        """Scores of the only direction's test set by parts, for the model's card."""
+        references = [pair.target for pair in pairs]
+        counts = METRICS["bleu"].count(Texts(outputs, references), Scoring(lowercase))
+        training = (pair.target for entry in self.splits.train for pair in islice(entry.corpus, MOST_COUNTED))
+        return {
+            "lengths": [
+                {"at_least": part.at_least, "at_most": part.at_most, "sentences": part.sentences, "bleu": part.bleu[""]}
+                for part in by_length([pair.source for pair in pairs], {"": counts})
+            ],
+            "words": [
+                {"at_least": part.at_least, "at_most": part.at_most, "words": part.words, "recall": part.recall[""]}
+                for part in by_word_frequency(references, {"": outputs}, training, lowercase)
+            ],
+        }
 
     def measure(self, metric: str | None) -> Measure:
         """See Experiment; BLEU is usual."""

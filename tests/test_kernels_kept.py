@@ -1,18 +1,19 @@
-"""Training keeps few of the kernels that are made for each shape of a product."""
+"""Few of the kernels are kept that are made for each shape of a product, whatever a device was chosen for."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
-from transduce.training.precision import keep_few_kernels
+from transduce.devices import find_device, keep_few_kernels
 
 NAME = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 PRODUCTS = """
 import torch
-from transduce.training.precision import keep_few_kernels
-keep_few_kernels()
+from transduce.devices import find_device
+find_device("cpu")
 for turn in range(2):
     for size in range(64, 464):
         a = torch.zeros(size, 64, dtype=torch.bfloat16)
@@ -20,12 +21,15 @@ for turn in range(2):
 """
 
 
+@pytest.mark.parametrize("choose", [keep_few_kernels, find_device])
 @pytest.mark.parametrize(("chosen", "expected"), [(None, "128"), ("7", "7")])
-def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch, chosen: str | None, expected: str) -> None:
+def test_what_the_user_has_set_stays(
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None, expected: str, choose: Callable[[], object]
+) -> None:
     monkeypatch.delenv(NAME, raising=False)
     if chosen is not None:
         monkeypatch.setenv(NAME, chosen)
-    keep_few_kernels()
+    choose()
     assert os.environ[NAME] == expected
     monkeypatch.delenv(NAME)  # what was set here, too
 

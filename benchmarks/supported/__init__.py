@@ -1,0 +1,1 @@
+"""Families x settings x precisions x verbs: see support.py."""

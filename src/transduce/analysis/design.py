@@ -1,0 +1,77 @@
+"""The one design of figures and pages: the colours and the font that the pages' style sheet names."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:  # a server serves pages and draws no figure
+    from matplotlib.colors import LinearSegmentedColormap
+
+STYLE_SHEET = "page.css"
+
+
+@cache
+def style_sheet() -> str:
+    """The style sheet of the pages."""
+    return (resources.files("transduce.analysis") / "pages" / STYLE_SHEET).read_text(encoding="utf-8")
+
+
+def palettes() -> str:
+    """The part of the style sheet that names colours, for light and for dark screens."""
+    block = r"^:root \{.*?^\}|^@media \(prefers-color-scheme: dark\) \{.*?^\}"
+    return "\n".join(re.findall(block, style_sheet(), re.DOTALL | re.MULTILINE))
+
+
+@cache
+def colours() -> dict[str, str]:
+    """The colours of light pages by the names of their variables; of a map several, with commas between."""
+    first = palettes().partition("@media")[0]
+    return dict(re.findall(r"--([\w-]+): (#[^;]+);", first))
+
+
+def runs() -> list[str]:
+    """Colours that tell runs, series and measures apart, in their order."""
+    return [value for name, value in colours().items() if name.startswith("run-")]
+
+
+def colour_map(name: str) -> "LinearSegmentedColormap":
+    """The map of a page's heat maps: sequential or diverging; the one that diverges begins with the lowest value."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, colours()[name].split(", "))
+
+
+def figure_style() -> dict[str, Any]:
+    """Settings of matplotlib for figures that look as the pages do."""
+    from cycler import cycler
+
+    named = colours()
+    quiet = {f"{axis}tick.{part}": named["muted"] for axis in "xy" for part in ("color", "labelcolor")}
+    return {
+        **quiet,
+        "figure.facecolor": named["ground"],
+        "axes.facecolor": named["ground"],
+        "savefig.facecolor": named["ground"],
+        "text.color": named["ink"],
+        "axes.titlecolor": named["ink"],
+        "axes.labelcolor": named["muted"],
+        "axes.edgecolor": named["line"],
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": named["line"],
+        "axes.prop_cycle": cycler(color=runs()),
+        "font.size": 9,
+        "legend.frameon": False,
+    }
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """A decorator of what draws a figure, and a context: what is drawn within has the design."""
+    from matplotlib import rc_context
+
+    with rc_context(cast(Any, figure_style())):
+        yield

@@ -1,0 +1,154 @@
+"""The card of a model: what it is, how it was made, what it writes and what it is bad at, in Markdown for people."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from transduce.bundle_config import BundleConfig
+from transduce.corpora.language_names import name_of
+from transduce.task_table import TASKS
+
+SAMPLES = 3
+LONGEST = 160  # characters shown of a text
+PARTS = "parts"
+"""Name in a bundle's history of the scores of parts of its test set: see `Part`."""
+LICENSE, NOT_STATED = "license", "not stated"
+IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+"""How a licence is spelled, as identifiers of Hugging Face's hub are."""
+NOT_TOLD = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "repetition_penalty", "normalization")
+"""Settings of a search that a reader does not ask for."""
+WORDS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "f1": "F1", "size": "beam of"}
+
+
+def model_card(
+    config: BundleConfig, sizes: tuple[int, int], parameters: int, history: Mapping[str, Any], use: str
+) -> str:
+    """What is told of a model to people.
+
+    Args:
+        config: what it is.
+        sizes: tokens of its source and target vocabulary.
+        parameters: how many it has.
+        history: how it was made; what is not known is left out, but for its licence.
+        use: code that uses it, indented.
+    """
+    family, tokenizer = config.model.__struct_config__.tag, config.tokenizer
+    kinds = " and ".join(dict.fromkeys((tokenizer.of_source.kind, tokenizer.of_target.kind)))
+    tokens = f"{sizes[1]:,} tokens" if tokenizer.is_shared else f"{sizes[0]:,} source and {sizes[1]:,} target tokens"
+    facts = "\n".join(f"| {name} | {_cell(value)} |" for name, value in _facts(history))
+    sections = [
+        f"# {title(config)}",
+        f"{TASKS[config.task].title.capitalize()} made with Transduce {version('transduce')}: {family}, "
+        f"{parameters:,} parameters, {tokens} ({kinds}).",
+        use,
+        f"| | |\n| --- | --- |\n{facts}",
+        *_samples(history.get("samples")),
+        "## What it is bad at",
+        *_weaknesses(history.get(PARTS)),
+        "It works best on text similar to what it learned from, and may be wrong without a sign of it. Have important "
+        "outputs checked by a person.",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def title(config: BundleConfig) -> str:
+    """The languages of a model, by their names."""
+    if config.languages is None:
+        return " to ".join(dict.fromkeys(name_of(code) for code in (config.source, config.target)))
+    if config.languages.directions is None:
+        return f"{len(config.languages.tokens)} languages"
+    return ", ".join(config.languages.directions)
+
+
+def _facts(history: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A line of the table for each thing that is known."""
+    learned = ": ".join(filter(None, (_plain(history.get("data")), _plain(history.get("trained_on")))))
+    if learned:
+        yield "learned from", learned
+    if imported := history.get("imported"):
+        yield "imported from", _plain(imported)
+    if added := history.get("new_words"):
+        yield "new words", " and ".join(f"{count:,}" for count in dict.fromkeys(added))
+    if of := history.get("average_of"):
+        yield "average of", f"the checkpoints {_plain(of)}"
+    if steps := _training(history):
+        yield "training", steps
+    for name, heading in (("machine", "machine"), ("finished", "date"), ("seed", "seed")):
+        if history.get(name) is not None:
+            yield heading, _plain(history[name])
+    for name, heading in (("before", "validation before"), ("validation", "validation"), ("test", "test")):
+        if history.get(name):
+            yield heading, _plain(history[name])
+    yield "licence", _plain(history.get(LICENSE)) or NOT_STATED
+
+
+def _training(history: Mapping[str, Any]) -> str:
+    told = [f"{history['updates']:,} updates"] if history.get("updates") else []
+    if passes := history.get("epochs"):
+        told.append(f"{passes:,} whole pass{'es' if passes > 1 else ''} over the data")
+    if seconds := history.get("seconds"):
+        told.append(f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{max(seconds / 60, 0.1):.1f} minutes")
+    return ", ".join(told)
+
+
+def _samples(samples: object) -> Iterator[str]:
+    """A table of a few texts of the validation data, what they should become, and what the model makes of them."""
+    if not isinstance(samples, Sequence) or not samples:
+        return
+    names = [name for name in ("source", "reference", "output") if any(one.get(name) for one in samples)]
+    headings = {"source": "source", "reference": "reference", "output": "this model"}
+    lines = [f"| {' | '.join(headings[name] for name in names)} |", f"|{' --- |' * len(names)}"]
+    for one in samples[:SAMPLES]:
+        lines.append(f"| {' | '.join(_cell(_shortened(str(one.get(name, '')))) for name in names)} |")
+    yield "## Samples"
+    yield "\n".join(lines)
+
+
+def _weaknesses(parts: object) -> Iterator[str]:
+    """What the test set says of long texts and rare words."""
+    if not isinstance(parts, Mapping):
+        yield "Not measured."
+        return
+    lengths, words = parts.get("lengths", ()), parts.get("words", ())
+    if len(lengths) > 1:
+        told = (f"{_range(one)} words {one['bleu']:.1f} ({one['sentences']:,} sentences)" for one in lengths)
+        yield f"BLEU by the length of the source: {', '.join(told)}."
+    if words:
+        told = (f"{_times(one)} {100 * one['recall']:.0f} % ({one['words']:,} words)" for one in words)
+        yield f"Words of the references that it finds, by how often it had seen them in training: {', '.join(told)}."
+    if len(lengths) < 2 and not words:
+        yield "Not measured."
+
+
+def _range(part: Mapping[str, Any]) -> str:
+    most = part.get("at_most")
+    return f"{part['at_least']} or more" if most is None else f"{part['at_least']} to {most}"
+
+
+def _times(part: Mapping[str, Any]) -> str:
+    return "never" if part.get("at_most") == 0 else f"{_range(part)} times"
+
+
+def _plain(value: Any) -> str:
+    """A value in words: files by their names alone, numbers in four digits, and nothing of what changes nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        told = (
+            f"{WORDS.get(key, key.replace('_', ' '))} {_plain(item)}"
+            for key, item in value.items()
+            if key not in NOT_TOLD and item not in (0, None, False, "")
+        )
+        return ", ".join(told)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return f"{value:.4g}" if isinstance(value, float) else re.sub(r"(?<![\w:/])(?:[^\s,/|]*/)+(?=\S)", "", str(value))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
