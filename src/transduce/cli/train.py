@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from transduce.cli.file_options import Test, Validation, held_out
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, ranged
 from transduce.ranges import Processes, Threads
 
 
 def train(
+    context: typer.Context,
     recipe: Annotated[
         list[str],
         typer.Argument(
@@ -30,6 +32,8 @@ def train(
         bool, typer.Option("--resume", help="Resume from the newest checkpoint, if there is one.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run in the folder.")] = False,
+    validation: Validation = None,
+    test: Test = None,
     device: Device = "auto",
     processes: Annotated[
         int, ranged(Processes, "Processes that share each batch, each with a GPU or a share of the cores")
@@ -42,7 +46,7 @@ def train(
 ) -> None:
     """Train a model from two aligned files or from a recipe.
 
-    Examples: `transduce train mine.de mine.en`, `transduce train multi30k training.updates=2000 --out runs/longer`
+    Examples: `transduce train mine.de mine.en --test new.de new.en`, `transduce train multi30k training.updates=2000`
     """
     import msgspec
     import torch
@@ -60,7 +64,7 @@ def train(
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
-    loaded = experiment.from_words(recipe)
+    loaded = experiment.from_words(recipe, held_out(context, validation, test))
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
     observers = [] if quiet else [console_observer()]

@@ -131,7 +131,10 @@ def _choose(
     if start == "new":
         _check_is_new(run)
     recipe = recipe_for(
-        files, run if start == "resume" else None, tell, lambda: measure_machine(device, processes.count)
+        files,
+        run / SETTINGS_FILE if start == "resume" else None,
+        tell,
+        lambda: measure_machine(device, processes.count),
     )
     tell(f"all settings go into {run / SETTINGS_FILE}, a recipe that you can edit and train again")
     return recipe

@@ -16,6 +16,9 @@ from rich.text import Text
 from transduce.training.estimate import Estimate
 from transduce.training.validation import Sample
 
+SURE = 10.0
+"""Seconds of training after which an estimate that was wrong is corrected."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -131,19 +134,30 @@ class JsonLog:
 
 
 class StartLines:
-    """Tells by a function how long the run will take."""
+    """Tells by a function how long the run will take, and once, while it trains, if that was wrong."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
+        self._estimate: Estimate | None = None
+        self._updates, self._seconds = 0, 0.0
 
     def started(self, estimate: Estimate) -> None:
         """A line, and another where it is long."""
+        self._estimate, self._updates, self._seconds = estimate, estimate.update, 0.0
         self._tell(estimate.describe())
         if estimate.advice is not None:
             self._tell(estimate.advice)
 
     def report(self, report: Report) -> None:
-        """Not told."""
+        """A line where updates take twice or half as long as foreseen, over more than a bad moment."""
+        if self._estimate is None:
+            return
+        made = report.update - self._updates
+        self._updates, self._seconds = report.update, self._seconds + made * report.seconds_per_update
+        pace = self._seconds / max(report.update - self._estimate.update, 1)
+        if self._seconds >= SURE and (correction := self._estimate.correction(pace, report.update)) is not None:
+            self._tell(correction)
+            self._estimate = None
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """Not told."""
