@@ -55,7 +55,7 @@ def sweep(
     from transduce.errors import InputError
     from transduce.experiment.sweep import split_values
     from transduce.experiment.sweep import sweep as run_sweep
-    from transduce.training.observers import console_observer
+    from transduce.training.display import console_observer
     from transduce.training.signals import Interrupted
 
     set_threads(threads)

@@ -57,9 +57,9 @@ def train(
     from transduce.cli.model import set_threads
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
+    from transduce.training.display import console_observer
     from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
-    from transduce.training.observers import console_observer
     from transduce.training.signals import Interrupted
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))

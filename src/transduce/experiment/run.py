@@ -33,8 +33,9 @@ from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
+from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import JsonLog, Observer, StartLines, console_observer
+from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase
 from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.precision import keep_few_kernels
 from transduce.training.tensorboard import TensorBoard
@@ -201,10 +202,11 @@ def _train(
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *observers]
     try:
         trainer.run()
+        announce_phase(trainer.observers, FINAL_TEST)
+        return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
     finally:
         for observer in trainer.observers:
             observer.close()
-    return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
 
 
 def _build_trainer(
