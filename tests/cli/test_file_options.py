@@ -63,3 +63,24 @@ def test_three_files_are_too_many(transduce: Command, tmp_path: Path) -> None:
     status, _, errors = transduce("train", "a", "b", "--test", "c", "d", "--test", "e")
     assert status == 2
     assert "--test takes two aligned files or one file of pairs, not 3" in errors
+
+
+@pytest.mark.parametrize("named", [["--source-column", "English", "--target-column", "3"], []])
+def test_columns_of_a_table_are_named_as_for_translating_it(
+    transduce: Command, corpus: Path, tmp_path: Path, named: list[str]
+) -> None:
+    sides = [(corpus / f"train.{ending}").read_text(encoding="utf-8").splitlines() for ending in ("en", "de")]
+    names = "id,English,German\n" if named else "id,en,de\n"
+    rows = "".join(f'{n},"{source}","{target}"\n' for n, (source, target) in enumerate(zip(*sides, strict=True)))
+    (tmp_path / "pairs.en-de.csv").write_text(names + rows, encoding="utf-8")
+    small = ["training.updates=1", "model.dim=24", "model.encoder_layers=1", "model.decoder_layers=1"]
+    status, _, errors = transduce("train", tmp_path / "pairs.en-de.csv", *named, *small, "--out", tmp_path / "run")
+    assert status == 0, errors
+    assert f"data: {len(sides[0])} pairs" in errors
+    assert ("columns en and de" in errors) == (not named)
+
+
+def test_one_column_alone_is_a_mistake(transduce: Command) -> None:
+    status, _, errors = transduce("train", "a.csv", "--source-column", "de")
+    assert status == 2
+    assert "--source-column and --target-column go together" in errors

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from typer.core import TyperCommand
 
@@ -20,6 +21,21 @@ Test = Annotated[
     list[str] | None,
     typer.Option(
         "--test", metavar="FILE [FILE]", help="Files to test on when training ends: two aligned ones, or one file."
+    ),
+]
+SourceColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--source-column",
+        help="The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: "
+        "the one called by the source language, source or text).",
+    ),
+]
+TargetColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--target-column",
+        help="The target's column (default: the one called by the target language, target or translation).",
     ),
 ]
 
@@ -41,6 +57,16 @@ def held_out(
         if len(files) > 2:
             raise UsageError(f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context)
     return {name: files for name, files in given.items() if files}
+
+
+def columns_setting(context: typer.Context, source: str | None, target: str | None) -> list[str]:
+    """The columns of a table as a `key=value` change, if they are given; UsageError for one of them alone."""
+    if (source is None) != (target is None):
+        raise UsageError("--source-column and --target-column go together", context)
+    if source is None or target is None:
+        return []
+    columns = [int(name) if name.isascii() and name.isdecimal() else name for name in (source, target)]
+    return [f"data.columns={msgspec.json.encode(columns).decode()}"]
 
 
 def _repeated(arguments: Sequence[str]) -> list[str]:

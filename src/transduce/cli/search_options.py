@@ -89,11 +89,12 @@ def _refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
             raise InputError(f"--{name.replace('_', '-')} {why}; leave it out")
 
 
-def read_glossary(path: str | None, search: DecisionRule) -> Glossary | None:
-    """The glossary, if one is asked for; InputError where it requires phrases that the search cannot require."""
+def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
+    """The glossary of two languages, if one is asked for; InputError where it requires phrases that the search cannot
+    require."""
     if path is None:
         return None
-    glossary = Glossary.read(path)
+    glossary = Glossary.read(path, source, target)
     if glossary.requires_any and not can_require(search):
         raise InputError(
             f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "

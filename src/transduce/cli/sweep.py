@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.file_options import Test, Validation, held_out
+from transduce.cli.file_options import SourceColumn, TargetColumn, Test, Validation, columns_setting, held_out
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, Threads, ranged
 from transduce.ranges import Iterations
 
@@ -36,6 +36,8 @@ def sweep(
     ] = None,
     validation: Validation = None,
     test: Test = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
     device: Device = "auto",
     threads: Threads = None,
     json: Json = False,
@@ -67,6 +69,7 @@ def sweep(
             raise InputError(f"'{setting}': expected a setting and its values, such as training.updates=300,600, once")
         values[key] = split_values(text)
     same = [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1]
+    same += columns_setting(context, source_column, target_column)
     if not count or not values:
         raise InputError(f"'{recipe[-1]}': expected a setting and its values, such as training.updates=300,600, once")
     try:

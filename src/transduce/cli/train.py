@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.file_options import Test, Validation, held_out
+from transduce.cli.file_options import SourceColumn, TargetColumn, Test, Validation, columns_setting, held_out
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, ranged
 from transduce.ranges import Processes, Threads
 
@@ -18,7 +18,7 @@ def train(
         list[str],
         typer.Argument(
             metavar="FILES|RECIPE [KEY=VALUE]...",
-            help="Two aligned files, or one .tsv or .jsonl file (settings are then chosen automatically); or a "
+            help="Two aligned files, or one .tsv, .csv or .jsonl file (settings are then chosen automatically); or a "
             "recipe's "
             "name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.",
             show_default=False,
@@ -34,6 +34,8 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run in the folder.")] = False,
     validation: Validation = None,
     test: Test = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
     device: Device = "auto",
     processes: Annotated[
         int, ranged(Processes, "Processes that share each batch, each with a GPU or a share of the cores")
@@ -64,7 +66,9 @@ def train(
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
-    loaded = experiment.from_words(recipe, held_out(context, validation, test))
+    loaded = experiment.from_words(
+        [*recipe, *columns_setting(context, source_column, target_column)], held_out(context, validation, test)
+    )
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
     observers = [] if quiet else [console_observer()]

@@ -108,7 +108,7 @@ def recipe_for(
     tell: Callable[[str], None] = lambda line: None,
     machine: Callable[[], Machine] = lambda: measure_machine(torch.device("cpu")),
 ) -> Recipe[Any]:
-    """Settings for two line-aligned files, or one .tsv or .jsonl of pairs, that fit the data and the machine.
+    """Settings for two line-aligned files, or one .tsv, .csv or .jsonl of pairs, that fit the data and the machine.
 
     Args:
         files: with paths from the working folder.
@@ -133,7 +133,7 @@ def recipe_for(
         tell("languages: not recognised from the file names; set data.source and data.target")
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
-    corpus = parallel_files(files.paths, settings.columns_for(files.paths))
+    corpus = parallel_files(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, tell)
     if start is None:
