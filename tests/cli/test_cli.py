@@ -276,7 +276,7 @@ def test_the_command_to_try_a_model_of_several_directions_names_one(
     (tmp_path / "many.toml").write_text(tomli_w.dumps(settings(place, updates=2)))
     status, output, errors = transduce("train", tmp_path / "many.toml", "--out", tmp_path / "run", "-q")
     assert status == 0, errors
-    words = shlex.split(output.splitlines()[-1].partition("| transduce ")[2])
+    words = shlex.split(output.splitlines()[-1].partition(" transduce ")[2])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"ab\n")))
     status, output, errors = transduce(*words, "--max-ratio", 0, "--max-extra", 2)
     assert status == 0, errors

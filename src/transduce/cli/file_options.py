@@ -45,7 +45,8 @@ class TakesFiles(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Name the option anew before the second file, as click expects it."""
-        return super().parse_args(ctx, _repeated(args))
+        is_named = any(argument.partition("=")[0] in NAMES for argument in args)
+        return super().parse_args(ctx, _repeated(args) if is_named else args)
 
 
 def held_out(

@@ -57,6 +57,7 @@ def train(
     from transduce.bundle import example
     from transduce.bundle_config import read_config
     from transduce.cli.model import set_threads
+    from transduce.cli.program import as_typed
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
     from transduce.training.display import console_observer
@@ -116,7 +117,7 @@ def train(
         assert isinstance(settings, experiment.TranslationConfig)
         direction = settings.data.learned[0]
     command = example(config, str(result.run), direction)
-    print(f"the model is in {result.model}; try it:\n  {command}")
+    print(f"the model is in {result.model}; try it:\n  {as_typed(command)}")
 
 
 def _changes(before: dict[str, float], after: dict[str, float]) -> str:

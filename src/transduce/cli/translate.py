@@ -260,7 +260,7 @@ def translate(
                 heard = partial(_tell_share, tell, report.lines, len(chunk))
                 text = []
                 for translation in translator.translate_chunk(chunk, search, heard, details or explain):
-                    report.add(translation)
+                    report.add(translation, translator.why_unsatisfied)
                     text.append(explained(translation) if explain else _render(report.lines, translation, n_best, json))
                 out.add("".join(text), report)
                 tell(report.lines)

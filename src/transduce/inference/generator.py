@@ -25,7 +25,7 @@ from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, tex
 from transduce.models.interface import EncoderDecoder, SegmentRecurrence
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
-from transduce.search.choices import Search, rows_of
+from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.search.limits import Limits
 from transduce.search.one_by_one import tokens_one_by_one
@@ -361,7 +361,7 @@ class Generator:
         """Of each context the tokens written after it, their log-probability, and whether they ended by themselves."""
         state, begin, limits, vocabulary = self._begin(pieces, length, ends)
         rules = self._rules(pieces, writings, search, vocabulary, ends)
-        with threads_for(len(pieces) * rows_of(search), size_of(self.bundle.model), self.bundle.device):
+        with threads_for(len(pieces) * search.rows, size_of(self.bundle.model), self.bundle.device):
             found = search_from(self.model, state, limits, begin, pieces, vocabulary, search, rules=rules)
         return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in found]
 

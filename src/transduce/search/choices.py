@@ -20,11 +20,6 @@ def search_of(rule: DecisionRule) -> Search:
     return rule.candidates if isinstance(rule, MinimumBayesRisk) else rule
 
 
-def rows_of(search: Search) -> int:
-    """How many hypotheses of a sentence are extended at once."""
-    return search.size if isinstance(search, Beam) else search.n_best
-
-
 def score_of_pieces(rule: DecisionRule, scores: Sequence[float]) -> float:
     """The score of a text that was translated in pieces: log-probabilities add up, of expected chrF it is the mean."""
     return fmean(scores) if isinstance(rule, MinimumBayesRisk) else sum(scores)

@@ -20,7 +20,7 @@ from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
-from transduce.search.choices import Search, rows_of
+from transduce.search.choices import Search
 from transduce.search.hypothesis import Hypothesis
 
 
@@ -85,7 +85,7 @@ class PyTorchEngine:
         if self.compiled and not is_plain and torch.get_num_threads() == self._threads:  # compiled for as many
             model = cast(EncoderDecoder[DecoderState], self.compiled)
             return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
-        with threads_for(len(pieces) * rows_of(search), self._size, self.bundle.device):
+        with threads_for(len(pieces) * search.rows, self._size, self.bundle.device):
             return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
 
 
