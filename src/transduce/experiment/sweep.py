@@ -130,7 +130,7 @@ def sweep(
     files = files_of(recipe, overrides)
     if files is not None:
         folder = Path(out or f"{files.default_run}-sweep")
-        recipe = _chosen_once(files, folder / CHOSEN, tell, device)
+        recipe = recipe_for(files, folder / CHOSEN, tell, lambda: measure_machine(find_device(device)))
         overrides = ()
     trainings = [
         [find_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]  # type: ignore[arg-type]
@@ -141,6 +141,8 @@ def sweep(
     measures = [_measure(row[0], metric) for row in trainings]
     if len({measure.content for measure in measures}) > 1:
         raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
+    if files is not None:
+        _keep(recipe, folder / CHOSEN, tell)  # type: ignore[arg-type]
     lowercase = any(measure.folds_case for measure in measures)  # of all: cased scores do not compare with others
     trained: list[list[TrainedRun]] = []
     counts: list[SentenceCounts | None] = []
@@ -174,14 +176,12 @@ def sweep(
     return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells)
 
 
-def _chosen_once(files: Files, kept: Path, tell: Callable[[str], None], device: str) -> Recipe[Any]:
-    """The recipe for files, chosen when the sweep began: a repeated command goes on with the same one."""
-    chosen = recipe_for(files, kept, tell, lambda: measure_machine(find_device(device)))
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_text(kept, to_toml(record(chosen, kept.parent)))
-    tell(f"all settings but those that are swept go into {kept}, a recipe that you can edit and train again")
-    return chosen
+def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
+    """Write a recipe for files, so that the command, repeated, goes on with the same one."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, to_toml(record(chosen, path.parent)))
+    tell(f"all settings but those that are swept go into {path}, a recipe that you can edit and train again")
 
 
 def split_values(text: str) -> list[str]:
