@@ -3,13 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
-	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack bench-support
+	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
+	bench-busy bench-support
 
 setup: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[export,evaluation,hub,documents,serve,dev]'
+	@echo "Installing into .venv: some hundred megabytes, PyTorch first, which takes minutes on a slow line."
+	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[export,evaluation,hub,documents,serve,dev]'
 	touch $@
 
 demo: setup
@@ -76,3 +78,7 @@ bench-attack: setup
 # Every family with every verb and precision; writes docs/support.md; about an hour.
 bench-support: setup
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/support.py --out docs/support.md
+
+# Updates and sentences beside busy processes, before and after; about nine minutes, on an otherwise quiet machine.
+bench-busy: setup
+	$(BIN)/python benchmarks/busy_machine.py

@@ -9,7 +9,6 @@ one line, and goes through with the setting that the line names.
 """
 
 import json
-import os
 import random
 import re
 import resource
@@ -118,7 +117,6 @@ def tell(name: str, case: Case) -> None:
             check=True,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "GOMP_SPINCOUNT": "20000"},  # as the command sets it
         )
         found = json.loads(watched.stdout.splitlines()[-1])
         ratio = found["reached"] / found["tried"]

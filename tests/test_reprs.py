@@ -17,8 +17,9 @@ from transduce.inference.translator import Candidate, Translation
 from transduce.nn.masks import causal_mask, memory_mask, padding_mask
 from transduce.reprs import in_notebook
 from transduce.search.beam import Beam
+from transduce.training.display import console_observer
 from transduce.training.estimate import Estimate
-from transduce.training.observers import Lines, Report, console_observer
+from transduce.training.observers import Lines, Report
 
 
 def test_a_tool_shows_its_model_in_a_line(tiny_run: Path) -> None:

@@ -4,6 +4,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from transduce.threads import wait_asleep
+
 if TYPE_CHECKING:
     from transduce.corpora.corpus import SentencePair as SentencePair
     from transduce.errors import TransduceError as TransduceError
@@ -87,6 +89,8 @@ __all__ = [
 ]
 
 __version__ = version("transduce")
+
+wait_asleep()  # before anything loads torch
 
 
 def __getattr__(name: str) -> Any:

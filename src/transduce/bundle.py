@@ -28,6 +28,7 @@ from transduce.probe import check_probe, make_probe, read_probe
 from transduce.reprs import shown_by
 from transduce.task_table import TASKS
 from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.unzipping import is_zipped, unzipped
 from transduce.verification import check_unchanged, checksums, read_json
 
 EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
@@ -109,7 +110,7 @@ class ModelBundle:
     ) -> None:
         """Write a bundle of what was learned alone, adapters and perhaps a head, which needs the one in `base`."""
         path = os.path.relpath(base.resolve(), folder.resolve())
-        changes = {"adapters": config, "base": BaseConfig(path=path, sha256=identity(base))}
+        changes = {"adapters": config, "base": BaseConfig(path=path, sha256=identity(find_bundle(base)))}
         replace(self, config=msgspec.structs.replace(self.config, **changes))._write(folder, probe_texts, learned)
 
     def _write(self, folder: Path, probe_texts: Sequence[tuple[str, str]], weights: dict[str, torch.Tensor]) -> None:
@@ -175,9 +176,14 @@ class ModelBundle:
 
 
 def find_bundle(path: Path) -> Path:
-    """The bundle that a path stands for: itself, a run's finished model, or its best checkpoint so far."""
+    """The bundle that a path stands for: itself, a run's finished model, or its best checkpoint so far; a ZIP file
+    stands for the folder in it."""
+    if path.is_file():
+        path = unzipped(path)
     if not path.is_dir():
-        raise CheckpointError(f"{path}: no such model; expected the folder of a model or of a run")
+        raise CheckpointError(
+            f"{path}: no such model; expected the folder of a model or of a run, or a ZIP file of one"
+        )
     if (path / "config.toml").exists() or (path / "weights.safetensors").exists():
         return path
     model = path / "model"
@@ -186,6 +192,11 @@ def find_bundle(path: Path) -> Path:
     if model.exists() or model.is_symlink():
         raise CheckpointError(f"{model} is not a folder; remove it to use the run's best checkpoint")
     return best_bundle(path)
+
+
+def is_model(path: str | Path) -> bool:
+    """Whether a path is that of a folder or of a ZIP file, which may hold a model, and not of another file."""
+    return Path(path).is_dir() or is_zipped(path)
 
 
 def best_bundle(run: Path) -> Path:

@@ -15,7 +15,7 @@ import tomli_w
 import typer
 
 from toy_languages import settings, write_corpora
-from transduce.cli.main import app, main
+from transduce.cli.main import app
 
 Command = Callable[..., tuple[int, str, str]]
 VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -268,30 +268,6 @@ def test_average_and_runs(transduce: Command, tiny_run: Path, tmp_path: Path) ->
     assert json.loads(transduce("runs", tiny_run.parent, "--json")[1])[0]["updates"] == 30
 
 
-@pytest.mark.parametrize(("chosen", "expected"), [({}, "20000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
-def test_waiting_threads_leave_cores_to_others_unless_told_otherwise(
-    chosen: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
-        monkeypatch.setenv(name, "")  # so that it is put back
-        monkeypatch.delenv(name)
-    for name, value in chosen.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "argv", ["transduce", "--version"])
-    with pytest.raises(SystemExit):
-        main()
-    assert os.environ["GOMP_SPINCOUNT"] == expected
-
-
-def test_a_policy_that_the_user_has_chosen_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
-    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
-    monkeypatch.setattr(sys, "argv", ["transduce", "--version"])
-    with pytest.raises(SystemExit):
-        main()
-    assert "GOMP_SPINCOUNT" not in os.environ
-
-
 @pytest.mark.parametrize("place", ["source", "decoder"])
 def test_the_command_to_try_a_model_of_several_directions_names_one(
     transduce: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -300,7 +276,7 @@ def test_the_command_to_try_a_model_of_several_directions_names_one(
     (tmp_path / "many.toml").write_text(tomli_w.dumps(settings(place, updates=2)))
     status, output, errors = transduce("train", tmp_path / "many.toml", "--out", tmp_path / "run", "-q")
     assert status == 0, errors
-    words = shlex.split(output.splitlines()[-1].partition("| transduce ")[2])
+    words = shlex.split(output.splitlines()[-1].partition(" transduce ")[2])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"ab\n")))
     status, output, errors = transduce(*words, "--max-ratio", 0, "--max-extra", 2)
     assert status == 0, errors

@@ -55,7 +55,8 @@ def test_a_run_that_diverged_is_shown_as_far_as_it_has_numbers(transduce: Comman
     (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in lines))
     for ending in ("json", "html", "svg"):
         status, _, errors = transduce("look", tmp_path, "-o", tmp_path / f"run.{ending}")
-        assert (status, errors) == (0, "")
+        assert (status, errors.count("\n")) == (0, 1)
+        assert errors.startswith(f"transduce: wrote {tmp_path / f'run.{ending}'}, ")
     (run,) = json.loads((tmp_path / "run.json").read_text())["runs"]
     assert run["series"]["loss"] == {"x": [1], "y": [3.5]}
     assert run["series"]["validation loss"] == {"x": [2], "y": [None]}

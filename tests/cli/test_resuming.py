@@ -82,7 +82,7 @@ def test_prefixes_and_the_report_go_on_too(
     command = ("translate", tiny_run, corpus / "test.en", "--prefix-file", tmp_path / "begun", *SHORT[:4])
     status, _, whole = transduce(*command, "-o", tmp_path / "whole")
     assert status == 0, whole
-    assert " translations were truncated at the maximum length" in whole
+    assert " translations were truncated at the maximum length, on line" in whole
     interrupt(1)
     assert transduce(*command, "-o", tmp_path / "out")[0] == 130
     assert transduce(*command, "-o", tmp_path / "out", "--resume") == (0, "", whole)

@@ -35,6 +35,7 @@ def test_a_glossary_is_honoured_and_reported(transduce: Command, tiny_run: Path,
     assert (blank["text"], blank["unsatisfied"]) == ("", [])
     assert last["unsatisfied"] == ["Zebra"]
     assert "1 of 2 required phrases satisfied, unsatisfied on line 3" in errors
+    assert "1 unsatisfied, on line 3: the model's vocabulary cannot write 'Zebra'" in errors
 
 
 def test_prefixes_come_from_the_command_or_a_file(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from transduce.config import differences
+from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import split_values
 
 Command = Callable[..., tuple[int, str, str]]
@@ -113,3 +115,26 @@ def test_a_mistake_is_told_before_the_first_training(
     assert status == 2
     assert words in errors
     assert not (tmp_path / "all").exists()
+
+
+def test_two_files_are_swept_with_settings_that_are_chosen_once(
+    transduce: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["model.dim=8", "model.encoder_layers=1", "model.decoder_layers=1", "validation.every_updates=4"]
+    command = ["sweep", corpus / "train.en", corpus / "train.de", "training.updates=3,4", *small]
+    command += ["--test", corpus / "test.en", corpus / "test.de", "--validation", corpus / "dev.en", corpus / "dev.de"]
+    status, output, errors = transduce(*command, "--json")
+    assert status == 0, errors
+    assert errors.count("all settings but those that are swept") == 1
+    found = json.loads(output)
+    assert [cell["settings"]["training.updates"] for cell in found["cells"]] == ["3", "4"]
+    assert found["size"] == len((corpus / "test.en").read_text(encoding="utf-8").splitlines())
+    folder = tmp_path / "runs" / "train-sweep"
+    chosen = (folder / "recipe.toml").read_text(encoding="utf-8")
+    runs = [load_recipe(folder / f"training.updates={n}" / "seed-1").config for n in (3, 4)]
+    assert set(differences(*runs)) == {"training.updates"}
+    status, _, errors = transduce(*command)
+    assert status == 0, errors
+    assert errors.count("nothing is left to train") == 2
+    assert (folder / "recipe.toml").read_text(encoding="utf-8") == chosen

@@ -1,5 +1,6 @@
 """Pairs come aligned out of files, or an error says which line of which file is wrong."""
 
+import csv
 import gzip
 import io
 import json
@@ -169,6 +170,41 @@ def test_a_tsv_of_more_than_two_columns_needs_their_names(tmp_path):
     assert pairs(parallel_files([path], [2, 4])) == [("Let's go!", "Los!")]
 
 
+@pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.csv.gz"])
+@pytest.mark.parametrize("header", [["id", "de", "en", "note"], ["id", "Source", "Target_text", "note"]])
+def test_columns_that_the_first_line_names_are_found(tmp_path, name, header):
+    sign = "\t" if "tsv" in name else ","
+    text = "".join(sign.join(row) + "\n" for row in [header, ["7", "ja", "yes", "so"], ["8", "nein", "no", ""]])
+    path = write(tmp_path / name, gzip.compress(text.encode()) if name.endswith("gz") else text)
+    corpus = parallel_files([path], languages=("de-AT", "en"))
+    assert pairs(corpus) == [("ja", "yes"), ("nein", "no")]
+    assert corpus.name == f"{path} (columns {header[1]} and {header[2]})"
+    assert pairs(parallel_files([path], [2, 3])) == [(header[1], header[2]), ("ja", "yes"), ("nein", "no")]
+
+
+def test_a_table_without_names_is_pairs_from_its_first_line(tmp_path):
+    assert pairs(parallel_files([write(tmp_path / "x.tsv", "ja\tyes\n")], languages=("de", "en"))) == [("ja", "yes")]
+    assert pairs(parallel_files([write(tmp_path / "x.csv", "ja,yes\n")], languages=("de", "en"))) == [("ja", "yes")]
+
+
+@given(st.lists(st.tuples(*[st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=9)] * 3), min_size=1))
+def test_csv_is_read_as_it_is_written(tmp_path_factory, rows):
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([("a", "b", "c"), *rows])
+    path = write(tmp_path_factory.mktemp("csv") / "x.csv", stream.getvalue())
+    assert pairs(parallel_files([path], ["c", "a"])) == [(row[2], row[0]) for row in rows]
+
+
+def test_a_cell_of_several_lines_is_one_segment_and_lines_are_counted_on(tmp_path):
+    path = write(tmp_path / "x.csv", 'de;en\n"ja\nund";"yes ""and"""\nnein;no;never\n')
+    reading_fails(path, r"line 4 has 3 columns where the first line has 2 \(commas or the like", ["de", "en"])
+    assert next(iter(parallel_files([path], ["de", "en"]))) == SentencePair("ja und", 'yes "and"')
+
+
+def test_a_quotation_mark_that_is_not_closed_names_its_line(tmp_path):
+    reading_fails(write(tmp_path / "x.csv", 'a,b\n"c,d\n'), r"line 2: its cells cannot be told apart")
+
+
 @given(st.lists(st.sampled_from(["a\tb", "c d\te"]), max_size=9), st.sampled_from(["a\tb\tc", "a", "", "\t\t\t"]))
 def test_every_tsv_line_has_as_many_columns_as_the_first(tmp_path_factory, good, odd):
     lines = ["x\ty", *good, odd, *good]
@@ -215,10 +251,10 @@ def test_a_jsonl_line_that_is_no_pair_is_named(tmp_path, line, pattern):
     reading_fails(write(tmp_path / "x.jsonl", f"{GOOD}{line}\n"), pattern)
 
 
-@pytest.mark.parametrize("name", ["pairs", "pairs.txt", "pairs.csv.gz", "pairs.gz"])
+@pytest.mark.parametrize("name", ["pairs", "pairs.txt", "pairs.cs.gz", "pairs.gz"])
 def test_one_file_of_an_unknown_ending_lists_the_known_ones(tmp_path, name):
     path = write(tmp_path / name, "a\tb\n")
-    with pytest.raises(DataError, match=rf"{name}: one file of pairs must end in \.tsv, \.jsonl, \.tmx.*two files"):
+    with pytest.raises(DataError, match=rf"{name}: one file of pairs must end in \.tsv, \.csv, .*two files"):
         parallel_files([path])
 
 

@@ -304,6 +304,7 @@ def write_files(folder: Path) -> None:
             (folder / f"{name}.{language}.gz").write_bytes(gzip.compress(text.encode()))
         tsv = "".join(f"{source}\t{target}\n" for source, target in zip(german, english, strict=True))
         (folder / f"{name}.tsv").write_text(tsv, encoding="utf-8")
+    (folder / "pairs.csv").write_text("id,german,english\n" + tsv.replace("\t", ",").replace("\n", "\n7,"), "utf-8")
     for number, pair in enumerate(derive_pairs(MINE, seed=11)):
         for language, line in (("en", pair.source), ("de", pair.target)):
             with (folder / f"mine.{language}").open("a" if number else "w", encoding="utf-8") as file:

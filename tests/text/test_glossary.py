@@ -1,11 +1,12 @@
 """Glossary files: which entries a source line calls for."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from transduce.errors import DataError
-from transduce.text.glossary import Glossary
+from transduce.errors import DataError, InputError
+from transduce.text.glossary import Entry, Glossary
 
 
 def glossary(folder: Path, text: str) -> Glossary:
@@ -36,3 +37,89 @@ def test_entries_apply_to_lines_that_hold_their_term_as_whole_words(tmp_path: Pa
 def test_a_bad_line_is_named(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(DataError, match=told):
         glossary(tmp_path, text)
+
+
+HEADERS = ["en,note,de", "target,,source term", "Translation;x;Term"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_csv_names_its_columns_or_begins_at_once(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "terms.csv"
+    sign = ";" if ";" in header else ","
+    rows = [["dog", "seen", "Hund"], ["the; cat", "", "Katze, alt"]]
+    lines = [header, *(sign.join(f'"{cell}"' for cell in row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = Glossary.read(path, "de", "en")
+    assert [(entry.source, entry.target) for entry in found.entries] == [("Hund", "dog"), ("Katze, alt", "the; cat")]
+    path.write_text("Hund,dog\nKatze,cat,ban\n", encoding="utf-8")
+    assert Glossary.read(path, "de", "en").entries == [Entry("Hund", "dog"), Entry("Katze", "cat", True)]
+
+
+def test_a_column_of_bans_has_that_name(tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_text("ban,de,en\n,Hund,dog\nban,Hund,hound\n", encoding="utf-8")
+    assert Glossary.read(path, "de", "en").entries == [Entry("Hund", "dog"), Entry("Hund", "hound", True)]
+    path.write_text("ban,de,en\nno,Hund,dog\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 2 is 'no,Hund,dog'; expected a source term, a comma"):
+        Glossary.read(path, "de", "en")
+
+
+DCA = """<?xml version="1.0"?><tbx style="dca" type="TBX-Basic" xml:lang="en" xmlns="urn:iso:std:iso:30042:ed-2">
+<text><body>
+<conceptEntry id="c1"><descrip type="subjectField">animals</descrip><langSec xml:lang="en">
+<termSec><term>hound</term><termNote type="administrativeStatus">deprecatedTerm-admn-sts</termNote></termSec>
+<termSec><term>domestic dog</term></termSec>
+<termSec><term>dog</term><termNote type="administrativeStatus">preferredTerm-admn-sts</termNote></termSec></langSec>
+<langSec xml:lang="de-DE"><termSec><term>Hund</term></termSec>
+<termSec><term>Haus<hi>hund</hi></term></termSec></langSec>
+</conceptEntry><conceptEntry id="c2"><langSec xml:lang="en"><termSec><term>cat</term></termSec></langSec></conceptEntry>
+</body></text></tbx>"""
+DCT = DCA.replace('style="dca"', 'style="dct" xmlns:basic="b"')
+for status in ("deprecated", "preferred"):
+    note = f"{status}Term-admn-sts"
+    DCT = DCT.replace(
+        f'<termNote type="administrativeStatus">{note}</termNote>',
+        f"<basic:administrativeStatus>{note}</basic:administrativeStatus>",
+    )
+VERSION_2 = (
+    DCA.replace('tbx style="dca"', "martif")
+    .replace("</tbx>", "</martif>")
+    .replace("conceptEntry", "termEntry")
+    .replace("langSec", "langSet")
+    .replace("<termSec>", "<ntig><termGrp>")
+    .replace("</termSec>", "</termGrp></ntig>")
+)
+TIG = VERSION_2.replace("<ntig><termGrp>", "<tig>").replace("</termGrp></ntig>", "</tig>")
+
+
+@pytest.mark.parametrize("text", [DCA, DCT, VERSION_2, TIG], ids=["dca", "dct", "ntig", "tig"])
+def test_a_term_base_gives_preferred_terms_and_bans_deprecated_ones(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "terms.tbx"
+    path.write_text(text, encoding="utf-8")
+    bans = [Entry(term, "hound", True) for term in ("Hund", "Haushund")]
+    required = [Entry(term, "dog") for term in ("Hund", "Haushund")]
+    assert Glossary.read(path, "de", "en").entries == [required[0], bans[0], required[1], bans[1]]
+    assert [(e.source, e.target) for e in Glossary.read(path, "en", "de").entries] == [
+        ("hound", "Hund"),
+        ("domestic dog", "Hund"),
+        ("dog", "Hund"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "languages", "told"),
+    [
+        (DCA, ("de", "fr"), "no concept has terms in 'de' and 'fr'; its languages are de-DE, en"),
+        (DCA, ("source", "target"), "the model does not tell its own"),
+        ("<html/>", ("de", "en"), "is no TBX but begins with <html>"),
+        ("<tbx><body>", ("de", "en"), "not well-formed XML"),
+        ('<!DOCTYPE tbx [<!ENTITY a "b">]><tbx/>', ("de", "en"), "declares the entity"),
+    ],
+)
+def test_a_term_base_that_does_not_fit_is_an_error(
+    tmp_path: Path, text: str, languages: tuple[str, str], told: str
+) -> None:
+    path = tmp_path / "terms.tbx"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(told)):
+        Glossary.read(path, *languages)

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from transduce.training.observers import JsonLog, Lines, Report
+from transduce.training.estimate import Estimate
+from transduce.training.observers import JsonLog, Lines, Report, StartLines
 from transduce.training.tensorboard import TensorBoard
 
 
@@ -61,3 +62,19 @@ def test_tensorboard_shows_each_update_once_after_a_resume(tmp_path: Path) -> No
     assert [(event.step, event.value) for event in events.Scalars("training/loss")] == [(5, 3.0), (10, 3.0), (15, 2.5)]
     assert events.Scalars("training/learning_rate")[0].value == pytest.approx(1e-3)
     assert not events.Tags()["scalars"].count("validation/loss") or not events.Scalars("validation/loss")
+
+
+@pytest.mark.parametrize(("foreseen", "told"), [(0.9, True), (1.1, False), (2.0, False), (3.9, False), (4.1, True)])
+def test_an_estimate_that_is_wrong_by_a_factor_of_two_is_corrected_once(foreseen: float, told: bool) -> None:
+    heard: list[str] = []
+    lines = StartLines(heard.append)
+    lines.started(Estimate(20, 100, foreseen))
+    lines.report(report(22))
+    assert len(heard) == 1, "four seconds are too few to tell"
+    for update in (30, 40, 50):
+        lines.report(report(update))
+    corrections = heard[1:]
+    assert len(corrections) == told
+    for line in corrections:
+        assert f"an update takes 2.00 s, not {foreseen:.2f} s as foreseen: about 2 minutes are left" in line
+        assert ("training.updates" in line) == (foreseen < 2)

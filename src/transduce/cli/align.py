@@ -12,7 +12,7 @@ def align(
     model: Model,
     source: Annotated[str | None, typer.Argument(help="Text, one sentence per line.", show_default=False)] = None,
     target: Annotated[str | None, typer.Argument(help="Its translations, line by line.", show_default=False)] = None,
-    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
+    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv, .csv or .jsonl file instead.")] = None,
     reverse: Annotated[
         str | None, typer.Option(help="A model of the other direction, whose alignments are combined with the first's.")
     ] = None,

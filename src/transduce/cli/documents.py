@@ -74,7 +74,7 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
     languages = _languages(translator, options["source_language"], options["target_language"])
     search = make_rule(context)
-    glossary = read_glossary(options["glossary"], search)
+    glossary = read_glossary(options["glossary"], search, languages.source, languages.target)
     memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
     if options["output"] == "-" and FORMATS[kind].is_archive and sys.stdout.isatty():
         raise InputError(f"{FORMATS[kind].title} cannot be shown on a terminal; name a file with -o")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import typer
 
-from transduce.bundle import find_bundle
+from transduce.bundle import find_bundle, is_model
 from transduce.bundle_config import read_config
 from transduce.cli.model import open_bundle
 from transduce.cli.options import given_options
@@ -30,8 +30,8 @@ APPLICABLE = {"reference", "dataset", "split", "device", "threads", "precision",
 
 
 def reads_texts(path: str) -> bool:
-    """Whether a folder holds a model with a text encoder."""
-    return Path(path).is_dir() and TASKS[read_config(find_bundle(Path(path))).task].probe == "texts"
+    """Whether a folder, or a ZIP file, holds a model with a text encoder."""
+    return is_model(path) and TASKS[read_config(find_bundle(Path(path))).task].probe == "texts"
 
 
 def check_readers(paths: Sequence[str], context: typer.Context) -> MeasuringTask:

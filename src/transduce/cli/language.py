@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from transduce.bundle import find_bundle
+from transduce.bundle import find_bundle, is_model
 from transduce.bundle_config import read_config
 from transduce.cli.model import open_bundle
 from transduce.cli.options import given_options
@@ -26,8 +26,8 @@ APPLICABLE |= {"memory", "dynamic", "dynamic_rate"}
 
 
 def is_language_model(path: str) -> bool:
-    """Whether a folder holds a language model."""
-    return Path(path).is_dir() and read_config(find_bundle(Path(path))).task == "language"
+    """Whether a folder, or a ZIP file, holds a language model."""
+    return is_model(path) and read_config(find_bundle(Path(path))).task == "language"
 
 
 def check_language_models(paths: Sequence[str], context: typer.Context) -> None:

@@ -20,6 +20,7 @@ from transduce.cli.embed import embed
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
 from transduce.cli.failures import run
+from transduce.cli.file_options import TakesFiles
 from transduce.cli.fill import fill
 from transduce.cli.generate import generate
 from transduce.cli.import_ import import_
@@ -93,7 +94,7 @@ for verb in (
     push,
     serve,
 ):
-    app.command()(verb)
+    app.command(cls=TakesFiles if verb in (train, sweep) else None)(verb)
 app.command("import")(import_)
 app.add_typer(data, name="data")
 app.add_typer(keys, name="keys")
@@ -123,7 +124,6 @@ def common(
 def main() -> None:
     """Run the command; every failure is one line on standard error and an exit status."""
     _stand_in_for_closed_streams()
-    _share_cores()
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
     with stoppable() as stop:
         status = run(app, stop)
@@ -151,12 +151,3 @@ def _stand_in_for_closed_streams() -> None:
                 os.close(nothing)
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
-
-
-def _share_cores() -> None:
-    """Let threads that wait for each other sleep soon, before PyTorch starts them; what the user has set stays.
-
-    GNU's OpenMP lets them spin for about a millisecond, which starves everybody on a machine that has other work.
-    """
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "20000")

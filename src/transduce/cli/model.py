@@ -7,7 +7,8 @@ from typing import get_args
 
 import torch
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, find_bundle
+from transduce.bundle_config import read_config
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.exported import ExportedModel, open_model
@@ -54,6 +55,12 @@ def open_translator(
             raise InputError(f"{path} is exported for CTranslate2; use the original model")
     models = [at_precision(one, precision) for one in models]
     return Translator(*models, shortlist=find_shortlist(model, models[0].tokenizers, shortlist), compile=compile)
+
+
+def languages_of(model: str, to: str | None, from_: str | None) -> tuple[str, str]:
+    """The languages that a model translates between, read before the model is; InputError for others than it has."""
+    direction = read_config(find_bundle(Path(model))).find_direction(to, from_)
+    return direction.source, direction.target
 
 
 def which_shortlist(use_shortlist: bool, file: str | None) -> bool | str:

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import Progress, TextColumn
+
+from transduce.training.display import bar_column
 
 EVERY = 30  # seconds from one plain line to the next
 
@@ -22,7 +24,7 @@ def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what
     if not (is_shown and sys.stderr.isatty()):
         yield _plain_lines(pace) if is_shown and total is not None else lambda lines: None
         return
-    columns = (TextColumn("translating"), BarColumn(), TextColumn("{task.fields[status]}"))
+    columns = (TextColumn("translating"), bar_column(), TextColumn("{task.fields[status]}"))
     # No thread that redraws: workers are forked, and one might be forked while it holds a lock.
     bar = Progress(
         *columns, console=Console(stderr=True), auto_refresh=False, redirect_stdout=False, redirect_stderr=False

@@ -27,6 +27,7 @@ def quickstart(
     from transduce.bundle import ModelBundle
     from transduce.cli.evaluate import describe
     from transduce.cli.model import set_threads
+    from transduce.cli.program import as_typed
     from transduce.corpora.splits import open_split
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
@@ -53,7 +54,10 @@ def quickstart(
         print(f"  {pair.source}\n    -> {translation.text}{mark}")
     print(f"\n{describe(result)}\n")
     print(f"The model is in {run.model}. Try next:")
-    print(f"  echo '{test[-1].source}' | transduce translate {out}")
-    print(f"  transduce info {out}")
-    print("  transduce train multi30k        (real captions, German to English)")
-    print("  transduce train mine.de mine.en (your own two files)")
+    for command, about in (
+        (f"echo '{test[-1].source}' | transduce translate {out}", ""),
+        (f"transduce info {out}", ""),
+        ("transduce train multi30k", "        (real captions, German to English)"),
+        ("transduce train mine.de mine.en", " (your own two files)"),
+    ):
+        print(f"  {as_typed(command)}{about}")

@@ -20,7 +20,7 @@ def score(
     target: Annotated[
         str | None, typer.Option(help="Its translations, line by line; for a language model, the text to score.")
     ] = None,
-    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
+    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv, .csv or .jsonl file instead.")] = None,
     to: To = None,
     from_: From = None,
     output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",

@@ -1,7 +1,8 @@
 """The options of `translate` and `generate` as settings and requests, and what is told of the requests at the end."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import typer
@@ -24,7 +25,8 @@ SHARED = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "no_
 OF_BEAM = ("beam_size", "length_penalty", "normalization", "coverage_penalty")
 OF_GROUPS = ("groups", "diversity")
 OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "seed")
-LINES_NAMED = 5
+LINES_NAMED, MANY = 5, 50
+"""Line numbers that are named of phrases, and of truncated translations, which somebody will look at."""
 
 
 def make_rule(context: typer.Context) -> DecisionRule:
@@ -89,11 +91,12 @@ def _refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
             raise InputError(f"--{name.replace('_', '-')} {why}; leave it out")
 
 
-def read_glossary(path: str | None, search: DecisionRule) -> Glossary | None:
-    """The glossary, if one is asked for; InputError where it requires phrases that the search cannot require."""
+def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
+    """The glossary of two languages, if one is asked for; InputError where it requires phrases that the search cannot
+    require."""
     if path is None:
         return None
-    glossary = Glossary.read(path)
+    glossary = Glossary.read(path, source, target)
     if glossary.requires_any and not can_require(search):
         raise InputError(
             f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "
@@ -164,14 +167,21 @@ class RequestReport:
     """Line numbers, one for each phrase."""
     violated: list[int] = field(default_factory=list)
     """Line numbers, one for each phrase."""
+    truncated_lines: list[int] = field(default_factory=list)
+    """Line numbers."""
+    reasons: dict[str, list[int]] = field(default_factory=dict)
+    """Line numbers of unsatisfied phrases, by why they are so."""
 
-    def add(self, translation: Translation) -> None:
-        """Count the next line."""
+    def add(self, translation: Translation, why: Callable[[Translation, str], str]) -> None:
+        """Count the next line; `why` tells why it lacks a phrase."""
         self.lines += 1
         self.split += translation.was_split
         self.truncated += translation.truncated
+        self.truncated_lines += [self.lines] * translation.truncated
         self.satisfied += len(translation.satisfied)
         self.unsatisfied += [self.lines] * len(translation.unsatisfied)
+        for phrase in translation.unsatisfied:
+            self.reasons.setdefault(why(translation, phrase), []).append(self.lines)
         self.violated += [self.lines] * len(translation.violated)
 
     def describe(self, longest_source: int) -> Iterator[str]:
@@ -179,16 +189,20 @@ class RequestReport:
         if self.split:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
         if self.truncated:
-            yield f"{self.truncated:,} translations were truncated at the maximum length"
+            where = _where(self.truncated_lines, "", MANY)
+            yield f"{self.truncated:,} translations were truncated at the maximum length{where}; raise --max-extra"
         if asked := self.satisfied + len(self.unsatisfied):
-            yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{_where(self.unsatisfied, 'unsatisfied')}"
+            where = _where(self.unsatisfied, "unsatisfied ")
+            yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{where}"
+            for reason, lines in islice(self.reasons.items(), LINES_NAMED):
+                yield f"{len(lines):,} unsatisfied{_where(lines, '')}: {reason}"
         if self.violated:
-            yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found')}"
+            yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found ')}"
 
 
-def _where(lines: list[int], what: str) -> str:
+def _where(lines: list[int], what: str, most: int = LINES_NAMED) -> str:
     if not lines:
         return ""
     numbers = list(dict.fromkeys(lines))
-    named = ", ".join(map(str, numbers[:LINES_NAMED])) + (" ..." if len(numbers) > LINES_NAMED else "")
-    return f", {what} on line{'s' if len(numbers) > 1 else ''} {named}"
+    named = ", ".join(map(str, numbers[:most])) + (" ..." if len(numbers) > most else "")
+    return f", {what}on line{'s' if len(numbers) > 1 else ''} {named}"

@@ -17,7 +17,7 @@ def shortlist(
     model: Model,
     source: Annotated[str | None, typer.Option(help="Text to learn from, one sentence a line.")] = None,
     target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
-    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv or .jsonl file instead.")] = None,
+    pairs: Annotated[str | None, typer.Option(help="Both in one .tsv, .csv or .jsonl file instead.")] = None,
     per_token: Annotated[int, ranged(PositiveInt, "Target tokens listed for each source token")] = 50,
     frequent: Annotated[int, ranged(NonNegativeInt, "Most frequent target tokens, allowed in every sentence")] = 100,
     iterations: Annotated[int, ranged(Iterations, "Iterations of EM (IBM Model 1)")] = 5,

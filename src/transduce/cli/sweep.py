@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transduce.cli.file_options import SourceColumn, TargetColumn, Test, Validation, columns_setting, held_out
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, TableFormat, Threads, ranged
 from transduce.ranges import Iterations
 
@@ -22,11 +23,14 @@ POOLED = (
 
 
 def sweep(
-    recipe: Annotated[str, typer.Argument(help="A built-in recipe's name, or a .toml file.", show_default=False)],
-    settings: Annotated[
+    context: typer.Context,
+    recipe: Annotated[
         list[str],
         typer.Argument(
-            metavar="KEY=A,B,C...", help="Settings and their values; a setting with one value applies to all runs."
+            metavar="FILES|RECIPE KEY=A,B,C...",
+            help="Files or a recipe, as for `train`. Then settings and their values; a setting with one value applies "
+            "to all runs.",
+            show_default=False,
         ),
     ],
     seeds: Annotated[int, ranged(Iterations, "Number of seeds per combination, 1 to N")] = 1,
@@ -37,6 +41,10 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(*OUTPUT, help="The folder of all runs (default: runs/RECIPE-sweep).")
     ] = None,
+    validation: Validation = None,
+    test: Test = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
     device: Device = "auto",
     threads: Threads = None,
     format: TableFormat = "text",
@@ -47,33 +55,40 @@ def sweep(
 
     Finished runs are not trained again; after an interruption, repeat the command.
 
-    Example: `transduce sweep multi30k optimizer.learning_rate=1e-3,2e-3,3e-3 --seeds 2`
+    Examples: `transduce sweep multi30k optimizer.learning_rate=1e-3,2e-3,3e-3 --seeds 2`,
+    `transduce sweep mine.de mine.en model.dropout=0.1,0.3`
     """
     import msgspec
 
+    from transduce import experiment
     from transduce.cli.model import set_threads
     from transduce.errors import InputError
     from transduce.experiment.sweep import split_values
     from transduce.experiment.sweep import sweep as run_sweep
-    from transduce.training.observers import console_observer
+    from transduce.training.display import console_observer
     from transduce.training.signals import Interrupted
 
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")
     set_threads(threads)
+    count = next((i for i, word in enumerate(recipe) if "=" in word and not Path(word).is_file()), len(recipe))
     values: dict[str, list[str]] = {}
-    for setting in settings:
+    for setting in recipe[count:]:
         key, equals, text = setting.partition("=")
         if not equals or not key or key == "seed" or key in values or not all(split_values(text)):
             raise InputError(f"'{setting}': expected a setting and its values, such as training.updates=300,600, once")
         values[key] = split_values(text)
+    same = [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1]
+    same += columns_setting(context, source_column, target_column)
+    if not count or not values:
+        raise InputError(f"'{recipe[-1]}': expected a setting and its values, such as training.updates=300,600, once")
     try:
         found = run_sweep(
-            recipe,
+            experiment.from_words([*recipe[:count], *same], held_out(context, validation, test)),
             {key: some for key, some in values.items() if len(some) > 1},
             range(1, seeds + 1),
             out,
-            [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1],
+            (),
             metric,
             lambda: [] if quiet else [console_observer()],
             lambda line: None if quiet else print(line, file=sys.stderr),

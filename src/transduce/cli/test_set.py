@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transduce.bundle import is_model
 from transduce.bundle_config import BundleConfig
 from transduce.cli.model import open_translator
 from transduce.corpora.catalogue.download import announce
@@ -172,10 +173,11 @@ def _tell(line: str) -> None:
 
 
 def open_system(path: str, device: str, precision: InferencePrecision, shortlist: bool | str = False) -> System:
-    """A model's or run's folder as a translator, a file (or -, standard input) as the outputs it holds."""
-    if path == "-" or Path(path).is_file():
+    """A model's or run's folder, or a ZIP file of one, as a translator, another file (or -, standard input) as the
+    outputs it holds."""
+    if path == "-" or (Path(path).is_file() and not is_model(path)):
         return list(read_lines(path))
-    if not Path(path).is_dir():
+    if not is_model(path):
         raise InputError(f"{path}: no such model; expected the folder of a model or of a run, or a file of outputs")
     return open_translator(path, device, precision, shortlist=shortlist)
 

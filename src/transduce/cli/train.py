@@ -7,16 +7,18 @@ from typing import Annotated
 
 import typer
 
+from transduce.cli.file_options import SourceColumn, TargetColumn, Test, Validation, columns_setting, held_out
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, ranged
 from transduce.ranges import Processes, Threads
 
 
 def train(
+    context: typer.Context,
     recipe: Annotated[
         list[str],
         typer.Argument(
             metavar="FILES|RECIPE [KEY=VALUE]...",
-            help="Two aligned files, or one .tsv or .jsonl file (settings are then chosen automatically); or a "
+            help="Two aligned files, or one .tsv, .csv or .jsonl file (settings are then chosen automatically); or a "
             "recipe's "
             "name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.",
             show_default=False,
@@ -30,6 +32,10 @@ def train(
         bool, typer.Option("--resume", help="Resume from the newest checkpoint, if there is one.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run in the folder.")] = False,
+    validation: Validation = None,
+    test: Test = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
     device: Device = "auto",
     processes: Annotated[
         int, ranged(Processes, "Processes that share each batch, each with a GPU or a share of the cores")
@@ -42,7 +48,7 @@ def train(
 ) -> None:
     """Train a model from two aligned files or from a recipe.
 
-    Examples: `transduce train mine.de mine.en`, `transduce train multi30k training.updates=2000 --out runs/longer`
+    Examples: `transduce train mine.de mine.en --test new.de new.en`, `transduce train multi30k training.updates=2000`
     """
     import msgspec
     import torch
@@ -51,16 +57,19 @@ def train(
     from transduce.bundle import example
     from transduce.bundle_config import read_config
     from transduce.cli.model import set_threads
+    from transduce.cli.program import as_typed
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
+    from transduce.training.display import console_observer
     from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
-    from transduce.training.observers import console_observer
     from transduce.training.signals import Interrupted
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
-    loaded = experiment.from_words(recipe)
+    loaded = experiment.from_words(
+        [*recipe, *columns_setting(context, source_column, target_column)], held_out(context, validation, test)
+    )
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
     observers = [] if quiet else [console_observer()]
@@ -108,7 +117,7 @@ def train(
         assert isinstance(settings, experiment.TranslationConfig)
         direction = settings.data.learned[0]
     command = example(config, str(result.run), direction)
-    print(f"the model is in {result.model}; try it:\n  {command}")
+    print(f"the model is in {result.model}; try it:\n  {as_typed(command)}")
 
 
 def _changes(before: dict[str, float], after: dict[str, float]) -> str:

@@ -104,7 +104,8 @@ def translate(
     glossary: Annotated[
         str | None,
         typer.Option(
-            help="A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase."
+            help="A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase. "
+            "Or a .csv, or a term base (.tbx)."
         ),
     ] = None,
     with_: Annotated[
@@ -216,7 +217,7 @@ def translate(
     """
     from transduce.cli.documents import check_lines, kind_of, translate_document
     from transduce.cli.explaining import explained
-    from transduce.cli.model import open_translator, set_threads, which_shortlist
+    from transduce.cli.model import languages_of, open_translator, set_threads, which_shortlist
     from transduce.cli.progress import show_progress
     from transduce.cli.resuming import growing_output
     from transduce.cli.search_options import check_prefixes, make_rule, read_glossary, requests_of
@@ -241,7 +242,7 @@ def translate(
         return
     check_lines(input, format == "lines")
     search = make_rule(context)
-    entries = read_glossary(glossary, search)
+    entries = None if glossary is None else read_glossary(glossary, search, *languages_of(model, to, from_))
     with growing_output(output, context.params, resume) as out:
         total = count_lines(input)
         check_prefixes(prefix, prefix_file, total)
@@ -259,7 +260,7 @@ def translate(
                 heard = partial(_tell_share, tell, report.lines, len(chunk))
                 text = []
                 for translation in translator.translate_chunk(chunk, search, heard, details or explain):
-                    report.add(translation)
+                    report.add(translation, translator.why_unsatisfied)
                     text.append(explained(translation) if explain else _render(report.lines, translation, n_best, json))
                 out.add("".join(text), report)
                 tell(report.lines)

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from transduce.corpora.formats import COMPRESSED, read_lines
+from transduce.documents.tables import rows_of
 from transduce.errors import DataError
 from transduce.files import sha256
 
@@ -144,10 +145,9 @@ def _of_table(path: str | Path, columns: LabelColumns) -> Iterator[LabelledText]
     numbers: list[int] = []
     width = 0
     first_label, others, count = "", 0, 0
-    for number, line in enumerate(read_lines(path), 1):
-        if not line.strip():
+    for number, cells in rows_of(read_lines(path), str(path), "\t"):
+        if not any(cell.strip() for cell in cells):
             continue
-        cells = line.split("\t")
         if not numbers:
             numbers, width = _numbers(path, asked, cells), len(cells)
             if has_header:

@@ -21,12 +21,14 @@ import zstandard
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
 from transduce.documents.document import Languages
 from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
+from transduce.documents.tables import SOURCE_NAMES, TARGET_NAMES, find_column, known_column, rows_of
 from transduce.errors import DataError, InputError
 from transduce.files import sha256
 from transduce.plugins import Registry, check_takes
 
 COMPRESSED = (".gz", ".xz", ".zst")
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+TABLES = (".tsv", ".csv")
 SUBTITLES = (".srt", ".vtt")
 """Endings of files of which two, in two languages, are aligned by time."""
 
@@ -107,8 +109,16 @@ def decode_line(line: bytes, number: int, path: str | Path) -> str:
     return text.removeprefix("\ufeff")
 
 
-def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) -> ParallelCorpus:
-    """A corpus in two line-aligned files (.sgm: WMT's SGML), or in one file of pairs whose ending names its format."""
+def parallel_files(
+    paths: Sequence[str | Path], columns: Columns | None = None, languages: tuple[str, str] = ("", "")
+) -> ParallelCorpus:
+    """A corpus in two line-aligned files (.sgm: WMT's SGML), or in one file of pairs whose ending names its format.
+
+    Args:
+        paths: the files.
+        columns: where a file of pairs has the sides, if its first line does not tell.
+        languages: source and target, by which the columns of a table may be called.
+    """
     name = " and ".join(str(path) for path in paths)
     if any(Path(path).name == "-" for path in paths):
         raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
@@ -127,13 +137,15 @@ def parallel_files(paths: Sequence[str | Path], columns: Columns | None = None) 
         raise DataError(f"{name or 'no files'}: expected two line-aligned files or one file of pairs")
     (path,) = paths
     reader = _reader(path)
+    if columns is None and (columns := names_of_columns(path, languages)) is not None:
+        name += f" (columns {columns[0]} and {columns[1]})"
     return ParallelCorpus(name, lambda: reader(path, columns), _fingerprint(paths, str(columns)))
 
 
 def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
     """A corpus in two columns of a file of any name, between tabs."""
     open_bytes(path).close()
-    return ParallelCorpus(str(path), lambda: _tsv(path, columns), _fingerprint([path], str(columns)))
+    return ParallelCorpus(str(path), lambda: _table(path, columns), _fingerprint([path], str(columns)))
 
 
 def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> TextCorpus:
@@ -207,43 +219,72 @@ def _segments(path: str | Path) -> Iterator[str]:
         yield html.unescape(line[begin : closing.start()]).strip()
 
 
-def _tsv(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
-    numbers: list[int] | None = None
-    count = 0
-    for number, line in enumerate(read_lines(path), 1):
-        cells = line.split("\t")
-        if numbers is None:
-            count = len(cells)
-            if columns is None and count > 2:
+def _table(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+    numbers: list[int] = []
+    width = 0
+    with _as_data_errors():
+        for line, cells in rows_of(read_lines(path), str(path), _delimiter(path)):
+            if not numbers:
+                width = len(cells)
+                if columns is None and width > 2:
+                    raise DataError(
+                        f"{path}: its lines have {width} columns; set data.columns to those of source and target, such "
+                        f"as [{width - 1}, {width}], counted from 1, or by their names in the first line"
+                    )
+                numbers, has_names = _column_numbers(path, (1, 2) if columns is None else columns, cells)
+                if has_names:
+                    continue
+            wanted, signs = max(width, *numbers), _SIGNS[_delimiter(path)]
+            if len(cells) < wanted:
+                raise DataError(f"{path}: line {line} has {len(cells)} of the {wanted} columns expected ({signs[0]})")
+            if len(cells) > wanted:
                 raise DataError(
-                    f"{path}: its lines have {count} columns; set data.columns to those of source and target, such as "
-                    f"[{count - 1}, {count}], counted from 1, or by their names in the first line"
+                    f"{path}: line {line} has {len(cells)} columns where the first line has {wanted} ({signs[0]}); "
+                    f"{signs[1]}"
                 )
-            numbers = _column_numbers(path, (1, 2) if columns is None else columns, cells)
-            if columns is not None and any(isinstance(column, str) for column in columns):
-                continue  # the header
-        wanted = max(count, *numbers)
-        if len(cells) < wanted:
-            raise DataError(
-                f"{path}: line {number} has {len(cells)} of the {wanted} columns expected (tabs separate them)"
-            )
-        if len(cells) > wanted:
-            raise DataError(
-                f"{path}: line {number} has {len(cells)} columns where the first line has {wanted} (tabs separate "
-                "them); put a space in place of a tab within a text"
-            )
-        yield SentencePair(*(cells[column - 1] for column in numbers))
+            yield SentencePair(*(_on_one_line(cells[number - 1]) for number in numbers))
 
 
-def _column_numbers(path: str | Path, columns: Columns, header: list[str]) -> list[int]:
-    numbers = []
+_SIGNS = {
+    "\t": ("tabs separate them", "put a space in place of a tab within a text"),
+    "": ("commas or the like separate them", "put a text that holds the sign in quotation marks"),
+}
+"""What separates the cells of a table, and what to do about a line with more of them."""
+
+
+def _on_one_line(text: str) -> str:
+    """A cell in quotation marks may have line ends, which a segment has not."""
+    return " ".join(text.split("\n")) if "\n" in text else text
+
+
+def _delimiter(path: str | Path) -> str:
+    """The sign between the cells of a file, if its name tells it: a table of any other name than .csv has tabs."""
+    return "" if _ending(path).lower() == ".csv" else "\t"
+
+
+def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, str] | None:
+    """The source's and the target's column of a table whose first line names them: by the languages, or as columns of
+    texts and translations are usually called; None for another file, or one that names neither."""
+    if _ending(path).lower() not in TABLES:
+        return None
+    with _as_data_errors():
+        _, names = next(rows_of(read_lines(path), str(path), _delimiter(path)), (0, []))
+    source, target = known_column(names, languages[0], SOURCE_NAMES), known_column(names, languages[1], TARGET_NAMES)
+    return None if source is None or target is None or source == target else (names[source], names[target])
+
+
+def _column_numbers(path: str | Path, columns: Columns, first: list[str]) -> tuple[list[int], bool]:
+    """The numbers of two columns, and whether the first line has their names."""
+    numbers, are_names = [], []
     for column in columns:
-        if isinstance(column, str) and column not in header:
-            raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(header)}")
-        numbers.append(header.index(column) + 1 if isinstance(column, str) else column)
+        found = find_column(first, str(column)) if isinstance(column, str) else (column - 1, True)
+        if found is None:
+            raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(first)}")
+        numbers.append(found[0] + 1)
+        are_names.append(not found[1])
     if len(numbers) != 2 or min(numbers) < 1:
         raise DataError(f"{path}: expected two columns, counted from 1, found {list(columns)}")
-    return numbers
+    return numbers, any(are_names)
 
 
 def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
@@ -344,7 +385,8 @@ class _Zstandard(io.RawIOBase):
 
 PairReader = Callable[[str | Path, Columns | None], Iterator[SentencePair]]
 PAIR_FORMATS: dict[str, PairReader] = {
-    ".tsv": _tsv,
+    ".tsv": _table,
+    ".csv": _table,
     ".jsonl": _jsonl,
     ".tmx": _document,
     ".xlf": _document,

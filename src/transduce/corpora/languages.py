@@ -29,7 +29,7 @@ def languages_of(files: Sequence[str]) -> tuple[str, str]:
 def name_of(files: Sequence[str]) -> str:
     """What a run on these files is called: what their names have in common, without endings."""
     first, *others = [Path(file).name for file in files]
-    stem = re.split(r"\.(?=(?:tsv|jsonl)\b)", first)[0] if not others else first
+    stem = re.split(r"\.(?=(?:tsv|csv|jsonl)\b)", first)[0] if not others else first
     tokens = re.split(r"([._-])", stem)
     for other in others:
         theirs = re.split(r"([._-])", other)

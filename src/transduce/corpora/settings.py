@@ -29,8 +29,8 @@ class FilesConfig(Settings, frozen=True):
     objects: ClassVar = {"files": pairs_setting}
 
     files: str | list[str]
-    """Two line-aligned files, one .tsv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles (.srt,
-    .vtt), aligned by time; .gz, .xz and .zst are read too."""
+    """Two line-aligned files, one .tsv, .csv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles
+    (.srt, .vtt), aligned by time; .gz, .xz and .zst are read too."""
     source: str | None = None
     """With data.directions: language of the first file or column; that of the files' names unless given."""
     target: str | None = None
@@ -72,8 +72,8 @@ class DataConfig(Settings, frozen=True):
     target: str = "target"
     """Language to translate to."""
     train: str | list[str | CorpusConfig] | None = None
-    """Training files: two line-aligned ones, one .tsv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt), or
-    several corpora with weights."""
+    """Training files: two line-aligned ones, one .tsv, .csv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt),
+    or several corpora with weights."""
     validation: str | list[str | FilesConfig] | None = None
     """Validation files, or with data.directions several corpora; a part of the training files unless given."""
     test: str | list[str | FilesConfig] | None = None
@@ -93,8 +93,9 @@ class DataConfig(Settings, frozen=True):
     2017); decoder: the source language there, and the target language as the decoder's first token (Fan et al.
     2021)."""
     columns: list[PositiveInt | str] | None = None
-    """Source and target column of a .tsv (numbers from 1, or names in its header), keys of a .jsonl, or languages of a
-    .tmx; for that the default is source and target."""
+    """Source and target column of a .tsv or .csv (numbers from 1, or names in its first line; default: those called by
+    the languages, or source and target, or else the only two), keys of a .jsonl, or languages of a .tmx; for these the
+    default is source and target."""
     max_tokens: PositiveInt | None = None
     """Training pairs with more tokens on either side are removed; no limit by default."""
     cleaning: tuple[Step, ...] = ()
@@ -122,7 +123,7 @@ class DataConfig(Settings, frozen=True):
         if self.validation is None and self.test is not None and self.test_share:
             raise ValueError("test_share: test files are given; leave one of them out")
         if self.columns is not None and not any(isinstance(files, str) or len(files) == 1 for files in self._files):
-            raise ValueError("columns: only for one file of pairs, .tsv or .jsonl; leave them out")
+            raise ValueError("columns: only for one file of pairs, .tsv, .csv or .jsonl; leave them out")
         if self.columns is not None and len(set(self.columns)) != 2:
             raise ValueError("columns: expected two columns that differ, the source's and the target's")
         if self.sequences is not None and self.dataset not in SEQUENCES:

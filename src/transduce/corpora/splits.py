@@ -145,7 +145,8 @@ def _open_corpus(
     corpus: CorpusConfig, config: DataConfig, folder: Path, direction: Direction | None = None
 ) -> ParallelCorpus:
     paths = [folder / file for file in ([corpus.files] if isinstance(corpus.files, str) else corpus.files)]
-    return parallel_files(paths, config.columns_for(paths, direction))
+    languages = (config.source, config.target) if direction is None else (direction.source, direction.target)
+    return parallel_files(paths, config.columns_for(paths, direction), languages)
 
 
 def _open_directions(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:

@@ -25,6 +25,11 @@ SIDES = ("source", "target")
 FILES = [f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets")]
 PAIRS_AT_ONCE = 4096
 MAX_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
+REMEDY = (
+    "are source and target exchanged, or is it that of another language (training.start_from, tokenizer.file)? If not, "
+    'take subwords (tokenizer.kind = "bpe"), more words (tokenizer.size, tokenizer.min_frequency), or add the words of '
+    "this text to those of the model to start from (training.new_words)"
+)
 SHOWN = 3
 ABANDONED = 3600.0  # seconds without a write after which a store that is being built is taken to be left behind
 
@@ -216,6 +221,5 @@ def _check_unknown(name: str, unknown: list[int], tokens: list[int]) -> None:
     for side, unknown_count, count in zip(("source", "target"), unknown, tokens, strict=True):
         if unknown_count > MAX_UNKNOWN * count:
             raise DataError(
-                f"{name}: {unknown_count / count:.0%} of the {side} tokens are unknown to the tokenizer; "
-                "is it the tokenizer of that language?"
+                f"{name}: {unknown_count / count:.0%} of the {side} tokens are unknown to the tokenizer; {REMEDY}"
             )

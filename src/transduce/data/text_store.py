@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.corpora.corpus import TextCorpus
-from transduce.data.store import MAX_UNKNOWN
+from transduce.data.store import MAX_UNKNOWN, REMEDY
 from transduce.errors import DataError
 from transduce.files import new_folder, sha256
 from transduce.text.running_text import encode_lines
@@ -96,8 +96,7 @@ def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
             raise DataError(f"{corpus.name}: there is no text")
         if unknown > MAX_UNKNOWN * tokens:
             raise DataError(
-                f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; is it the "
-                "tokenizer of that text?"
+                f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; {REMEDY}"
             )
         first = first_token(tokenizer, next(iter(corpus)))
         words, characters = words - first.words, characters - first.characters

@@ -11,11 +11,17 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.message_files import message_segment, text_of
 from transduce.documents.segment import Segment
+from transduce.documents.tables import (
+    SOURCE_NAMES,
+    TARGET_NAMES,
+    delimiter_of,
+    find_column,
+    known_column,
+    plain_name,
+    shown_names,
+)
 from transduce.errors import InputError
 
-DELIMITERS = ",;\t|"
-SOURCE_NAMES = frozenset(["source", "source text", "source string", "src", "original", "text", "string", "message"])
-TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "translation", "translated"])
 FUZZY = "fuzzy"
 """The name of a column that says, in files of Weblate, that a translation is not finished."""
 _PLAIN_CELLS = {"\t": re.compile(r"[^\t\r\n]*+")}
@@ -72,7 +78,7 @@ class _Table:
 
     def __init__(self, file: TextFile) -> None:
         self.file = file
-        self.delimiter = _delimiter(file)
+        self.delimiter = delimiter_of(file.text, file.name)
         self.is_quoted = True
         """Whether quotation marks about a cell are no part of it."""
         self._other_line = 0
@@ -146,56 +152,35 @@ class _Table:
         )
 
 
-def _delimiter(file: TextFile) -> str:
-    """What parts cells: of the signs in use the one that the first row has most often, outside quotation marks."""
-    if file.name.lower().endswith((".tsv", ".tab")):
-        return "\t"
-    first = re.match(r'(?:"(?:[^"]++|"")*+"|[^"\r\n]++|")*+', file.text)
-    row = re.sub(r'"(?:[^"]++|"")*+"', "", first[0] if first else "")
-    return max(DELIMITERS, key=row.count)
-
-
 def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
     names = table.names()
-    keys = [" ".join(re.split(r"[\s_-]+", name.strip().casefold())) for name in names]
+    keys = [plain_name(name) for name in names]
     is_numbered = False
     source: int | None
     if columns.source:
         source, is_numbered = _asked(table, columns.source, names)
     else:
-        source = _known(names, keys, wanted.source, SOURCE_NAMES)
+        source = known_column(names, wanted.source, SOURCE_NAMES)
     if source is None:
-        shown = ", ".join(repr(name[:40]) for name in names[:12])
         raise InputError(
-            f"{table.file.name}: which column is to be translated is not known; its first row is {shown}; name the "
-            "column (source_column)"
+            f"{table.file.name}: which column is to be translated is not known; its first row is {shown_names(names)}; "
+            "name the column (source_column)"
         )
     target: int | None
     if columns.target:
         target, is_also_numbered = _asked(table, columns.target, names)
         is_numbered = is_numbered and is_also_numbered
     else:
-        target = None if is_numbered else _known(names, keys, wanted.target, TARGET_NAMES)
+        target = None if is_numbered else known_column(names, wanted.target, TARGET_NAMES)
     fuzzy = keys.index(FUZZY) if FUZZY in keys and not is_numbered else None
     return _Chosen(source, source if target is None else target, 0 if is_numbered else 1, fuzzy)
 
 
 def _asked(table: _Table, asked: str, names: Sequence[str]) -> tuple[int, bool]:
     """A column that is asked for, and whether by its number."""
-    folded = [name.strip().casefold() for name in names]
-    if asked in names or asked.strip().casefold() in folded:
-        return (names.index(asked) if asked in names else folded.index(asked.strip().casefold())), False
-    if asked.isascii() and asked.isdecimal() and 1 <= int(asked[:9]) <= max(len(names), 1):
-        return int(asked) - 1, True
-    shown = ", ".join(repr(name[:40]) for name in names[:12])
-    raise InputError(f"{table.file.name}: no column {asked!r}; its first row is {shown}")
-
-
-def _known(names: Sequence[str], keys: Sequence[str], language: str, known: frozenset[str]) -> int | None:
-    """The column called by a language, or by a name that is known."""
-    if language and (found := languages.find([(name, n) for n, name in enumerate(names)], language)) is not None:
-        return found
-    return next((n for n, key in enumerate(keys) if key in known), None)
+    if (found := find_column(names, asked)) is None:
+        raise InputError(f"{table.file.name}: no column {asked!r}; its first row is {shown_names(names)}")
+    return found
 
 
 def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:

@@ -10,6 +10,7 @@ from transduce.documents.formats import format_of, read_document
 from transduce.documents.libraries import require
 from transduce.documents.placeholders import plain_segment
 from transduce.documents.segment import Segment
+from transduce.documents.tables import rows_of
 from transduce.errors import InputError
 
 LEAST_LIKE = 0.7
@@ -92,10 +93,10 @@ def _bytes_of(path: str | Path) -> bytes:
 
 
 def _rows(data: bytes, name: str) -> Iterable[tuple[Segment, Segment]]:
-    for number, line in enumerate(TextFile.read(data, name).text.split("\n"), 1):
-        if not line.strip():
+    lines = (line.removesuffix("\r") for line in TextFile.read(data, name).text.split("\n"))
+    for number, cells in rows_of(lines, name, "\t"):
+        if not any(cell.strip() for cell in cells):
             continue
-        cells = line.removesuffix("\r").split("\t")
         if len(cells) < 2:
             raise InputError(f"{name}: line {number} has no tab; expected a source, a tab and its translation")
         yield plain_segment(cells[0]), plain_segment(cells[1])

@@ -20,6 +20,7 @@ from transduce.tasks.origin import NEW_WORDS
 from transduce.tasks.task import Prepared, Validator
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
+from transduce.unzipping import is_zipped
 
 
 def with_adapters(prepared: Prepared, config: AdaptersConfig) -> Prepared:
@@ -79,7 +80,7 @@ class Apart:
                 f'training.adapters.save = "apart": the other weights are not those of {start} alone, since the '
                 'model or its vocabulary was changed; set it to "merged"'
             )
-        return Apart(config, find_bundle(start), frozenset(learned))
+        return Apart(config, start if is_zipped(start) else find_bundle(start), frozenset(learned))
 
     def save(self, best: ModelBundle, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
         """Write what the best bundle's checkpoint has of these as a bundle that needs the base."""

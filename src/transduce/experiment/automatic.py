@@ -5,8 +5,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import torch
 
 from transduce.bundle import find_bundle, read_tokenizers
@@ -29,7 +31,7 @@ from transduce.errors import ConfigError, DataError
 from transduce.experiment.automatic_settings import choose, choose_adaptation, choose_cleaning, choose_width
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import Machine, measure_machine
-from transduce.experiment.recipe import SETTINGS_FILE, Recipe, change, load_recipe, recipes, with_files
+from transduce.experiment.recipe import Recipe, change, load_recipe, recipes, with_files
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig
@@ -83,35 +85,46 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     return None
 
 
-def from_words(words: Sequence[str]) -> Recipe[Any] | Files:
-    """What the words of a command line mean: a recipe or files, and `key=value` changes."""
+def from_words(
+    words: Sequence[str], held_out: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Recipe[Any] | Files:
+    """What the words of a command line mean: a recipe or files, and `key=value` changes; with files to validate and to
+    test on, from the working folder."""
     first, *others = words
-    if first.endswith(".toml") or (first in recipes() and not Path(first).is_file()):
-        return load_recipe(first, others)
     count = next((i for i, word in enumerate(words) if "=" in word and not Path(word).is_file()), len(words))
-    if count == 1 and not Path(first).is_file() and not is_file_of_pairs(first):
-        return load_recipe(first, others)  # a run's folder, or it tells what recipes there are
-    return Files(tuple(words[:count]), tuple(words[count:]))
+    is_recipe = first.endswith(".toml") or (first in recipes() and not Path(first).is_file())
+    if is_recipe or (count == 1 and not Path(first).is_file() and not is_file_of_pairs(first)):
+        here = {name: [str(Path(file).absolute()) for file in files] for name, files in held_out.items()}
+        return load_recipe(first, [*others, *_settings_of(here)])  # a run's folder too, or it tells what recipes exist
+    return Files(tuple(words[:count]), (*words[count:], *_settings_of(held_out)))
+
+
+def _settings_of(held_out: Mapping[str, Sequence[str]]) -> list[str]:
+    """Files to validate and to test on as `key=value` changes; one file alone is a text, as all tasks take it."""
+    return [
+        f"data.{name}={msgspec.json.encode(files if len(files) > 1 else files[0]).decode()}"
+        for name, files in held_out.items()
+    ]
 
 
 def recipe_for(
     files: Files,
-    run: Path | None = None,
+    recorded: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
     machine: Callable[[], Machine] = lambda: measure_machine(torch.device("cpu")),
 ) -> Recipe[Any]:
-    """Settings for two line-aligned files, or one .tsv or .jsonl of pairs, that fit the data and the machine.
+    """Settings for two line-aligned files, or one .tsv, .csv or .jsonl of pairs, that fit the data and the machine.
 
     Args:
         files: with paths from the working folder.
-        run: where a run that is to be gone on with may stand: its settings are then taken as they are.
+        recorded: where settings for these files may be kept already: they are then taken as they are.
         tell: is given a line for each choice.
         machine: measures what will train; this processor unless given.
 
     Raises DataError for files that cannot be read or hold too little, ConfigError for settings that do not fit.
     """
-    if run is not None and (run / SETTINGS_FILE).exists():
-        return _recorded(run, files)
+    if recorded is not None and recorded.exists():
+        return _recorded(recorded, files)
     changes = read_changes(files.overrides, TranslationConfig)
     wanted = complete(override({}, changes, TranslationConfig), TranslationConfig, Path())
     languages = _languages(files.paths)
@@ -125,7 +138,7 @@ def recipe_for(
         tell("languages: not recognised from the file names; set data.source and data.target")
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
-    corpus = parallel_files(files.paths, settings.columns_for(files.paths))
+    corpus = parallel_files(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, tell)
     if start is None:
@@ -204,15 +217,16 @@ def _joined(first: Changes, second: Changes) -> Changes:
     return read_changes(first, TranslationConfig) | read_changes(second, TranslationConfig)
 
 
-def _recorded(run: Path, files: Files) -> Recipe[Any]:
-    """The settings of a run on these files, which were chosen when it began; changes name files from here."""
+def _recorded(path: Path, files: Files) -> Recipe[Any]:
+    """The settings that were chosen for these files before; changes name files from here."""
+    run = path.parent
 
     def from_run(name: str, value: Any) -> Any:
         return with_files(
-            name, value, lambda path: str(path) if Path(path).is_absolute() else os.path.relpath(path, run)
+            name, value, lambda file: str(file) if Path(file).is_absolute() else os.path.relpath(file, run)
         )
 
-    config = change(read_toml(run / SETTINGS_FILE), str(run), files.overrides, run, from_run)
+    config = change(read_toml(path), str(run), files.overrides, run, from_run)
     trained = [config.data.train] if isinstance(config.data.train, str) else config.data.train or []
     before = [(run / file).resolve() for file in trained if isinstance(file, str)]
     if before != [Path(file).resolve() for file in files.paths]:

@@ -9,6 +9,7 @@ from transduce.corpora.facts import CorpusFacts, count_words
 from transduce.corpora.splits import default_share
 from transduce.experiment.machine import Machine
 from transduce.models.transformer import TransformerConfig
+from transduce.training.estimate import describe_duration
 
 RATIOS = (3.0, 4.0, 6.0, 9.0)
 MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
@@ -18,6 +19,7 @@ MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; mo
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
+MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
 FEW_PASSES = 6  # in which little is learned by heart, so that dropout costs more than it saves
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
@@ -220,12 +222,21 @@ def _choose_schedule(
         batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine, 2000 if is_small else 1000)
         size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
+    minutes = all_tokens / _tokens_a_minute(kept, machine, model, vocabulary)
+    why = "enough for a corpus of this size"
     if all_tokens == affordable:
-        why = f"what this machine can do in about {_minutes(kept):.0f} minutes"
-    else:
-        why = "enough for a corpus of this size"
+        why = f"what this machine can do in about {minutes:.0f} minutes"
+    more = []
+    if all_tokens < MIN_PASSES * tokens:
+        enough, spent = round(MIN_PASSES * tokens / batch), 60 * minutes * MIN_PASSES * tokens / all_tokens
+        more = [
+            f"fewer than {MIN_PASSES} passes leave the model unfinished: training.updates={enough} makes {MIN_PASSES}, "
+            f"in about {describe_duration(spent)}; a GPU, a machine without other work, fewer pairs or a smaller model "
+            "(model.dim, model.encoder_layers, model.decoder_layers) take less"
+        ]
     if "updates" in training or "epochs" in training:
         updates, why = training.get("updates") or max(round(training["epochs"] * tokens / batch), 1), "as asked"
+        more = []
     elif updates >= 100:
         updates = round(updates, -1)
     validation = _choose_validation(updates, wanted.get("validation", {}))
@@ -249,6 +260,7 @@ def _choose_schedule(
         [
             f"training: at most {updates:,} updates of {of_a_batch}, {passes:,.{1 if passes < 10 else 0}f} passes "
             f"over the data, {why}",
+            *more,
             *validation.reasons,
         ],
     )
@@ -265,9 +277,15 @@ def _minutes(kept: CorpusFacts) -> float:
 
 
 def _affordable(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
-    """Target tokens that are learned from meanwhile."""
+    """Target tokens that are learned from meanwhile, or, in at most `MAX_MINUTES`, in the fewest passes."""
+    rate = _tokens_a_minute(kept, machine, model, vocabulary)
+    return max(_minutes(kept) * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
+
+
+def _tokens_a_minute(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
+    """Target tokens that are learned from in a minute."""
     source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / _tokens(kept)
-    return 60 * _minutes(kept) / machine.seconds(model, vocabulary, 1, source_tokens)
+    return 60 / machine.seconds(model, vocabulary, 1, source_tokens)
 
 
 def _trains_adapters(wanted: Mapping[str, Any]) -> bool:

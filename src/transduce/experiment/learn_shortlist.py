@@ -24,6 +24,7 @@ from transduce.inference.shortlist.shortlist import FILE, Shortlist
 from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
 from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizers
+from transduce.unzipping import is_zipped
 
 MEASURED = 2000  # sentence pairs
 AT_ONCE = 100  # of these
@@ -97,6 +98,8 @@ def learn_shortlist(
     settings = settings or ShortlistSettings()
     bundle = ModelBundle.load(model)
     check_tool(model, bundle.config.task, "translator")
+    if out is None and is_zipped(model):
+        raise InputError(f"{model} is a ZIP file, into which nothing is written; name the file to write (out)")
     out = out or find_bundle(model) / FILE
     check_absent(out, "choose another file (out)")
     if not out.parent.is_dir():

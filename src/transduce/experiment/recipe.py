@@ -103,7 +103,7 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
         return Recipe(path.resolve().name, change(tree, str(path), overrides, path), path, path)
     raise ConfigError(
         f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, a run's folder "
-        f"must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by line, or one .tsv or .jsonl"
+        f"must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by line, or one .tsv, .csv or .jsonl"
     )
 
 

@@ -42,8 +42,9 @@ from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Task
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
+from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import JsonLog, Observer, StartLines, console_observer, last_samples
+from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
 from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.tensorboard import TensorBoard
 from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun
@@ -154,7 +155,10 @@ def _choose(
     if start == "new":
         _check_is_new(run)
     recipe = recipe_for(
-        files, run if start == "resume" else None, tell, lambda: measure_machine(device, processes.count)
+        files,
+        run / SETTINGS_FILE if start == "resume" else None,
+        tell,
+        lambda: measure_machine(device, processes.count),
     )
     tell(f"all settings go into {run / SETTINGS_FILE}, a recipe that you can edit and train again")
     return recipe
@@ -230,10 +234,11 @@ def _train(
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *own]
     try:
         trainer.run()
+        announce_phase(trainer.observers, FINAL_TEST)
+        return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
     finally:
         for observer in trainer.observers:
             observer.close()
-    return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
 
 
 def _build_trainer(

@@ -10,15 +10,22 @@ from typing import Any
 
 import msgspec
 
+from transduce.config import to_toml
 from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.evaluation.metrics import SentenceCounts
 from transduce.evaluation.significance import Difference, compare_counts
-from transduce.experiment.recipe import Recipe, load_recipe
+from transduce.experiment.automatic import Files, files_of, recipe_for
+from transduce.experiment.machine import measure_machine
+from transduce.experiment.recipe import Recipe, find_recipe, record
 from transduce.experiment.run import train
+from transduce.files import write_text
 from transduce.task_table import find_task
 from transduce.tasks.task import Measure
 from transduce.training.observers import Observer
+
+CHOSEN = "recipe.toml"
+"""What a sweep of files keeps their settings in; no run's, so that `runs` lists trainings alone."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ class Sweep:
 
 
 def sweep(
-    recipe: str,
+    recipe: str | Path | Recipe[Any] | Files | Sequence[str | Path],
     values: Mapping[str, Sequence[str]],
     seeds: Sequence[int] = (1,),
     out: str | Path | None = None,
@@ -118,10 +125,11 @@ def sweep(
     What is finished is not trained again, what was stopped goes on.
 
     Args:
-        recipe: a built-in recipe's name or a file.
+        recipe: as for `train`. For files the settings are chosen once, before any value is swept, and kept in the
+            folder of all runs, so that every training differs from the others in what is swept alone.
         values: of each setting swept, such as {"optimizer.learning_rate": ["1e-3", "3e-3"]}.
         seeds: of each combination.
-        out: the folder of all runs, `runs/RECIPE-sweep` unless given.
+        out: the folder of all runs (default: `runs/RECIPE-sweep`, or by the files' names).
         overrides: other changes, `key=value`, that all trainings share.
         metric: what is told of the test set, BLEU or bits per character unless named; see
             `transduce.evaluation.metrics` and `running_text`.
@@ -138,14 +146,22 @@ def sweep(
         if twice := next((value for value in swept if list(swept).count(value) > 1), None):
             raise InputError(f"{key}: {twice} is named twice; name each value once")
     combinations = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+    files = files_of(recipe, overrides)
+    if files is not None:
+        folder = Path(out or f"{files.default_run}-sweep")
+        recipe = recipe_for(files, folder / CHOSEN, tell, lambda: measure_machine(find_device(device)))
+        overrides = ()
     trainings = [
-        [load_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]
+        [find_recipe(recipe, [*overrides, *_assignments(settings), f"seed={seed}"]) for seed in seeds]  # type: ignore[arg-type]
         for settings in combinations
     ]
-    folder = Path(out) if out else Path("runs") / f"{trainings[0][0].name}-sweep"
+    if files is None:
+        folder = Path(out or Path("runs") / f"{trainings[0][0].name}-sweep")
     measures = [_measure(row[0], metric) for row in trainings]
     if len({measure.content for measure in measures}) > 1:
         raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
+    if files is not None:
+        _keep(recipe, folder / CHOSEN, tell)  # type: ignore[arg-type]
     lowercase = any(measure.folds_case for measure in measures)  # of all: cased scores do not compare with others
     trained: list[list[TrainedRun]] = []
     counts: list[SentenceCounts | None] = []
@@ -182,6 +198,14 @@ def sweep(
     ]
     told = measures[0]
     return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells, pairs)
+
+
+def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
+    """Write a recipe for files, so that the command, repeated, goes on with the same one."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, to_toml(record(chosen, path.parent)))
+    tell(f"all settings but those that are swept go into {path}, a recipe that you can edit and train again")
 
 
 def split_values(text: str) -> list[str]:

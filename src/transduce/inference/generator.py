@@ -17,6 +17,7 @@ from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.engines.pytorch_search import rules_for, search_from
 from transduce.inference.execution.memory import keep_free_memory
+from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.looking import look_at_generation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.shortlist.vocabulary import Vocabulary
@@ -362,7 +363,8 @@ class Generator:
         """Of each context the tokens written after it, their log-probability, and whether they ended by themselves."""
         state, begin, limits, vocabulary = self._begin(pieces, length, ends)
         rules = self._rules(pieces, writings, search, vocabulary, ends)
-        found = search_from(self.model, state, limits, begin, pieces, vocabulary, search, rules=rules)
+        with threads_for(len(pieces) * search.rows, size_of(self.bundle.model), self.bundle.device):
+            found = search_from(self.model, state, limits, begin, pieces, vocabulary, search, rules=rules)
         return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in found]
 
     @torch.inference_mode()

@@ -308,6 +308,16 @@ class Translator:
         translations = [self._join(*one, search) for one in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
 
+    def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
+        """Why a translation lacks a phrase that it was required to hold, and what may help."""
+        if not self._constraints.wording.forms(phrase):
+            return f"the model's vocabulary cannot write {phrase!r}"
+        if translation.truncated:
+            return "the longest length was reached before; raise max_extra or max_ratio"
+        if translation.was_split:
+            return "the line was translated in pieces; give shorter lines"
+        return "the search did not find a place for it; search with a larger beam"
+
     def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
         """Token ids of each line: of the whole, of its pieces where it is too long, of nothing where it is blank."""
         tokenizer, lines = self.bundle.tokenizers.source, [text.strip() for text in texts]

@@ -1,12 +1,18 @@
 """A glossary file: what translations of lines that hold a term must, or must not, contain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transduce.corpora.formats import read_lines
-from transduce.errors import DataError
+from transduce.corpora.formats import open_bytes, read_lines
+from transduce.corpora.languages import UNKNOWN
+from transduce.documents.tables import SOURCE_NAMES, TARGET_NAMES, known_column, plain_name, rows_of
+from transduce.documents.tbx import concepts_of_tbx
+from transduce.errors import DataError, InputError
 from transduce.text.phrases import holds
+
+BAN = "ban"
+"""Marks a phrase that translations must not hold, and names the column of such marks."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +33,18 @@ class Glossary:
     entries: Sequence[Entry]
 
     @staticmethod
-    def read(path: str | Path) -> "Glossary":
-        """Read a file of lines `source term TAB target phrase [TAB ban]`; DataError names a bad line."""
-        entries = []
-        for number, line in enumerate(read_lines(path), 1):
-            if not line.strip():
-                continue
-            cells = [" ".join(cell.split()) for cell in line.split("\t")]
-            if len(cells) not in (2, 3) or not cells[1] or cells[2:] not in ([], [""], ["ban"]):
-                raise DataError(
-                    f"{path}: line {number} is {line!r}; expected a source term, a tab and a target phrase, "
-                    "and, to forbid the phrase, a tab and 'ban'"
-                )
-            entries.append(Entry(cells[0], cells[1], cells[2:] == ["ban"]))
+    def read(path: str | Path, source: str = "", target: str = "") -> "Glossary":
+        """Read a file of lines `source term TAB target phrase [TAB ban]`, a .csv, or a term base (.tbx).
+
+        Args:
+            path: the file.
+            source: language of the source, by which a column or the terms of a term base are found.
+            target: that of the target.
+
+        Raises DataError for a bad line, InputError for a term base that cannot be read or lacks a language.
+        """
+        ending = Path(path).suffix.lower()
+        entries = list(_of_tbx(path, source, target) if ending == ".tbx" else _of_table(path, source, target))
         if not entries:
             raise DataError(f"{path}: the glossary is empty")
         return Glossary(entries)
@@ -61,3 +66,49 @@ class Glossary:
         text = source.casefold()
         apply = (entry for entry in self.entries if entry.is_banned == is_banned)
         return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, e.source.casefold())))
+
+
+def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
+    """The entries of the lines of a table; a first line may name its columns."""
+    columns: list[int] | None = None
+    is_csv = Path(path).suffix.lower() == ".csv"
+    rows = rows_of(read_lines(path), str(path), "" if is_csv else "\t")
+    for number, row in rows:
+        cells = [" ".join(cell.split()) for cell in row]
+        if not any(cells):
+            continue
+        if columns is None:
+            columns = _columns(cells, source, target)
+            if columns:
+                continue
+        if columns:
+            cells = [cells[column] if column < len(cells) else "" for column in columns]
+        if len(cells) not in (2, 3) or not cells[1] or cells[2:] not in ([], [""], [BAN]):
+            found, sign = (",".join(row), "comma") if is_csv else ("\t".join(row), "tab")
+            raise DataError(
+                f"{path}: line {number} is {found!r}; expected a source term, a {sign} and a target phrase, and, to "
+                f"forbid the phrase, a {sign} and '{BAN}'"
+            )
+        yield Entry(cells[0], cells[1], cells[2:] == [BAN])
+
+
+def _columns(names: list[str], source: str, target: str) -> list[int]:
+    """Where a table whose first line names its columns has terms, phrases and bans; nothing for any other line."""
+    terms = known_column(names, source, SOURCE_NAMES | {"term", "source term"})
+    phrases = known_column(names, target, TARGET_NAMES | {"target phrase", "target term"})
+    if terms is None or phrases is None or terms == phrases:
+        return []
+    return [terms, phrases, *(n for n, name in enumerate(names) if plain_name(name) == BAN)]
+
+
+def _of_tbx(path: str | Path, source: str, target: str) -> Iterator[Entry]:
+    """Each term of the source with the concept's preferred term, or else its first, and bans of deprecated ones."""
+    if not source or not target or (source, target) == UNKNOWN:
+        raise InputError(f"{path}: a term base has several languages, and the model does not tell its own")
+    with open_bytes(path) as stream:
+        data = stream.read()
+    for sources, targets in concepts_of_tbx(data, str(path), source, target):
+        allowed = sorted((term for term in targets if not term.is_banned), key=lambda term: not term.is_preferred)
+        for term in sources:
+            yield from (Entry(term.text, chosen.text) for chosen in allowed[:1])
+            yield from (Entry(term.text, other.text, True) for other in targets if other.is_banned)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from statistics import fmean
+from statistics import fmean, median
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ Parts = Callable[[NDArray[np.int64]], list[NDArray[np.int64]]]
 SAMPLE = 20  # batches whose size is looked at
 ENOUGH = 2.0  # seconds of forward and backward after which no further part is tried
 MAX_PARTS = 12
+WRONG = 2.0  # times; what an estimate may be off before that is told
 LONG = 4 * 3600.0  # seconds
 
 
@@ -57,6 +58,19 @@ class Estimate:
             "model.decoder_layers), make fewer updates (training.updates), or train on a GPU"
         )
 
+    def correction(self, seconds_per_update: float, update: int) -> str | None:
+        """What to say, after an update, of a pace that is twice or half as quick; None where the estimate was right."""
+        foreseen = self.seconds_per_update
+        if not foreseen or foreseen / WRONG < seconds_per_update < foreseen * WRONG:
+            return None
+        line = (
+            f"an update takes {seconds_per_update:.2f} s, not {foreseen:.2f} s as foreseen: about "
+            f"{describe_duration((self.updates - update) * seconds_per_update)} are left"
+        )
+        if seconds_per_update < foreseen:
+            return line
+        return f"{line}; if other programs use this machine, end them, or make fewer updates (training.updates)"
+
 
 def describe_duration(seconds: float) -> str:
     """Seconds in the unit that suits them."""
@@ -88,7 +102,7 @@ def seconds_per_update(
     timed = measured[1:] or measured  # the first part pays for what is made once
     if not timed:  # batches smaller than the number of processes
         return 0.0
-    return tokens_of_an_update * sum(seconds for seconds, _ in timed) / sum(tokens for _, tokens in timed)
+    return tokens_of_an_update * median(seconds / tokens for seconds, tokens in timed)  # one may be a bad moment
 
 
 def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.int64]]:

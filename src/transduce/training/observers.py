@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO, runtime_checkable
 
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
-from rich.text import Text
 
-from transduce.reprs import in_notebook
 from transduce.training.estimate import Estimate
 from transduce.training.validation import Sample
+
+FINAL_TEST = "final test"
+"""The phase after training, in which the kept model translates the test set."""
+SURE = 10.0
+"""Seconds of training after which an estimate that was wrong is corrected."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,31 @@ class SampleObserver(Protocol):
         ...
 
 
+@runtime_checkable
+class UpdateObserver(Protocol):
+    """An observer that also hears of each single update, while a GPU may still be at work on it."""
+
+    def updated(self, update: int) -> None:
+        """So many updates are made."""
+        ...
+
+
+@runtime_checkable
+class PhaseObserver(Protocol):
+    """An observer that also hears what the run does."""
+
+    def phase(self, name: str) -> None:
+        """This begins: "checking memory", "training", "validating", "final test"."""
+        ...
+
+
+def announce_phase(observers: Sequence[Observer], name: str) -> None:
+    """Tell those that want to hear it what the run does from now on."""
+    for observer in observers:
+        if isinstance(observer, PhaseObserver):
+            observer.phase(name)
+
+
 class JsonLog:
     """One JSON object a line in a file, appended."""
 
@@ -142,19 +168,30 @@ def last_samples(log: Path) -> list[dict[str, Any]]:
 
 
 class StartLines:
-    """Tells by a function how long the run will take."""
+    """Tells by a function how long the run will take, and once, while it trains, if that was wrong."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
+        self._estimate: Estimate | None = None
+        self._updates, self._seconds = 0, 0.0
 
     def started(self, estimate: Estimate) -> None:
         """A line, and another where it is long."""
+        self._estimate, self._updates, self._seconds = estimate, estimate.update, 0.0
         self._tell(estimate.describe())
         if estimate.advice is not None:
             self._tell(estimate.advice)
 
     def report(self, report: Report) -> None:
-        """Not told."""
+        """A line where updates take twice or half as long as foreseen, over more than a bad moment."""
+        if self._estimate is None:
+            return
+        made = report.update - self._updates
+        self._updates, self._seconds = report.update, self._seconds + made * report.seconds_per_update
+        pace = self._seconds / max(report.update - self._estimate.update, 1)
+        if self._seconds >= SURE and (correction := self._estimate.correction(pace, report.update)) is not None:
+            self._tell(correction)
+            self._estimate = None
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """Not told."""
@@ -169,92 +206,43 @@ class Lines:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
 
+    def phase(self, name: str) -> None:
+        """One line where nothing else would tell of it."""
+        if name == FINAL_TEST:
+            print(f"{name} ...", file=self._stream, flush=True)
+
     def report(self, report: Report) -> None:
         """One line."""
         print(_describe(report), file=self._stream, flush=True)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """One line."""
-        print(_describe_validation(update, scores, is_best), file=self._stream, flush=True)
+        print(describe_validation(update, scores, is_best), file=self._stream, flush=True)
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-class ProgressBar:
-    """A bar that fills up to the last update, on a terminal."""
-
-    def __init__(self) -> None:
-        columns = (
-            TextColumn("training"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[status]}"),
-            _TimeLeft(),
-        )
-        self._progress = Progress(*columns, console=Console(stderr=True))
-        self._task = self._progress.add_task("training", total=None, status="", end=None)
-        self._progress.start()
-
-    def started(self, estimate: Estimate) -> None:
-        """Show how much there is to do."""
-        self._move(estimate.update, estimate.updates, estimate.seconds, "")
-
-    def report(self, report: Report) -> None:
-        """Move the bar."""
-        loss = _perplexity(report) or f"loss {report.loss:.4f}  "
-        status = f"{loss}{report.target_tokens_per_second:,.0f} {report.unit}/s"
-        self._move(report.update, report.updates, report.seconds_left, status)
-
-    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """A line above the bar."""
-        self._progress.console.print(_describe_validation(update, scores, is_best), highlight=False)
-
-    def close(self) -> None:
-        """Leave the bar as it stands."""
-        self._progress.stop()
-
-    def _move(self, update: int, updates: int, seconds_left: float, status: str) -> None:
-        end = self._progress.get_time() + seconds_left
-        self._progress.update(self._task, completed=update, total=updates, status=status, end=end)
-
-
-class _TimeLeft(ProgressColumn):
-    """Counts down to the end that was last foreseen, where rich's own column waits for the second report."""
-
-    def render(self, task: Task) -> Text:
-        """Hours, minutes and seconds."""
-        end = task.fields["end"]
-        return Text("" if end is None else f"{_clock(max(end - task.get_time(), 0))} left")
-
-
-def console_observer() -> Observer:
-    """A bar on a terminal or in a notebook, plain lines elsewhere."""
-    if in_notebook():
-        from transduce.training.notebook import NotebookBar
-
-        return NotebookBar()
-    return ProgressBar() if sys.stderr.isatty() else Lines()
-
-
 def _describe(report: Report) -> str:
     return (
         f"update {report.update:>6}/{report.updates}  epoch {report.epoch:6.2f}  loss {report.loss:.4f}  "
-        f"{_perplexity(report)}rate {report.learning_rate:.2e}  "
+        f"{describe_perplexity(report)}rate {report.learning_rate:.2e}  "
         f"{report.target_tokens_per_second:6,.0f} {report.unit}/s  "
-        f"{_clock(report.seconds)}, {_clock(report.seconds_left)} left"
+        f"{clock(report.seconds)}, {clock(report.seconds_left)} left"
     )
 
 
-def _perplexity(report: Report) -> str:
-    """Nothing where the loss is no mean over tokens."""
+def describe_perplexity(report: Report) -> str:
+    """The perplexity and the space after it; nothing where the loss is no mean over tokens."""
     return f"perplexity {report.perplexity:8.2f}  " if report.unit == "target tokens" else ""
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 
-def _describe_validation(update: int, scores: dict[str, float], is_best: bool) -> str:
+def describe_validation(update: int, scores: dict[str, float], is_best: bool) -> str:
+    """A line about a validation."""
     shown = "  ".join(f"{name} {score:.4g}" for name, score in scores.items())
     return f"validation at update {update}: {shown}{'  (best so far)' if is_best else ''}"

@@ -24,7 +24,14 @@ from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
-from transduce.training.observers import Observer, Report, SampleObserver, StartObserver
+from transduce.training.observers import (
+    Observer,
+    Report,
+    SampleObserver,
+    StartObserver,
+    UpdateObserver,
+    announce_phase,
+)
 from transduce.training.optimizer import (
     OptimizerConfig,
     build_optimizers,
@@ -151,7 +158,9 @@ class Trainer:
         finite, ConfigError where memory does not suffice. The checkpoints are the result."""
         if self.stop_reason:
             return
+        announce_phase(self.observers, "checking memory")
         self._check_memory()
+        announce_phase(self.observers, "timing batches")
         self._tell_length()
         with naming_shortage(lambda: f"memory ran out at update {self.position.update + 1:,}; {ALL_WAS_TRIED}"):
             if self.is_adapted and not self.position.update and not self.position.start:
@@ -178,10 +187,14 @@ class Trainer:
         began = time.monotonic() - self.position.seconds
         saved_at = time.monotonic()
         self._tally.started = time.monotonic()
+        watching = [observer for observer in self.observers if isinstance(observer, UpdateObserver)]
+        announce_phase(self.observers, "training")
         with catch_signals() as stop_asked:
             while not self.stop_reason:
                 norm = self._update(self._batch())
                 self._advance(time.monotonic() - began)
+                for observer in watching:
+                    observer.updated(self.position.update)
                 is_last = self.stop_reason is not None
                 if self.position.update % self.config.report_every == 0 or is_last:
                     self._report(norm)
@@ -297,6 +310,7 @@ class Trainer:
 
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
+        announce_phase(self.observers, "validating")
         validation = self.processes.broadcast(lambda: self.validate(self.kept.eval()))
         scores, cost = dict(validation.scores), validation.cost
         self._check_finite(*scores.values())
@@ -312,6 +326,7 @@ class Trainer:
             observer.validated(self.position.update, scores, is_best)
             if isinstance(observer, SampleObserver):
                 observer.sampled(self.position.update, validation.samples)
+        announce_phase(self.observers, "training")
         return cost
 
     def _save(self, cost: float | None) -> None:

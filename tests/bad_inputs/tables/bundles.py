@@ -34,6 +34,12 @@ HARMS = {
 }
 
 
+ZIPPED = [
+    row("a zipped model that is none", "info model.zip", 2, "is no ZIP file of a model", write("model.zip", "PK")),
+    row("an empty zipped model", "translate model.zip test.en", 2, "is no ZIP file of a model", write("model.zip", "")),
+]
+
+
 def _probe(name: str, edit: Any, words: str | tuple[str, ...] = "probe", **options: Any) -> Row:
     """A bundle whose probe says something else."""
     return row(f"a probe: {name}", "info run", 2, words, edit_json(f"{MODEL}/probe.json", edit), **options)
@@ -75,6 +81,7 @@ def _header(length: int, text: bytes, body: bytes = b"") -> bytes:
 
 
 ROWS = [
+    *ZIPPED,
     *(
         row(
             f"a model's {file}: {harm}",

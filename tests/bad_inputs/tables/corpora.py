@@ -35,6 +35,18 @@ def _two(name: str, words: str | tuple[str, ...], *damages: object, **options: o
 
 
 ROWS = [
+    # A test set on the command line
+    row("a test file that is not there", "train train.en train.de --test no.en no.de -q -o new", 2, "no.en: cannot be"),
+    row("a test file without its other side", "train train.en train.de --test dev.en -q -o new", 2, "dev.en"),
+    row("a column alone", "train x.csv --source-column en", 2, "go together", write("x.csv", "en,de\na,b\n")),
+    row(
+        "a column that is not there",
+        "train x.csv --source-column en --target-column fr",
+        2,
+        "no column 'fr' in its header; it has en, de",
+        write("x.csv", "en,de\na,b\n"),
+    ),
+    row("a quotation mark too few", "train x.csv", 2, "x.csv: line 2: its cells", write("x.csv", 'en,de\n"a,b\n')),
     # Two files
     _two("one is not there", ("train.en: cannot be opened", "No such file"), remove("train.en")),
     _two("one is a folder", "train.en is a folder", folder("train.en")),
@@ -71,7 +83,7 @@ ROWS = [
     ),
     # The names of files
     row("no training files", f"{TRAIN} data.train=[]", 2, "expected two"),
-    row("one training file of two", f"{TRAIN} 'data.train=[\"train.en\"]'", 2, (".tsv, .jsonl", "two files")),
+    row("one training file of two", f"{TRAIN} 'data.train=[\"train.en\"]'", 2, (".tsv, .csv", "two files")),
     row("three training files", f'{TRAIN} \'data.train=["a.tsv","train.en","train.de"]\'', 2, "a.tsv"),
     row("a training file without a name", f'{TRAIN} \'data.train=["","train.de"]\'', 2, "is a folder"),
     row("a training file that is a number", f"{TRAIN} 'data.train=[1,2]'", 2, "data.train[0]"),
@@ -85,7 +97,7 @@ ROWS = [
     ),
     row("a training file on standard input", f'{TRAIN} \'data.train=["-","train.de"]\'', 2, "standard input (-)"),
     row("validation on standard input", f'{TRAIN} \'data.validation=["-","-"]\'', 2, "standard input (-)"),
-    row("a training file of no format", f"{TRAIN} data.train=train.csv", 2, "train.csv", write("train.csv", "a,b\n")),
+    row("a training file of no format", f"{TRAIN} data.train=train.odd", 2, "train.odd", write("train.odd", "a,b\n")),
     row(
         "a training folder",
         f"{TRAIN} data.train=run",

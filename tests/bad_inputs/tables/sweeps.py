@@ -11,12 +11,19 @@ ROWS = [
     row("a sweep: no recipe", "sweep multi31k seed=1 training.updates=1,2", 2, "expected a setting and its values"),
     row("a sweep: an unknown recipe", "sweep multi31k training.updates=1,2", 2, "no recipe 'multi31k'"),
     row("a sweep: no such recipe file", "sweep no.toml training.updates=1,2", 2, "no.toml: no such file"),
-    row("a sweep: nothing to sweep", "sweep tiny.toml", 2, "KEY"),
+    row("a sweep: nothing to sweep", "sweep tiny.toml", 2, "expected a setting and its values"),
     row(
-        "a sweep: over two files",
-        "sweep train.en train.de model.dim=12,24 --out new -q",
+        "a sweep: of a file that is not there",
+        "sweep train.en no.de model.dim=12,24 --out new -q",
         2,
-        "'train.de': expected a setting",
+        "no.de: cannot be opened",
+    ),
+    row("a sweep: of one file", "sweep train.en model.dim=12,24 --out new -q", 2, "give the file of its translations"),
+    row(
+        "a sweep: no test file",
+        "sweep train.en train.de training.updates=2,3 --test no.en no.de --out new -q",
+        2,
+        "no.en: cannot be opened",
     ),
     row("a sweep: over the folder of a run", "sweep cache training.updates=1,2 --out new -q", 2, "cache"),
     *(

@@ -219,6 +219,27 @@ ROWS = [
     # Glossaries
     row("no such glossary", "translate run test.en --glossary no", 2, "no: cannot be opened"),
     row("a folder as a glossary", "translate run test.en --glossary run", 2, "run is a folder"),
+    row(
+        "a glossary in CSV with an open quotation mark",
+        "translate run test.en --glossary g.csv",
+        2,
+        "g.csv: line 2: its cells cannot be told apart",
+        write("g.csv", 'dog,Hund\n"cat,Katze\n'),
+    ),
+    row(
+        "a term base that ends early",
+        "translate run test.en --glossary g.tbx",
+        2,
+        "g.tbx: line 1: not well-formed XML",
+        write("g.tbx", "<tbx><text><body><conceptEntry>"),
+    ),
+    row(
+        "a term base of other languages",
+        "translate run test.en --glossary g.tbx",
+        2,
+        "no concept has terms in 'en' and 'de'; its languages are fr",
+        write("g.tbx", "<tbx><conceptEntry><langSec xml:lang='fr'/></conceptEntry></tbx>"),
+    ),
     row("an empty glossary", "translate run test.en --glossary g", 2, "g: the glossary is empty", write("g", "")),
     row("a blank glossary", "translate run test.en --glossary g", 2, "g: the glossary is empty", write("g", "\n \n")),
     row("a glossary in Latin-1", "translate run test.en --glossary g", 2, "g: line 1 is not UTF-8", write("g", LATIN)),
@@ -356,7 +377,7 @@ ROWS = [
             ("no such source", "--source no --target test.de", "no: cannot be opened", (), {}),
             ("no such target", "--source test.en --target no", "no: cannot be opened", (), {}),
             ("a folder of pairs", "--pairs run", "run", (), {}),
-            ("pairs of no format", "--pairs test.en", ("test.en", ".tsv, .jsonl"), (), {}),
+            ("pairs of no format", "--pairs test.en", ("test.en", ".tsv, .csv"), (), {}),
             ("pairs in Latin-1", "--pairs p.tsv", "p.tsv: line 1 is not", (write("p.tsv", b"a\t\xe4\n"),), {}),
             (
                 "pairs of one column",

@@ -13,6 +13,7 @@ from transduce.inference.engines.ctranslate2 import CTranslate2Engine
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import ExportedModel, Model
 from transduce.inference.engines.pytorch_search import decode
+from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
@@ -59,6 +60,7 @@ class PyTorchEngine:
         self.compiled = CompiledModel(self.model) if compile else None
         """What searches when there is one piece and nothing to record."""
         self._threads = torch.get_num_threads()
+        self._size = sum(size_of(one.model) for one in (bundle, *others))
 
     @property
     def source_limit(self) -> int | None:
@@ -82,7 +84,9 @@ class PyTorchEngine:
         is_plain = len(pieces) > 1 or _is_recorded(search)
         if self.compiled and not is_plain and torch.get_num_threads() == self._threads:  # compiled for as many
             model = cast(EncoderDecoder[DecoderState], self.compiled)
-        return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
+            return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
+        with threads_for(len(pieces) * search.rows, self._size, self.bundle.device):
+            return decode(self.bundle, model, ids, is_real, pieces, vocabulary, search, self.shortlist)
 
 
 def _is_recorded(search: Search) -> bool:

@@ -7,15 +7,20 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import current_process, get_context, parent_process
 from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
 from transduce.errors import InputError
 
 MAX_THREADS = 4
 """More than that would wait for each other in Python."""
+
+LITTLE = 5e7
+"""Multiplications of a step that are not worth sharing: four rows of a model of 12 million parameters."""
 
 _sharing = threading.Lock()
 _work: Callable[[Any], Any]
@@ -51,6 +56,32 @@ def map_parallel(work: Callable[[Task], Result], tasks: Sequence[Task], workers:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)  # a thread's own number is also that of threads to come
         _sharing.release()
+
+
+def size_of(model: nn.Module) -> int:
+    """Numbers in a model's weights, those of int8 too."""
+    return sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+
+
+@contextmanager
+def threads_for(rows: int, size: int, device: torch.device) -> Iterator[None]:
+    """Search with one thread what multiplies so little a step that several would wait longer than they work: on a
+    machine with other work each of the many waits may cost milliseconds.
+
+    Args:
+        rows: hypotheses that are extended at once.
+        size: that of the model.
+        device: where it is.
+    """
+    threads = torch.get_num_threads()
+    if threads == 1 or rows * size > LITTLE or device.type != "cpu":
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _pool(work: Callable[[Task], Result], workers: int, threads: int) -> tuple[Executor, Callable[[Task], Result]]:

@@ -1,0 +1,94 @@
+"""Options that name the files of a test set as the shell does: `--validation dev.de dev.en`, or one file of pairs."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from typer.core import TyperCommand
+
+from transduce.cli.failures import UsageError
+
+NAMES = ("--validation", "--test")
+Validation = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--validation", metavar="FILE [FILE]", help="Files to validate on: two aligned ones, or one file of pairs."
+    ),
+]
+Test = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--test", metavar="FILE [FILE]", help="Files to test on when training ends: two aligned ones, or one file."
+    ),
+]
+SourceColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--source-column",
+        help="The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: "
+        "the one called by the source language, source or text).",
+    ),
+]
+TargetColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--target-column",
+        help="The target's column (default: the one called by the target language, target or translation).",
+    ),
+]
+
+
+class TakesFiles(TyperCommand):
+    """A command whose `--validation` and `--test` are followed by one or two files."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the option anew before the second file, as click expects it."""
+        is_named = any(argument.partition("=")[0] in NAMES for argument in args)
+        return super().parse_args(ctx, _repeated(args) if is_named else args)
+
+
+def held_out(
+    context: typer.Context, validation: Sequence[str] | None, test: Sequence[str] | None
+) -> Mapping[str, Sequence[str]]:
+    """The files by the settings that they are for; UsageError for more than two."""
+    given = {"validation": validation or (), "test": test or ()}
+    for name, files in given.items():
+        if len(files) > 2:
+            raise UsageError(f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context)
+    return {name: files for name, files in given.items() if files}
+
+
+def columns_setting(context: typer.Context, source: str | None, target: str | None) -> list[str]:
+    """The columns of a table as a `key=value` change, if they are given; UsageError for one of them alone."""
+    if (source is None) != (target is None):
+        raise UsageError("--source-column and --target-column go together", context)
+    if source is None or target is None:
+        return []
+    columns = [int(name) if name.isascii() and name.isdecimal() else name for name in (source, target)]
+    return [f"data.columns={msgspec.json.encode(columns).decode()}"]
+
+
+def _repeated(arguments: Sequence[str]) -> list[str]:
+    """The arguments with an option before each of its files: at most two, the second one only where the first has not
+    both sides, and no further option, setting or what follows `--`."""
+    from transduce.corpora.formats import is_file_of_pairs
+
+    result: list[str] = []
+    option, first = "", ""
+    for number, argument in enumerate(arguments):
+        if argument == "--":
+            return result + list(arguments[number:])
+        name, _, value = argument.partition("=")
+        if name in NAMES:
+            option, first = name, value
+            result.append(argument)
+        elif option and not first:
+            first = argument
+            result.append(argument)
+        else:
+            is_file = not argument.startswith("-") and ("=" not in argument or Path(argument).is_file())
+            result += [option, argument] if option and is_file and not is_file_of_pairs(first) else [argument]
+            option = ""
+    return result

@@ -1,0 +1,134 @@
+"""What a terminal shows of a run: a bar of its updates, and what it is doing, which moves every second."""
+
+import sys
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.text import Text
+
+from transduce.reprs import in_notebook
+from transduce.training.estimate import Estimate
+from transduce.training.observers import Lines, Observer, Report, clock, describe_perplexity, describe_validation
+
+TRAINING = "training"
+
+
+class ProgressBar:
+    """A bar that fills up to the last update, and below it what else is being done, with how long it has taken."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        console = console or Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            bar_column(),
+            _Count(),
+            TextColumn("{task.fields[status]}"),
+            _Clock(),
+        )
+        self._progress = Progress(*columns, console=console)
+        self._updates: TaskID | None = None
+        self._phase: TaskID | None = None
+        self._pace = _Pace()
+        self._progress.start()
+        self.phase("preparing")
+
+    def phase(self, name: str) -> None:
+        """Show what is being done; training is the bar itself."""
+        if self._phase is not None:
+            self._progress.remove_task(self._phase)
+        self._phase = None
+        if name == TRAINING:
+            self._pace.go(self._progress.get_time())
+        else:
+            self._pace.pause()
+            self._phase = self._progress.add_task(name, total=None, status="", pace=None)
+
+    def started(self, estimate: Estimate) -> None:
+        """Show how much there is to do."""
+        self._pace = _Pace(estimate.seconds_per_update)
+        self._updates = self._progress.add_task(
+            TRAINING, total=estimate.updates, completed=estimate.update, status="", pace=self._pace
+        )
+
+    def updated(self, update: int) -> None:
+        """Move the bar."""
+        self._pace.count(self._progress.get_time())
+        if self._updates is not None:
+            self._progress.update(self._updates, completed=update)
+
+    def report(self, report: Report) -> None:
+        """Show what training has reached."""
+        if self._updates is not None:
+            loss = describe_perplexity(report) or f"loss {report.loss:.4f}  "
+            status = f"{loss}{report.target_tokens_per_second:,.0f} {report.unit}/s"
+            self._progress.update(self._updates, completed=report.update, total=report.updates, status=status)
+
+    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
+        """A line above the bar."""
+        self._progress.console.print(describe_validation(update, scores, is_best), highlight=False)
+
+    def close(self) -> None:
+        """Leave the bar as it is, without what was being done."""
+        if self._phase is not None:
+            self._progress.remove_task(self._phase)
+            self._phase = None
+        self._progress.stop()
+
+
+def console_observer() -> Observer:
+    """A bar on a terminal or in a notebook, plain lines elsewhere."""
+    if in_notebook():
+        from transduce.training.notebook import NotebookBar
+
+        return NotebookBar()
+    return ProgressBar() if sys.stderr.isatty() else Lines()
+
+
+def bar_column() -> BarColumn:
+    """A bar in a colour that says nothing is wrong; rich's own is red until it is full."""
+    return BarColumn(complete_style="cyan", finished_style="green", pulse_style="cyan")
+
+
+class _Pace:
+    """How long an update takes: as foreseen, then the mean of those that were made while nothing else was done."""
+
+    def __init__(self, foreseen: float = 0.0) -> None:
+        self._foreseen, self._made, self._seconds = foreseen, 0, 0.0
+        self._last: float | None = None
+
+    def go(self, now: float) -> None:
+        self._last = now
+
+    def pause(self) -> None:
+        self._last = None
+
+    def count(self, now: float) -> None:
+        if self._last is not None:
+            self._made, self._seconds = self._made + 1, self._seconds + now - self._last
+            self._last = now
+
+    def seconds_left(self, updates: float, now: float) -> float:
+        """Until so many more updates are made; it counts down within an update and never below the ones after it."""
+        pace = self._seconds / self._made if self._made else self._foreseen
+        since = 0.0 if self._last is None else now - self._last
+        return max(updates * pace - since, (updates - 1) * pace, 1.0 if updates else 0.0)
+
+
+class _Count(MofNCompleteColumn):
+    """How many updates are made, where it is known how many there will be."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing of a phase."""
+        return Text("") if task.total is None else super().render(task)
+
+
+class _Clock(ProgressColumn):
+    """The time that is left of training, or that a phase has taken."""
+
+    max_refresh = None
+
+    def render(self, task: Task) -> Text:
+        """Hours, minutes and seconds."""
+        if task.total is None:
+            return Text(clock(task.elapsed or 0.0))
+        return Text(f"{clock(task.fields['pace'].seconds_left(task.total - task.completed, task.get_time()))} left")

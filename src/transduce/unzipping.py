@@ -1,0 +1,75 @@
+"""A model in a ZIP file, unpacked into a temporary folder while the program runs; nothing is written elsewhere."""
+
+import atexit
+import shutil
+import stat
+import tempfile
+import threading
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from transduce.errors import CheckpointError
+
+DENSEST, SMALL = 50, 2**26
+"""How many times as large as the file its content may be, where it is more than this many bytes: weights hardly get
+smaller."""
+MOST_FILES = 10_000
+BESIDE = ("__MACOSX", ".DS_Store")
+"""What systems put beside the files of a user."""
+
+_unpacked: dict[tuple[Path, int, int], Path] = {}
+_lock = threading.Lock()
+
+
+def is_zipped(path: str | Path) -> bool:
+    """Whether this is a file that should hold a model."""
+    return Path(path).suffix.lower() == ".zip" and Path(path).is_file()
+
+
+def unzipped(path: Path) -> Path:
+    """The folder with a ZIP file's content, or, where all of it is in one folder there, that folder.
+
+    Raises CheckpointError for what is damaged, encrypted, larger than it may be or than the disk, or would be written
+    outside of its folder.
+    """
+    status = path.stat()
+    key = (path.resolve(), status.st_mtime_ns, status.st_size)
+    with _lock:
+        if key not in _unpacked:
+            _unpacked[key] = _unpack(path)
+        return _unpacked[key]
+
+
+def _unpack(path: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="transduce-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            _check(path, entries, shutil.disk_usage(folder).free)
+            for entry in entries:
+                archive.extract(entry, folder)
+    except CheckpointError:
+        raise
+    except Exception as error:  # zipfile and zlib raise many kinds
+        shutil.rmtree(folder, ignore_errors=True)
+        raise CheckpointError(f"{path}: is no ZIP file of a model, or damaged ({str(error)[:80]})") from None
+    while len(inner := [one for one in folder.iterdir() if one.name not in BESIDE]) == 1 and inner[0].is_dir():
+        folder = inner[0]
+    return folder
+
+
+def _check(path: Path, entries: list[zipfile.ZipInfo], free: int) -> None:
+    total = sum(entry.file_size for entry in entries)
+    if len(entries) > MOST_FILES or (total > SMALL and total > DENSEST * path.stat().st_size):
+        raise CheckpointError(f"{path}: would be {total:,} bytes in {len(entries):,} files, which no model is")
+    if total > free:
+        raise CheckpointError(f"{path}: would be {total:,} bytes, but {free:,} are free for temporary files (TMPDIR)")
+    for entry in entries:
+        name, mode = entry.filename, entry.external_attr >> 16
+        if entry.flag_bits & 1:
+            raise CheckpointError(f"{path}: is encrypted; save it without a password")
+        if name.startswith("/") or ".." in PurePosixPath(name.replace("\\", "/")).parts:
+            raise CheckpointError(f"{path}: {name[:80]!r} in it is a path outside of its folder")
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise CheckpointError(f"{path}: {name[:80]!r} in it is a link, which a model has not")
