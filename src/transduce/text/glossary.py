@@ -1,11 +1,14 @@
 """A glossary file: what translations of lines that hold a term must, or must not, contain."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from transduce.corpora.formats import read_lines
 from transduce.errors import DataError
+from transduce.orthography.characters import without_invisible
 from transduce.text.phrases import holds
 
 
@@ -58,6 +61,12 @@ class Glossary:
         return self._targets(source, is_banned=True)
 
     def _targets(self, source: str, is_banned: bool) -> tuple[str, ...]:
-        text = source.casefold()
+        text = _comparable(source)
         apply = (entry for entry in self.entries if entry.is_banned == is_banned)
-        return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, e.source.casefold())))
+        return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, _comparable(e.source))))
+
+
+@lru_cache(1024)
+def _comparable(text: str) -> str:
+    """A text without regard to case, to what cannot be seen, and to whether accents are characters of their own."""
+    return unicodedata.normalize("NFC", without_invisible(text).casefold())

@@ -1,6 +1,5 @@
 """Sentences of a segment: what each holds, what the model reads of it, and what its translation becomes."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -12,6 +11,7 @@ from transduce.documents.held import STAND_IN, restore_held
 from transduce.documents.linked_words import Span, word_starts
 from transduce.documents.placing import is_fixed
 from transduce.documents.segment import Mark, Segment
+from transduce.orthography.words import words as words_of
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Piece:
         where that is not known."""
         if self.links is None:
             return [None] * len(self.held)
-        words = [found.span() for found in re.finditer(r"\S+", self.output)]
+        words = words_of(self.output)
         starts = word_starts(self.text)
         targets: defaultdict[int, list[int]] = defaultdict(list)
         sources = Counter(j for _, j in self.links)
