@@ -3,7 +3,7 @@
 import hashlib
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -245,13 +245,14 @@ class Tokenizer:
             encoding = self.backend.encode(text, add_special_tokens=False)
         starts = [start for start, _ in words(text)]
         found: list[int] = []
-        bytes_of, spelled = (0, 0), 0  # a span of which each byte is a token, and how many of these there were
+        bytes_of: tuple[int, int] | None = None  # a span of which each byte is a token
+        places_of_bytes: Iterator[int] = iter(())
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
-            spelled = spelled + 1 if (start, stop) == bytes_of else 0
-            bytes_of = (start, stop)
+            if (start, stop) != bytes_of:
+                bytes_of = (start, stop)
+                places_of_bytes = (place for place in range(start, stop) for _ in text[place].encode())
             if token in self._byte_of and stop - start > 1:
-                done = text[start:stop].encode()[:spelled].decode(errors="ignore")
-                found.append(max(bisect_right(starts, start + len(done)) - 1, 0))
+                found.append(max(bisect_right(starts, next(places_of_bytes, stop - 1)) - 1, 0))
                 continue
             is_spelled = self._bytes is not None and (token == self.unknown or token in self._not_in_texts)
             for place in range(start, stop) if is_spelled else [max(stop - 1, 0)]:

@@ -11,6 +11,7 @@ from transduce.documents.held import STAND_IN, restore_held
 from transduce.documents.linked_words import Span, word_starts
 from transduce.documents.placing import is_fixed
 from transduce.documents.segment import Mark, Segment
+from transduce.orthography.joining import gap_in_translation
 from transduce.orthography.words import words as words_of
 
 
@@ -201,22 +202,29 @@ def has_tags(segment: Segment) -> bool:
     return any(not is_fixed(mark) for mark in segment.marks)
 
 
-def join(segment: Segment, pieces: Sequence[Piece]) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
-    """The translated text of a segment, where what is fixed stands in it, and which words go together."""
+def join(
+    segment: Segment, pieces: Sequence[Piece], language: str
+) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
+    """The translated text of a segment, joined as its language joins sentences, where what is fixed is in it, and which
+    words go together."""
     source = segment.text
     written: list[str] = []
     size = done = number = 0
     breaks = _breaks(segment)
     spans: list[tuple[int, Span]] = []  # by their places in the source
     begins = []  # of the pieces, in the text
+    before: Piece | None = None
     for piece in [*pieces, None]:
         stop = len(source) if piece is None else piece.start
+        gap = source[done:stop]
+        if before is not None and piece is not None and not (number < len(breaks) and breaks[number] < stop):
+            gap = gap_in_translation(gap, (before.text, piece.text), (before.output, piece.output), language)
         while number < len(breaks) and breaks[number] < stop:
             begin = size + breaks[number] - done
             spans.append((breaks[number], (begin, begin + 1)))
             number += 1
-        written.append(source[done:stop])
-        size += stop - done
+        written.append(gap)
+        size += len(gap)
         if piece is None:
             break
         spans += [
@@ -226,7 +234,7 @@ def join(segment: Segment, pieces: Sequence[Piece]) -> tuple[str, list[Span], se
         begins.append(size)
         written.append(piece.output)
         size += len(piece.output)
-        done = piece.end
+        done, before = piece.end, piece
     text = "".join(written)
     return text, [span for _, span in sorted(spans)], _joined_links(source, text, pieces, begins)
 
