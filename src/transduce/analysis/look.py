@@ -1,5 +1,6 @@
 """What a model did with one sentence or text: attention, search, confidence, and what its output depends on."""
 
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -190,7 +191,8 @@ class Look:
 
         Raises InputError for another ending.
         """
-        self.pictures().save(path)
+        if lacking := self.pictures().save(path):
+            warnings.warn(f"{path}: {lacking}", stacklevel=2)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the page in a frame of its own."""

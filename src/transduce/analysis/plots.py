@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
+from transduce.analysis.fonts import save_figure
 from transduce.analysis.look import Confidence, SearchTree
 from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
@@ -71,21 +72,25 @@ def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Pat
     Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
     """
     check_picture(path)
-    size = 1.8 + 0.55 * len(labels)
-    figure = Figure(figsize=(size + 1, size), layout="constrained")
-    axes = figure.subplots()
-    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    image = axes.imshow(shares, cmap=SEQUENTIAL, vmin=0, vmax=1)
-    for row, column in np.ndindex(*counts.shape):
-        colour = "white" if shares[row, column] < 0.6 else "black"
-        axes.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks(range(len(labels)), [readable(label) for label in labels], rotation=45, ha="right")
-    axes.set_yticks(range(len(labels)), [readable(label) for label in labels])
-    axes.set_xlabel("told")
-    axes.set_ylabel("true")
-    figure.colorbar(image, label="share of the true class")
+
+    def figure() -> Figure:
+        size = 1.8 + 0.55 * len(labels)
+        drawn = Figure(figsize=(size + 1, size), layout="constrained")
+        axes = drawn.subplots()
+        shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+        image = axes.imshow(shares, cmap=SEQUENTIAL, vmin=0, vmax=1)
+        for row, column in np.ndindex(*counts.shape):
+            colour = "white" if shares[row, column] < 0.6 else "black"
+            axes.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", color=colour, fontsize=8)
+        axes.set_xticks(range(len(labels)), [readable(label) for label in labels], rotation=45, ha="right")
+        axes.set_yticks(range(len(labels)), [readable(label) for label in labels])
+        axes.set_xlabel("told")
+        axes.set_ylabel("true")
+        drawn.colorbar(image, label="share of the true class")
+        return drawn
+
     try:
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path, dpi=150)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 

@@ -176,7 +176,8 @@ def _is_folder(text: str) -> bool:
 def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:
     """Write the file, or a page that is opened in the browser."""
     if output is not None:
-        pictures.save(output)
+        if lacking := pictures.save(output):
+            print(f"transduce: {output}: {lacking}", file=sys.stderr)
         return
     with tempfile.NamedTemporaryFile(
         "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"
