@@ -66,7 +66,7 @@ def test_a_line_end_within_a_sentence_takes_the_place_of_a_blank_in_the_middle()
 def test_without_an_alignment_words_are_taken_in_their_order() -> None:
     source = segment("one ", *pair("b", "two"), " three")
     assert written(place_marks(source, "eins zwei drei", None, [])) == "eins <b>zwei</b> drei"
-    assert written(place_marks(source, "一二三", {(0, 0)}, [])) == "一<b>二</b>三"
+    assert written(place_marks(source, "一二三", {(0, 0), (1, 1), (2, 2)}, [])) == "一<b>二</b>三"
 
 
 def test_pairs_that_cross_each_other_open_before_they_close() -> None:

@@ -176,3 +176,14 @@ def test_a_wrong_word_of_a_script_without_spaces_costs_a_part_of_bleu() -> None:
     found = score_bleu(["我有一只白色的狗在草地上跑。"] * 2, references).score
     assert 50 < found < 100
     assert score_bleu(["我有一只白色的狗在草地上跑。"] * 2, references, tokenize="13a").score < 1
+
+
+@pytest.mark.parametrize(("language", "signs"), [("zh", "norm:yes"), ("de", "norm:no")])
+def test_ter_counts_characters_of_chinese_and_words_of_others(language: str, signs: str) -> None:
+    outputs, references = {"zh": (["我有一只黑色的狗。"], ["我有一只黑狗。"]), "de": (["Ein Hund."], ["Ein Hund."])}[
+        language
+    ]
+    counts = metrics.count_ter(outputs, references)
+    theirs = TER(normalized=language == "zh", asian_support=language == "zh", case_sensitive=True)
+    assert counts.score_of(counts.counts.sum(0).tolist()) == theirs.corpus_score(outputs, [references]).score
+    assert signs in counts.signature

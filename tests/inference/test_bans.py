@@ -71,3 +71,41 @@ def test_words_that_hold_a_banned_one_go_through(constraints: Constraints) -> No
     ):
         tokens = [*constraints.tokenizer.encode(text), constraints.tokenizer.eos]
         assert goes_through(constraints, rule, tokens, 0) == is_allowed, text
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "characters"])
+def test_a_ban_holds_in_scripts_without_spaces_and_within_tokens(kind: TokenizerKind) -> None:
+    lines = [
+        "我有一只黑狗。",
+        "黑狗在草地上跑。",
+        "他有一辆自行车。",
+        "狗在睡觉，他在跑。",
+        "자전거를 탄다.",
+        "자전거가 있다.",
+        "개는 뛴다.",
+    ] * 4
+    tokenizer = train_tokenizer(SideConfig(kind=kind, max_size=340, min_frequency=1), lines)
+    constraints = Constraints(tokenizer)
+    for phrase in ("狗", "自行车", "자전거", "개"):
+        (piece,) = constraints.pieces(Request("", banned=(phrase,)), [[]])
+        rule = BannedPhrases([piece.banned], constraints.edges, tokenizer.decode)
+        for line in lines[:7]:
+            tokens = [*tokenizer.encode(line), tokenizer.eos]
+            assert goes_through(constraints, rule, tokens, 0) == (phrase not in line), (phrase, line)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "characters"])
+def test_a_required_phrase_is_satisfied_in_tokens_where_the_text_holds_it(kind: TokenizerKind) -> None:
+    lines = ["我有一只黑狗。", "他在跑。", "자전거를 탄다.", "개는 뛴다."] * 4
+    tokenizer = train_tokenizer(SideConfig(kind=kind, max_size=320, min_frequency=1), lines)
+    constraints = Constraints(tokenizer)
+    for phrase, before, after in (("狗", "我有一只黑", "在跑。"), ("자전거", "", "를 탄다."), ("黑狗", "我有", "")):
+        (piece,) = constraints.pieces(Request("", required=(phrase,)), [[]])
+        (required,) = piece.required
+        ids = [
+            [*tokenizer.encode(before), *form, *(tokenizer.encode(f"({after}")[len(tokenizer.encode("(")) :])]
+            for form in required.forms
+        ]
+        said = [tokens for tokens in ids if phrase in tokenizer.decode(tokens)]
+        assert said
+        assert all(required.missing(tokens, constraints.edges) == 0 for tokens in said), phrase

@@ -26,6 +26,19 @@ def test_entries_apply_to_lines_that_hold_their_term_as_whole_words(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("term", "line"),
+    [
+        ("自行车", "我有一辆自行车。"),
+        ("จักรยาน", "เขามีจักรยานสองคัน"),
+        ("Fahrrad", "Ein Fahr\u00adrad."),
+        ("café", "Un cafe\u0301 !"),
+    ],
+)
+def test_a_term_is_found_in_every_script_and_however_it_is_encoded(tmp_path: Path, term: str, line: str) -> None:
+    assert glossary(tmp_path, f"{term}\tX\n").required(line) == ("X",)
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("Hund\thound\nHund\n", "line 2 is 'Hund'; expected a source term, a tab and a target phrase"),

@@ -1,5 +1,7 @@
 """What a model did with one sentence or text: attention, search, confidence, and what its output depends on."""
 
+import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from transduce.data.batch import Batch
 from transduce.errors import InputError
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
+from transduce.orthography.words import word_texts, words
 from transduce.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -193,7 +196,8 @@ class Look:
 
         Raises InputError for another ending.
         """
-        self.pictures().save(path)
+        if lacking := self.pictures().save(path):
+            warnings.warn(f"{path}: {lacking}", stacklevel=2)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the page in a frame of its own."""
@@ -314,7 +318,11 @@ def direction_of(language: str) -> Direction:
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
     """The number of the word that each token of an output belongs to, by what the tokens up to it spell."""
-    counts = [len(tokenizer.decode(tokens[: place + 1]).split()) for place in range(len(tokens))]
+    texts = [tokenizer.decode(tokens[: place + 1]) for place in range(len(tokens))]
+    starts = [start for start, _ in words(texts[-1])] if texts else []
+    if len(starts) > len(texts[-1].split() if texts else ()):  # a script without spaces, whose texts only grow
+        return [max(bisect_right(starts, len(text.rstrip()) - 1) - 1, 0) for text in texts]
+    counts = [len(text.split()) for text in texts]
     # Half a character reads like a word, though the whole one may be a space.
     return [max(min(count, counts[-1]) - 1, 0) for count in counts]
 
@@ -324,9 +332,9 @@ def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int | None
     tokens of an output without words."""
     if not tokenizer.decode(tokens).split():
         return [None] * len(tokens)
-    words = without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
+    of_tokens = without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
     languages = set(tokenizer.languages.values())
-    return [None if token in languages else word for token, word in zip(tokens, words, strict=True)]
+    return [None if token in languages else word for token, word in zip(tokens, of_tokens, strict=True)]
 
 
 def _alignment(
@@ -337,8 +345,8 @@ def _alignment(
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     places = places_of(recorded.cross(), head, 0, len(source), len(target))
     links: Links = link_words(places, linked_words(of_source, source), linked_words(of_target, target))
-    words = (of_source.decode(source).split(), of_target.decode(target).split())
-    return WordAlignment(head.layer, head.head, head.shift, *words, sorted(links))
+    both = (word_texts(of_source.decode(source)), word_texts(of_target.decode(target)))
+    return WordAlignment(head.layer, head.head, head.shift, *both, sorted(links))
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """One set of facts in several forms: a page, a figure, or numbers."""
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
@@ -38,8 +37,11 @@ class Pictures:
     facts: Callable[[], Any]
     """Dicts, lists, numbers and strings."""
 
-    def save(self, path: str | Path) -> None:
-        """Write the form that a file's ending names; see check_ending."""
+    def save(self, path: str | Path) -> str:
+        """Write the form that a file's ending names; see check_ending.
+
+        Returns a line about letters of a figure for which the machine has no font; "" where it has all.
+        """
         path = check_ending(path)
         with new_file(path) as new:
             match path.suffix.lower():
@@ -48,16 +50,17 @@ class Pictures:
                 case ".json":
                     new.write_bytes(msgspec.json.encode(self.facts()))
                 case ending:
-                    _draw(self.figure(), new, ending[1:])
+                    return _draw(self.figure, new, ending[1:])
+        return ""
 
 
-def _draw(figure: "Figure", path: Path, form: str) -> None:
+def _draw(make: "Callable[[], Figure]", path: Path, form: str) -> str:
     """Save a figure, with fewer dots to the inch where it is too large to be drawn."""
-    width, height = (float(side) for side in figure.get_size_inches())
+    from transduce.analysis.fonts import save_figure
+
+    width, height = (float(side) for side in make().get_size_inches())
     dots = min(DOTS_PER_INCH, LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph .* missing from font")  # a box stands in its place
-        figure.savefig(path, dpi=dots, format=form)
+    return save_figure(make, path, dpi=dots, format=form)
 
 
 def check_ending(path: str | Path) -> Path:

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from transduce.analysis.design import colour_map, colours, runs, styled
+from transduce.analysis.fonts import save_figure
 from transduce.analysis.look import Confidence, SearchTree
 from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
@@ -68,10 +69,9 @@ def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Pat
     """
     check_picture(path)
     size = 1.8 + 0.55 * len(labels)
-    with styled():
-        figure = _confusion(labels, counts, size)
     try:
-        figure.savefig(path, dpi=150)
+        with styled():
+            save_figure(lambda: _confusion(labels, counts, size), path, dpi=150)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 

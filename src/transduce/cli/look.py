@@ -176,10 +176,12 @@ def _is_folder(text: str) -> bool:
 def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:
     """Write the file, or a page that is opened in the browser."""
     if output is not None:
-        pictures.save(output)
+        lacking = pictures.save(output)
         if not quiet:
             what = {".html": "a page", ".json": "numbers"}.get(output.suffix.lower(), "a figure")
             print(f"transduce: wrote {output}, {what}", file=sys.stderr)
+        if lacking:
+            print(f"transduce: {output}: {lacking}", file=sys.stderr)
         return
     with tempfile.NamedTemporaryFile(
         "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"

@@ -1,6 +1,5 @@
 """Words of a text and its translation, and which of them go together."""
 
-import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
@@ -8,20 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-Span = tuple[int, int]
-"""Characters of a text, from the first to before the last."""
+from transduce.orthography.characters import Span as Span
+from transduce.orthography.words import words as words_of
 
 Links = Iterable[tuple[int, int]]
-"""Words, between white space, of source and translation that belong together, counted from 0."""
-
-_WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff\u0e00-\u0eff\u1780-\u17ff]"
-_PIECE = re.compile(rf"{_WIDE}|(?:(?!{_WIDE})\S)++")
+"""Words of source and translation that belong together, counted from 0; see `orthography.words`."""
 
 
 @dataclass(frozen=True)
 class LinkedWords:
-    """Words by their characters: those between white space, each character of scripts without it, what is fixed, and
-    the parts of a word that marks divide."""
+    """Words by their characters: those of the text, what is fixed, and the parts of a word that marks divide."""
 
     source_words: list[Span]
     words: list[Span]
@@ -132,8 +127,8 @@ def overlapping(words: Sequence[Span], span: Span) -> range:
 
 
 def word_starts(text: str) -> list[int]:
-    """Where words between white space begin."""
-    return [found.start() for found in re.finditer(r"\S+", text)]
+    """Where the words of a text begin."""
+    return [start for start, _ in words_of(text)]
 
 
 def is_punctuation(character: str) -> bool:
@@ -152,7 +147,7 @@ def _sources_of(
     """For each word of the translation those of the source that it goes with; `free` has the words of both that are not
     fixed."""
     found: list[set[int]] = [set() for _ in words]
-    if links is not None and not re.search(_WIDE, source + text):
+    if links is not None:
         sources_with: defaultdict[int, list[int]] = defaultdict(list)
         for i, word in enumerate(_numbers(source, source_words)):
             sources_with[word].append(i)
@@ -190,11 +185,11 @@ def _share_out(sources_of: list[set[int]], count: int) -> None:
 
 
 def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
-    """Words between white space, and each character of scripts without it; what is fixed is a word of its own."""
+    """The words of a text, in which what is fixed is a word of its own."""
     words: list[Span] = []
     done = 0
     for start, end in [*sorted(fixed), (len(text), len(text))]:
-        words += [(done + found.start(), done + found.end()) for found in _PIECE.finditer(text[done:start])]
+        words += [(done + begin, done + stop) for begin, stop in words_of(text[done:start])]
         if text[start:end].strip():
             words.append((start, end))
         done = end
@@ -202,7 +197,7 @@ def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
 
 
 def _numbers(text: str, words: Sequence[Span]) -> Iterator[int]:
-    """The number of the word between white space that each word begins in."""
+    """The number of the word, as links count them, that each word begins in."""
     starts = word_starts(text)
     return (bisect_right(starts, start) - 1 for start, _ in words)
 

@@ -3,21 +3,27 @@
 import re
 from collections.abc import Iterator
 
+from transduce.documents.abbreviations import may_end_before
+from transduce.orthography.characters import UNSPACED
+
+FINAL = "。！？｡．।॥۔؟։።။၊។៕།"
+"""Signs that end a sentence whatever follows: those of scripts without capital letters."""
+
+_UNSPACED = UNSPACED.pattern
 _END = re.compile(
-    r"""
-    (?: (?<![.!?…])[.!?…]++ ["'”’»)\]]* (?=\s+ ["'“„‘«¿¡(\[]* [\w%{<&]) | [。！？]+ [」』”]* )
+    rf"""
+    (?: (?P<cased>(?<![.!?…])[.!?…]++ ["'”’»›)\]]*+) (?=\s+ ["'“„‘«‹¿¡(\[]* [\w%{{<&])
+      | (?<={_UNSPACED})\.(?={_UNSPACED}) | (?<![.!?…])[!?]++ (?={_UNSPACED})
+      | (?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e] (?=\s)
+      | (?<![{FINAL}])[{FINAL}]++ [」』”’"）)》〉】\]]*+ (?! [」』”’"）)》〉】\]、，,：；とって])
+    )
     \s*
     """,
     re.VERBOSE,
 )
-_SHORT = (
-    "mr mrs ms dr prof st sr jr vs etc no nos vol fig eq sec ch pp approx dept inc ltd co corp e.g i.e cf al "
-    "bzw ca usw evtl ggf inkl nr str z.b d.h u.a o.ä hr fr abb abs art bd bsp "
-    "m mm mme mlle av env p.ex sra srta ud uds pág núm"
-)
-_ABBREVIATIONS = frozenset(_SHORT.split())
 _OPENING = re.compile(r"\A[\"'“„‘«¿¡(\[]+")
 _BLANK = re.compile(r"\s")
+_FIRST_WORD = re.compile(r"\w+")
 WINDOW = 64  # characters beside a sign of an end that tell whether it is one
 
 
@@ -26,7 +32,7 @@ def split_sentences(text: str) -> Iterator[tuple[int, int]]:
     what goes on with a small letter."""
     begin = len(text) - len(text.lstrip())
     for found in _END.finditer(text):
-        if _ends_sentence(text, begin, found.end()):
+        if found["cased"] is None or _ends_sentence(text, begin, found.end()):
             yield begin, _without_last_blanks(text, begin, found.end())
             begin = found.end()
     if begin < len(text):
@@ -35,23 +41,23 @@ def split_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def ends_sentence(text: str) -> bool:
     """Whether a text's last sentence is complete."""
-    return not text.strip() or re.search(r"[.!?…:;。！？][\"'”’»)\]」』]*\s*$", text) is not None
+    return not text.strip() or re.search(rf"[.!?…:;{FINAL}][\"'”’»)\]」』）]*\s*$", text) is not None
 
 
 def _ends_sentence(text: str, begin: int, after: int) -> bool:
     """Whether what begins at the one place and ends in a sign of an end, and blanks, before the other is a sentence."""
     end = _without_last_blanks(text, begin, after)
-    if text[end - 1] in "。！？」』":
-        return True
     first = _OPENING.sub("", text[after : after + WINDOW])[:1]
     if first.islower():
         return False
     if text[end - 1] != ".":
         return True
-    word = re.split(r"[\s(\[\"'“„]", text[max(begin, end - WINDOW) : end])[-1].rstrip(".").casefold()
+    word = re.split(r"[\s(\[\"“„«]|\B'", text[max(begin, end - WINDOW) : end])[-1].rstrip(".")
     follows_words = end - begin > WINDOW or _BLANK.search(text, begin, end) is not None
-    is_ordinal = word.isdecimal() and len(word) <= 2 and first.isalpha() and follows_words
-    return not (word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()) or is_ordinal)
+    if not follows_words and word.isdecimal():  # the number of a heading
+        return True
+    following = _FIRST_WORD.match(_OPENING.sub("", text[after : after + WINDOW]))
+    return following is None or may_end_before(word, following[0])
 
 
 def _without_last_blanks(text: str, begin: int, end: int) -> int:

@@ -43,11 +43,9 @@ def bleu_tokenizer(references: Sequence[str], asked: BleuTokenizer = "auto") -> 
     """
     if asked != "auto":
         return asked
-    letters: Counter[str] = Counter()
-    for reference in references[:LOOKED_AT]:
-        letters.update(_script(character) for character in reference if character.isalpha())
+    letters = _letters(references)
     total = letters.total()
-    if letters["kana"] + letters["han"] > total / 2:
+    if _is_chinese_or_japanese(letters):
         return _installed("ja-mecab") if letters["kana"] > KANA * total else "zh"
     if letters["hangul"] > total / 2:
         return _installed("ko-mecab")
@@ -61,6 +59,22 @@ def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> BLEU:
     except (ImportError, RuntimeError, OSError) as error:  # of those that need packages or a download
         reason = " ".join(str(error).split())
         raise InputError(f"BLEU's tokenizer {tokenize} cannot be used: {reason}") from None
+
+
+def has_chinese_characters(references: Sequence[str]) -> bool:
+    """Returns True for references that are mostly Chinese or Japanese."""
+    return _is_chinese_or_japanese(_letters(references))
+
+
+def _letters(references: Sequence[str]) -> Counter[str]:
+    letters: Counter[str] = Counter()
+    for reference in references[:LOOKED_AT]:
+        letters.update(_script(character) for character in reference if character.isalpha())
+    return letters
+
+
+def _is_chinese_or_japanese(letters: Counter[str]) -> bool:
+    return letters["kana"] + letters["han"] > letters.total() / 2
 
 
 def _script(character: str) -> str:

@@ -15,7 +15,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from transduce.errors import DataError, InputError
-from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
+from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
 from transduce.evaluation.comet import MODEL, comet_scores, comet_version
 from transduce.evaluation.significance import RESAMPLES, SEED, Counts, bootstrap_sums, confidence_interval
 from transduce.plugins import Registry, check_takes, code_of, name_of, short_name
@@ -174,8 +174,13 @@ def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: boo
 
 
 def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
-    """What TER (Snover et al. 2006) counts; raises DataError unless there are as many outputs as references."""
-    return _count(TER(case_sensitive=not lowercase), outputs, references)
+    """What TER (Snover et al. 2006) counts; raises DataError unless there are as many outputs as references.
+
+    Chinese and Japanese are divided into characters (sacreBLEU's asian_support, which normalises punctuation, too).
+    """
+    is_asian = has_chinese_characters(references)
+    ter = TER(normalized=is_asian, asian_support=is_asian, case_sensitive=not lowercase)
+    return _count(ter, outputs, references)
 
 
 def score_bleu(

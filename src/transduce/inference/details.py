@@ -12,6 +12,7 @@ from transduce.errors import InputError
 from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
+from transduce.orthography.words import word_texts
 from transduce.text.tokenizer import Tokenizer
 
 TOKENS_AT_ONCE = 1024
@@ -98,8 +99,8 @@ def details_of(
             ]
             found[i] = Details(
                 [TokenProbability(*one) for one in zip(pieces, probabilities[row].tolist(), runners_up, strict=False)],
-                of_source.decode(source).split(),
-                of_target.decode(target).split(),
+                word_texts(of_source.decode(source)),
+                word_texts(of_target.decode(target)),
                 [*word_of, *word_of[-1:]],
                 None if links is None else sorted(links),
             )

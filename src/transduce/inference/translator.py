@@ -28,6 +28,7 @@ from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.orthography.joining import join_sentences
 from transduce.reprs import rows_html, shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, Search, score_of_pieces, search_of
@@ -329,7 +330,7 @@ class Translator:
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """The translation of a line from those of its pieces, which were translated one by one."""
         best = [piece.n_best[0] for piece in pieces]
-        text = " ".join(candidate.text for candidate in best)
+        text = join_sentences([candidate.text for candidate in best], self.bundle.config.target)
         score = score_of_pieces(rule, [candidate.score for candidate in best])
         candidates = [Candidate(text, score, sum(candidate.log_probability for candidate in best))]
         details = [piece.details for piece in pieces if piece.details is not None]
@@ -416,7 +417,7 @@ class Translator:
         if len(pieces) == 1:
             candidates = [Candidate(decode(h.tokens), h.score, h.log_probability) for h in pieces[0]]
         else:
-            text = " ".join(decode(hypothesis.tokens) for hypothesis in best)
+            text = join_sentences([decode(hypothesis.tokens) for hypothesis in best], self.bundle.config.target)
             score = score_of_pieces(rule, [h.score for h in best])
             candidates = [Candidate(text, score, sum(h.log_probability for h in best))]
         truncated = any(hypothesis.truncated for hypothesis in best)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transduce.search.limits import Limits
 from transduce.search.required_phrases import WordEdges
-from transduce.text.phrases import ends_with
+from transduce.text.phrases import ends_with, holds
 
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
@@ -207,5 +207,5 @@ class BannedPhrases:
                     if is_open and ends_with(text, phrase.text):
                         log_probabilities[i, row, ends_word] = -torch.inf
                     for token in phrase.last:
-                        if ends_with(self.decode([*tokens, token]), phrase.text):
+                        if holds(self.decode([*tokens, token]), phrase.text):
                             log_probabilities[i, row, token] = -torch.inf

@@ -195,8 +195,8 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             results = []
             for text, own in zip(texts, await server.translate(model, texts, search), strict=True):
-                output = joined(text, own)
-                every = (joined(text, own, n) for n in range(1, n_best))
+                output = joined(text, own, language=asked.target)
+                every = (joined(text, own, n, asked.target) for n in range(1, n_best))
                 results.append((output, list(dict.fromkeys(other for other in every if other != output))))
             return results
 

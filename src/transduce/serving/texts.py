@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from transduce.documents.sentences import split_sentences
 from transduce.inference.request import Request
 from transduce.inference.translator import Translation, Translator
+from transduce.orthography.joining import gap_in_translation
 from transduce.serving.failures import RefusedError
 from transduce.serving.wanted import WantedTokens
 from transduce.text.glossary import Glossary
@@ -75,11 +76,22 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
     return bounds
 
 
-def joined(text: str, sentences: Sequence[Sentence], choice: int = 0) -> str:
-    """A text with the translations in place of its sentences; of each the choice, or the last that there is."""
-    pieces, done = [], 0
+def joined(text: str, sentences: Sequence[Sentence], choice: int = 0, language: str = "") -> str:
+    """A text with the translations in place of its sentences, joined as their language joins sentences; of each the
+    choice, or the last that there is."""
+    pieces: list[str] = []
+    before: Sentence | None = None
     for one in sentences:
         best = one.translation.n_best
-        pieces += [text[done : one.start], best[min(choice, len(best) - 1)].text if best else ""]
-        done = one.end
-    return "".join([*pieces, text[done:]])
+        chosen = best[min(choice, len(best) - 1)].text if best else ""
+        pieces += [gap_before(text, before, one, (pieces[-1] if pieces else "", chosen), language), chosen]
+        before = one
+    return "".join([*pieces, text[before.end if before else 0 :]])
+
+
+def gap_before(text: str, before: Sentence | None, one: Sentence, translations: tuple[str, str], language: str) -> str:
+    """What is written before a sentence of a translated text, after the sentence before it."""
+    if before is None:
+        return text[: one.start]
+    own = text[before.start : before.end], text[one.start : one.end]
+    return gap_in_translation(text[before.end : one.start], own, translations, language)

@@ -1,7 +1,9 @@
 """A glossary file: what translations of lines that hold a term must, or must not, contain."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from transduce.corpora.formats import open_bytes, read_lines
@@ -9,6 +11,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.documents.tables import SOURCE_NAMES, TARGET_NAMES, known_column, plain_name, rows_of
 from transduce.documents.tbx import concepts_of_tbx
 from transduce.errors import DataError, InputError
+from transduce.orthography.characters import without_invisible
 from transduce.text.phrases import holds
 
 BAN = "ban"
@@ -63,9 +66,15 @@ class Glossary:
         return self._targets(source, is_banned=True)
 
     def _targets(self, source: str, is_banned: bool) -> tuple[str, ...]:
-        text = source.casefold()
+        text = _comparable(source)
         apply = (entry for entry in self.entries if entry.is_banned == is_banned)
-        return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, e.source.casefold())))
+        return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, _comparable(e.source))))
+
+
+@lru_cache(1024)
+def _comparable(text: str) -> str:
+    """A text without regard to case, to what cannot be seen, and to whether accents are characters of their own."""
+    return unicodedata.normalize("NFC", without_invisible(text).casefold())
 
 
 def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:

@@ -1,44 +1,65 @@
 """Texts that are too long for a model, in pieces that are not."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from transduce.documents.sentences import split_sentences
+from transduce.orthography.characters import Span, characters
+from transduce.orthography.words import words
 from transduce.text.tokenizer import Tokenizer
 
 ENCODED_AT_ONCE = 256
+_CLAUSE = re.compile(r"[^,;:–—、，；：،؛]*+(?:[,;:–—、，；：،؛]++\s*+|\Z)")
+
+LEVELS: tuple[Callable[[str], Iterable[Span]], ...] = (
+    split_sentences,
+    lambda text: (found.span() for found in _CLAUSE.finditer(text) if found[0].strip()),
+    lambda text: (found.span() for found in re.finditer(r"\S+", text)),
+    words,
+    characters,
+    lambda text: ((place, place + 1) for place in range(len(text))),
+)
+"""Where a text may be cut, first the best places: after sentences, after commas, at blanks, between words of scripts
+without blanks, between characters as readers see them, anywhere."""
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:
-    """Pieces of at most `longest` tokens: the whole text if it fits, else sentences, words, or characters together."""
+    """Returns pieces of at most `longest` tokens: the whole text if it fits, else sentences, clauses, words or
+    characters together. A piece that is one code point may be longer."""
     text = text.strip()
     if not text or not (count := len(tokenizer.encode(text))):
         return []
     if count <= longest:
         return [text]
-    for parts, joint in ((re.split(r"(?<=[.!?…。！？])\s+", text), " "), (text.split(), " "), (list(text), "")):
-        if len(parts) > 1:
-            return _pack(parts, joint, tokenizer, longest)
-    return [text]
+    return [text[start:end].strip() for start, end in _pack(text, 0, tokenizer, longest)]
 
 
-def _pack(parts: list[str], joint: str, tokenizer: Tokenizer, longest: int) -> list[str]:
-    """Join neighbours while their tokens, counted apart, stay within the longest; split parts that are too long."""
-    packed: list[list[str]] = []
-    room = 0
-    for part, ids in zip(parts, _encoded(parts, tokenizer), strict=True):
-        if len(ids) > longest:
-            packed += [[piece] for piece in split_text(part, tokenizer, longest)]
+def _pack(text: str, level: int, tokenizer: Tokenizer, longest: int) -> Iterator[Span]:
+    """Yields neighbouring parts together while their tokens, counted apart, stay within the longest; parts that are too
+    long are cut at the next level."""
+    if level == len(LEVELS):
+        yield 0, len(text)
+        return
+    begin = end = room = 0
+    spans = list(LEVELS[level](text))
+    for (start, stop), count in zip(spans, _lengths([text[a:b] for a, b in spans], tokenizer), strict=True):
+        if begin < end and count > room:
+            yield begin, end
+            begin = end
+        if count > longest:
+            for first, last in _pack(text[start:stop], level + 1, tokenizer, longest):
+                yield start + first, start + last
+            begin = end = stop
             room = 0
-        elif len(ids) <= room:
-            packed[-1].append(part)
-            room -= len(ids)
+        elif begin < end:
+            end, room = stop, room - count
         else:
-            packed.append([part])
-            room = longest - len(ids)
-    return [joint.join(group) for group in packed]
+            begin, end, room = start, stop, longest - count
+    if begin < end:
+        yield begin, end
 
 
-def _encoded(parts: list[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """Token ids of each part; some at a time, since other threads wait while the tokenizer makes its results."""
+def _lengths(parts: list[str], tokenizer: Tokenizer) -> Iterator[int]:
+    """Yields the number of tokens of each part; some at a time, since other threads wait while the tokenizer works."""
     for start in range(0, len(parts), ENCODED_AT_ONCE):
-        yield from tokenizer.encode_batch(parts[start : start + ENCODED_AT_ONCE])
+        yield from map(len, tokenizer.encode_batch(parts[start : start + ENCODED_AT_ONCE]))

@@ -1,7 +1,9 @@
-"""How a tokenizer writes a phrase in each place where it may stand, and whether a text holds it as whole words."""
+"""How a tokenizer writes a phrase in each context, and which tokens begin, end or continue words."""
 
 from functools import cached_property, lru_cache
 
+from transduce.orthography.characters import SPELLED, UNSPACED, is_extending
+from transduce.orthography.words import KOREAN_ENDING, holds, is_word_boundary
 from transduce.text.tokenizer import Tokenizer
 
 BEFORE = ("", "a ", '"', "(")
@@ -10,34 +12,14 @@ BEFORE = ("", "a ", '"', "(")
 REMEMBERED = 1024
 """Phrases of which it is remembered how they are written: those of a glossary come again with each sentence."""
 
+__all__ = ["PhraseEncoder", "ends_with", "holds"]
+
 BROKEN = "\ufffd"  # how a part of a character is decoded
 
 
-def holds(text: str, phrase: str) -> bool:
-    """Whether the phrase stands in the text as whole words, letter by letter."""
-    start = text.find(phrase)
-    while start >= 0:
-        if _begins_word(text, phrase, start) and _ends_word(text, phrase, start + len(phrase)):
-            return True
-        start = text.find(phrase, start + 1)
-    return False
-
-
 def ends_with(text: str, phrase: str) -> bool:
-    """Whether the phrase stands at the end of the text, and begins a word there."""
-    return text.endswith(phrase) and _begins_word(text, phrase, len(text) - len(phrase))
-
-
-def _begins_word(text: str, phrase: str, start: int) -> bool:
-    return not (phrase[:1].isalnum() and start > 0 and _is_of_word(text[start - 1]))
-
-
-def _ends_word(text: str, phrase: str, end: int) -> bool:
-    return not (phrase[-1:].isalnum() and end < len(text) and _is_of_word(text[end]))
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    """Returns True if the phrase is at the end of the text, and begins a word there."""
+    return text.endswith(phrase) and is_word_boundary(text, len(text) - len(phrase))
 
 
 class PhraseEncoder:
@@ -72,22 +54,28 @@ class PhraseEncoder:
 
     def _make_closing(self, phrase: str) -> list[int]:
         phrase = self.normal(phrase) or phrase
-        ends = (phrase[start:] for start in range(len(phrase)))
-        return [token for end in ends for token in self._spelled.get(end, ()) if not self.leaves_open[token]]
+        ends = [phrase[start:] for start in range(len(phrase))]
+        closing = [token for end in ends for token in self._spelled.get(end, ()) if not self.leaves_open[token]]
+        for token, text in self._of_several_words:
+            if holds(text, phrase) or any(
+                text.startswith(end) and len(text) > len(end) and is_word_boundary(text, len(end)) for end in ends
+            ):
+                closing.append(token)
+        return list(dict.fromkeys(closing))
 
     @cached_property
     def continues(self) -> tuple[bool, ...]:
         """Of each token: whether it goes on with a word that the text before it ends in."""
         before = self.tokenizer.decode([self._letter])
         after = (self.tokenizer.decode([self._letter, token])[len(before) :] for token in range(len(self.tokenizer)))
-        return tuple(_is_within_word(text[:1]) for text in after)
+        return tuple(_may_continue(text) for text in after)
 
     @cached_property
     def leaves_open(self) -> tuple[bool, ...]:
-        """Of each token: whether another may go on with the word that it ends in."""
+        """Of each token: whether another may go on with the word, or the character, that it ends in."""
         if not any(self.continues):
             return (False,) * len(self.tokenizer)
-        return tuple(_is_within_word(text[-1:]) for text in self._texts)
+        return tuple(_may_be_continued(text[-1:]) for text in self._texts)
 
     @cached_property
     def _letter(self) -> int:
@@ -99,6 +87,16 @@ class PhraseEncoder:
         return tuple(self.tokenizer.decode([token]) for token in range(len(self.tokenizer)))
 
     @cached_property
+    def _of_several_words(self) -> list[tuple[int, str]]:
+        """The tokens within which words may end, as in scripts without spaces and before Korean particles."""
+        texts = [(token, text.strip()) for token, text in enumerate(self._texts)]
+        return [
+            (token, text)
+            for token, text in texts
+            if not text.isascii() and any(is_word_boundary(text, place) for place in range(1, len(text)))
+        ]
+
+    @cached_property
     def _spelled(self) -> dict[str, list[int]]:
         """The tokens of each text."""
         spelled: dict[str, list[int]] = {}
@@ -107,5 +105,19 @@ class PhraseEncoder:
         return spelled
 
 
-def _is_within_word(character: str) -> bool:
-    return character.isalnum() or character in ("_", BROKEN)
+def _may_continue(text: str) -> bool:
+    """Returns True if a token that adds this text to a letter goes on with a word: not if it begins with a letter that
+    may begin one anywhere, or is a Korean particle."""
+    first = text[:1]
+    if not first or first == BROKEN or is_extending(first):
+        return first != ""
+    is_of_word = first.isalnum() or first == "_"
+    return is_of_word and UNSPACED.match(first) is None and KOREAN_ENDING.fullmatch(text) is None
+
+
+def _may_be_continued(last: str) -> bool:
+    """Returns True for what may end within a word: a letter, but no Chinese or Japanese one, which is a word."""
+    if not last or last == BROKEN:
+        return last != ""
+    is_of_word = last.isalnum() or last == "_" or is_extending(last)
+    return is_of_word and (UNSPACED.match(last) is None or SPELLED.match(last) is not None)

@@ -2,7 +2,8 @@
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,6 +17,7 @@ from tokenizers import Tokenizer as Backend
 from transduce.config import Settings, to_tree
 from transduce.corpora.given import kept_file
 from transduce.errors import CheckpointError, ConfigError
+from transduce.orthography.words import words
 from transduce.ranges import PositiveInt, ShareBelowOne
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import detokenize
@@ -254,21 +256,27 @@ class Tokenizer:
         return found
 
     def words_of(self, text: str) -> list[int]:
-        """The number of the word, between white space, that each token of a text belongs to."""
+        """The number of the word that each token of a text belongs to: see `orthography.words`."""
         encoding = self.backend.encode(text, add_special_tokens=False)
         if len(encoding.ids) != len(self.encode(text)):  # some are spelled in bytes, of the text as it is normalised
             text = self._normal(text)
             encoding = self.backend.encode(text, add_special_tokens=False)
-        word_of: list[int] = []
-        for place, character in enumerate(text):
-            begins = not character.isspace() and (place == 0 or text[place - 1].isspace())
-            word_of.append((word_of[-1] if word_of else -1) + begins)
-        words: list[int] = []
+        starts = [start for start, _ in words(text)]
+        found: list[int] = []
+        bytes_of: tuple[int, int] | None = None  # a span of which each byte is a token
+        places_of_bytes: Iterator[int] = iter(())
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
+            if (start, stop) != bytes_of:
+                bytes_of = (start, stop)
+                places_of_bytes = (place for place in range(start, stop) for _ in text[place].encode())
+            if token in self._byte_of and stop - start > 1:
+                found.append(max(bisect_right(starts, next(places_of_bytes, stop - 1)) - 1, 0))
+                continue
             is_spelled = self._bytes is not None and (token == self.unknown or token in self._not_in_texts)
-            count = len(text[start:stop].encode()) if is_spelled else 1
-            words += [max(word_of[max(stop - 1, 0)], 0)] * count
-        return words
+            for place in range(start, stop) if is_spelled else [max(stop - 1, 0)]:
+                count = len(text[place].encode()) if is_spelled else 1
+                found += [max(bisect_right(starts, place) - 1, 0)] * count
+        return found
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as they stand in the vocabulary."""

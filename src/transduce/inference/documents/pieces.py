@@ -1,6 +1,5 @@
 """Sentences of a segment: what each holds, what the model reads of it, and what its translation becomes."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -12,6 +11,8 @@ from transduce.documents.held import STAND_IN, restore_held
 from transduce.documents.linked_words import Span, word_starts
 from transduce.documents.mark_tree import is_fixed
 from transduce.documents.segment import Mark, Segment
+from transduce.orthography.joining import gap_in_translation
+from transduce.orthography.words import words as words_of
 
 
 @dataclass
@@ -123,7 +124,7 @@ class Piece:
         where that is not known."""
         if self.links is None:
             return [None] * len(self.held)
-        words = [found.span() for found in re.finditer(r"\S+", self.output)]
+        words = words_of(self.output)
         starts = word_starts(self.text)
         targets: defaultdict[int, list[int]] = defaultdict(list)
         sources = Counter(j for _, j in self.links)
@@ -203,22 +204,29 @@ def has_tags(segment: Segment) -> bool:
     return any(not is_fixed(mark) for mark in segment.marks)
 
 
-def join(segment: Segment, pieces: Sequence[Piece]) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
-    """The translated text of a segment, where what is fixed stands in it, and which words go together."""
+def join(
+    segment: Segment, pieces: Sequence[Piece], language: str
+) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
+    """The translated text of a segment, joined as its language joins sentences, where what is fixed is in it, and which
+    words go together."""
     source = segment.text
     written: list[str] = []
     size = done = number = 0
     breaks = _breaks(segment)
     spans: list[tuple[int, Span]] = []  # by their places in the source
     begins = []  # of the pieces, in the text
+    before: Piece | None = None
     for piece in [*pieces, None]:
         stop = len(source) if piece is None else piece.start
+        gap = source[done:stop]
+        if before is not None and piece is not None and not (number < len(breaks) and breaks[number] < stop):
+            gap = gap_in_translation(gap, (before.text, piece.text), (before.output, piece.output), language)
         while number < len(breaks) and breaks[number] < stop:
             begin = size + breaks[number] - done
             spans.append((breaks[number], (begin, begin + 1)))
             number += 1
-        written.append(source[done:stop])
-        size += stop - done
+        written.append(gap)
+        size += len(gap)
         if piece is None:
             break
         spans += [
@@ -228,7 +236,7 @@ def join(segment: Segment, pieces: Sequence[Piece]) -> tuple[str, list[Span], se
         begins.append(size)
         written.append(piece.output)
         size += len(piece.output)
-        done = piece.end
+        done, before = piece.end, piece
     text = "".join(written)
     return text, [span for _, span in sorted(spans)], _joined_links(source, text, pieces, begins)
 

@@ -188,7 +188,7 @@ class SegmentTranslator:
         notes: Sequence[str],
         unknown: set[str],
     ) -> TranslatedSegment:
-        text, fixed, links = join(segment, pieces)
+        text, fixed, links = join(segment, pieces, self._sentences.languages.target)
         translated = [one for one in translations if one is not None]
         told = [*notes]
         if any(piece.free_text in unknown for piece in pieces if piece.is_translated):

@@ -1,0 +1,92 @@
+"""Words of a text in any script, and whether a text holds a phrase as whole words."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from transduce.orthography.characters import UNSPACED, Span, characters, is_extending, is_within_character
+
+_KATAKANA = re.compile("[\u30a1-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
+_HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb]")
+_PARTICLES = (
+    "은 는 이 가 을 를 의 에 에서 에게 에게서 께 께서 한테 한테서 로 으로 로서 으로서 로써 으로써 와 과 하고 "
+    "랑 이랑 도 만 까지 부터 마다 조차 마저 밖에 보다 처럼 같이 만큼 대로 나 이나 라도 이라도 든지 이든지 들 뿐 "
+    "야 이야 이다 입니다 이에요 예요 였다 이었다 인 이고 이며"
+)
+_PARTICLE = "(?:" + "|".join(sorted(_PARTICLES.split(), key=len, reverse=True)) + ")"
+KOREAN_ENDING = re.compile(rf"{_PARTICLE}{{1,3}}(?![\uac00-\ud7a3])")
+"""Particles that Korean writes onto a noun, up to the end of the word: 개는 and 개들에게 hold 개, 개나리 does not."""
+
+
+def is_word_boundary(text: str, place: int) -> bool:
+    """Returns True if a word may end or begin at the place: between a letter and what is none, between any two
+    characters of a script without spaces, between katakana and other letters, before Korean particles; never within
+    what readers take for one character."""
+    if not 0 < place < len(text):
+        return True
+    if is_within_character(text, place):
+        return False
+    base = place - 1
+    while base and is_extending(text[base]):
+        base -= 1
+    kind = _kind(text[base])
+    if not kind or kind != _kind(text[place]):
+        return True
+    return kind == "Hangul" and KOREAN_ENDING.match(text, place) is not None
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Returns True if the phrase is in the text as whole words, letter by letter."""
+    start = text.find(phrase)
+    while start >= 0:
+        if is_word_boundary(text, start) and is_word_boundary(text, start + len(phrase)):
+            return True
+        start = text.find(phrase, start + 1)
+    return False
+
+
+def words(text: str) -> list[Span]:
+    """Returns where the words of a text begin and end: what white space divides; and, where scripts without spaces are
+    in that, each character of these, each run of other letters, and punctuation with the word before it, or after it
+    where it opens something."""
+    found: list[Span] = []
+    for run in re.finditer(r"\S+", text):
+        if UNSPACED.search(run[0]) is None:
+            found.append(run.span())
+        else:
+            found += [(run.start() + begin, run.start() + end) for begin, end in _divided(run[0])]
+    return found
+
+
+def word_texts(text: str) -> list[str]:
+    """Returns the words of a text."""
+    return [text[begin:end] for begin, end in words(text)]
+
+
+def _divided(run: str) -> Iterator[Span]:
+    begin = end = 0
+    before = "opening"  # the kind of the character before
+    for start, stop in characters(run):
+        first = run[start]
+        kind = _kind(first) or ("letter" if UNSPACED.match(first) else _sign(first))
+        is_of_word = kind == before and kind not in ("letter", "opening")
+        if before != "opening" and kind != "sign" and not is_of_word:
+            yield begin, end
+            begin = start
+        if not (kind == "sign" and before == "spaced" and first.isascii()):  # 3.5, O'Neill
+            before = kind
+        end = stop
+    yield begin, end
+
+
+def _kind(character: str) -> str:
+    """The kind of letters with which a letter makes words; "" for one of a script without spaces, and for signs."""
+    if UNSPACED.match(character) or not (character.isalnum() or character == "_" or is_extending(character)):
+        return ""
+    if _KATAKANA.match(character):
+        return "Katakana"
+    return "Hangul" if _HANGUL.match(character) else "spaced"
+
+
+def _sign(character: str) -> str:
+    return "opening" if unicodedata.category(character) in ("Ps", "Pi") else "sign"
