@@ -133,7 +133,15 @@ def reference(found: Any) -> str:
 
 def short_name(name: str) -> str:
     """The last part of a name, by which people call it: `share` for `metrics_of_mine:make.<locals>.share`."""
-    return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()")
+    return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()") if ":" in name else name
+
+
+def made_of(kind: str, name: str, found: Any) -> Any:
+    """An object itself, or one made of a class without arguments; InputError where the class needs some."""
+    if not isinstance(found, type):
+        return found
+    check_takes(kind, name, found, (), "a class that is made without arguments, or an object of it")
+    return found()
 
 
 def check_takes(kind: str, name: str, function: Any, arguments: tuple[str, ...], expected: str) -> None:

@@ -245,6 +245,10 @@ def test_names_of_things_that_nobody_gave_import_nothing(tmp_path: Path, monkeyp
         ({"optimizer.schedule": lambda update, updates: -1}, r"gave -1 at update 1 of 100; expected a share"),
         ({"optimizer.schedule": lambda update, updates: "1"}, r"gave '1' at update 1 of 100"),
         ({"optimizer.schedule": "cosin"}, r"no schedule 'cosin'; there are constant, .*cosine"),
+        (
+            {"optimizer.schedule": "subprocess:Popen"},
+            r"Popen\(args, .*does not fit; expected a class that is made without",
+        ),
         ({"optimizer.schedule": "noam"}, r'schedule = "noam" is not enough'),
         ({"training.objective": lambda model, batch: 1}, r"training\.objective: .*\(model, batch\) does not fit"),
         ({"training.objective": plain_loss, "training.r_drop": 1.0}, "leave r_drop and teacher_forcing out"),
