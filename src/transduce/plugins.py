@@ -71,8 +71,9 @@ class Registry(Generic[T]):
         """What is used of an object, or of the one of that name; InputError where there is none or it is wrong."""
         name = name_of(given)
         known = self._checked.get(name)
-        if known is not None and _GIVEN.get(name, known[0]) is known[0]:  # entry points take milliseconds to read
-            return known[1]
+        now = self.built_in.get(name) or _GIVEN.get(name) or _in_imported_modules(name)
+        if known is not None and (now is None or isinstance(now, str) or now is known[0]):
+            return known[1]  # entry points take milliseconds to read
         found = self.object_of(name)
         checked = self.check(name, found)
         self._checked[name] = (found, checked)

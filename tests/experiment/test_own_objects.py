@@ -19,7 +19,7 @@ from transduce.corpora.formats import parallel_files
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import evaluate_outputs
-from transduce.evaluation.metrics import find_metric
+from transduce.evaluation.metrics import METRICS, Metric, find_metric
 from transduce.experiment.recipe import load_recipe
 from transduce.nn.scores import SCORES, GeneralScore
 from transduce.objectives.next_token import NextToken
@@ -314,6 +314,12 @@ def test_a_metric_may_be_a_function() -> None:
         evaluate_outputs(OUTPUTS, REFERENCES, metrics=[lambda outputs, references: math.nan])
     with pytest.raises(InputError, match="two metrics are called 'bleu'"):
         evaluate_outputs(OUTPUTS, REFERENCES, metrics=[type("bleu", (), {"__call__": lambda self, a, b: 1.0})])
+
+
+def test_an_entry_of_the_table_of_metrics_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    for digits in (1, 5):
+        monkeypatch.setitem(METRICS, "mine", Metric("mine", METRICS["bleu"].count, digits=digits))  # type: ignore[arg-type]
+        assert find_metric("mine").digits == digits
 
 
 def test_a_number_for_all_sentences_is_exact_and_its_interval_the_jackknifes() -> None:
