@@ -71,8 +71,9 @@ class Registry(Generic[T]):
         """What is used of an object, or of the one of that name; InputError where there is none or it is wrong."""
         name = name_of(given)
         known = self._checked.get(name)
-        if known is not None and _GIVEN.get(name, known[0]) is known[0]:  # entry points take milliseconds to read
-            return known[1]
+        now = self.built_in.get(name) or _GIVEN.get(name) or _in_imported_modules(name)
+        if known is not None and (now is None or isinstance(now, str) or now is known[0]):
+            return known[1]  # entry points take milliseconds to read
         found = self.object_of(name)
         checked = self.check(name, found)
         self._checked[name] = (found, checked)
@@ -133,7 +134,15 @@ def reference(found: Any) -> str:
 
 def short_name(name: str) -> str:
     """The last part of a name, by which people call it: `share` for `metrics_of_mine:make.<locals>.share`."""
-    return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()")
+    return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()") if ":" in name else name
+
+
+def made_of(kind: str, name: str, found: Any) -> Any:
+    """An object itself, or one made of a class without arguments; InputError where the class needs some."""
+    if not isinstance(found, type):
+        return found
+    check_takes(kind, name, found, (), "a class that is made without arguments, or an object of it")
+    return found()
 
 
 def check_takes(kind: str, name: str, function: Any, arguments: tuple[str, ...], expected: str) -> None:

@@ -19,7 +19,7 @@ from transduce.corpora.formats import parallel_files
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import evaluate_outputs
-from transduce.evaluation.metrics import find_metric
+from transduce.evaluation.metrics import METRICS, Metric, find_metric
 from transduce.experiment.recipe import load_recipe
 from transduce.nn.scores import SCORES, GeneralScore
 from transduce.objectives.next_token import NextToken
@@ -245,6 +245,10 @@ def test_names_of_things_that_nobody_gave_import_nothing(tmp_path: Path, monkeyp
         ({"optimizer.schedule": lambda update, updates: -1}, r"gave -1 at update 1 of 100; expected a share"),
         ({"optimizer.schedule": lambda update, updates: "1"}, r"gave '1' at update 1 of 100"),
         ({"optimizer.schedule": "cosin"}, r"no schedule 'cosin'; there are constant, .*cosine"),
+        (
+            {"optimizer.schedule": "subprocess:Popen"},
+            r"Popen\(args, .*does not fit; expected a class that is made without",
+        ),
         ({"optimizer.schedule": "noam"}, r'schedule = "noam" is not enough'),
         ({"training.objective": lambda model, batch: 1}, r"training\.objective: .*\(model, batch\) does not fit"),
         ({"training.objective": plain_loss, "training.r_drop": 1.0}, "leave r_drop and teacher_forcing out"),
@@ -310,6 +314,12 @@ def test_a_metric_may_be_a_function() -> None:
         evaluate_outputs(OUTPUTS, REFERENCES, metrics=[lambda outputs, references: math.nan])
     with pytest.raises(InputError, match="two metrics are called 'bleu'"):
         evaluate_outputs(OUTPUTS, REFERENCES, metrics=[type("bleu", (), {"__call__": lambda self, a, b: 1.0})])
+
+
+def test_an_entry_of_the_table_of_metrics_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    for digits in (1, 5):
+        monkeypatch.setitem(METRICS, "mine", Metric("mine", METRICS["bleu"].count, digits=digits))  # type: ignore[arg-type]
+        assert find_metric("mine").digits == digits
 
 
 def test_a_number_for_all_sentences_is_exact_and_its_interval_the_jackknifes() -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 import torch
 from transformers import AutoModel, AutoTokenizer
 
 from bert_folder import write_bert
+from toy_languages import settings, write_corpora
 from transduce.bundle import ModelBundle
 from transduce.cli.main import app
 from transduce.errors import InputError
@@ -124,3 +126,15 @@ def test_the_command_embeds_by_a_translation_model(tiny_run: Path, tmp_path: Pat
     first, blank = map(json.loads, (tmp_path / "out").read_text().splitlines())
     np.testing.assert_allclose(first, Encoder.load(tiny_run).embed("My dog sees the cat.", layer=1), atol=1e-5)
     assert blank is None
+
+
+def test_a_model_of_several_directions_is_told_which(tmp_path: Path) -> None:
+    write_corpora(tmp_path)
+    (tmp_path / "many.toml").write_text(tomli_w.dumps(settings("source", updates=1)))
+    train(load_recipe(tmp_path / "many.toml"), tmp_path / "run")
+    encoder = Encoder.load(tmp_path / "run", "cpu")
+    with pytest.raises(InputError, match=r"--to|name|choose"):
+        encoder.embed("a")
+    found = {to: encoder.directed(to, "de").hidden_states("a") for to in ("en", "fr")}
+    assert [states.tokens[1:] for states in found.values()] == [found["en"].tokens[1:]] * 2
+    assert found["en"].tokens[0] != found["fr"].tokens[0]

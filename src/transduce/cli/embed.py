@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transduce.cli.options import Device, InferencePrecision, Model, Threads
+from transduce.cli.options import Device, From, InferencePrecision, Model, Threads, To
 from transduce.cli.texts import Input, Jsonl, Output
 
 
@@ -20,6 +20,8 @@ def embed(
     layer: Annotated[
         int | None, typer.Option(help="Pool the states of this layer, from 0 for the embeddings (default: the last).")
     ] = None,
+    to: To = None,
+    from_: From = None,
     raw: Annotated[bool, typer.Option("--raw", help="Do not scale vectors to length 1.")] = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -34,10 +36,15 @@ def embed(
     """
     from transduce.cli.model import open_bundle, set_threads
     from transduce.cli.texts import read_to_json, text_under
+    from transduce.errors import InputError
     from transduce.inference.encoder import Encoder
 
     set_threads(threads)
     encoder = Encoder(open_bundle(model, device, precision))
+    if encoder.bundle.config.task == "translation":
+        encoder = encoder.directed(to, from_)
+    elif to is not None or from_ is not None:
+        raise InputError("--to and --from are for translation models of several directions; leave them out")
 
     def vectors(texts: list[str]) -> list[Any]:
         found: list[Any] = encoder.embed(texts, pooling, not raw, layer).tolist()

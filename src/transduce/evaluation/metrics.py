@@ -18,7 +18,7 @@ from transduce.errors import DataError, InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
 from transduce.evaluation.comet import MODEL, comet_scores, comet_version
 from transduce.evaluation.significance import RESAMPLES, SEED, Counts, bootstrap_sums, confidence_interval
-from transduce.plugins import Registry, check_takes, code_of, name_of, short_name
+from transduce.plugins import Registry, check_takes, code_of, made_of, name_of, short_name
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def _metric_of(name: str, found: Any) -> Metric:
     """The metric that an object of that name is, or that is made of a function."""
     if isinstance(found, Metric):
         return found
-    function = found() if isinstance(found, type) else found
+    function = made_of("metric", name, found)
     with_sources = _takes(function, 3) and not _takes(function, 2)
     expected = "a function of outputs and references (and sources), or a transduce.evaluation.metrics.Metric"
     check_takes("metric", name, function, ("outputs", "references", "sources")[: 3 if with_sources else 2], expected)

@@ -95,6 +95,12 @@ class Encoder:
         place = find_device(device_for(precision, device))
         return Encoder(at_precision(ModelBundle.load(Path(path), place), precision))
 
+    def directed(self, to: str | None = None, from_: str | None = None) -> "Encoder":
+        """The same encoder of a translation model of several directions, for one of them: see `Translator.directed`."""
+        config = self.bundle.config
+        direction = config.find_direction(to, from_)
+        return self if config.languages is None else Encoder(self.bundle.directed(direction))
+
     def embed(
         self,
         texts: str | Iterable[str],

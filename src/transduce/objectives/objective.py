@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transduce.errors import ConfigError
-from transduce.plugins import Registry, check_takes
+from transduce.plugins import Registry, check_takes, made_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class OwnObjective:
 
 
 def _own_objective(name: str, found: Any) -> OwnObjective:
-    made = found() if isinstance(found, type) else found
+    made = made_of("objective", name, found)
     expected = "a function of model, batch and carried, as transduce.objectives.objective.Objective says"
     check_takes("objective", name, made, ("model", "batch", "carried"), expected)
     return OwnObjective(name, made)

@@ -7,7 +7,7 @@ from typing import Any
 
 from transduce.config import Settings
 from transduce.errors import ConfigError, InputError
-from transduce.plugins import Registry, check_takes
+from transduce.plugins import Registry, check_takes, made_of
 from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt, Share, ShareWithin, Width
 
 LONGEST_WARMUP = 4000  # Vaswani et al. 2017
@@ -140,7 +140,7 @@ class OwnSchedule:
 
 def _own_schedule(name: str, found: Any) -> OwnSchedule:
     """The schedule that is made of a function of update and updates, or of an object with such a method `factor`."""
-    made = found() if isinstance(found, type) else found
+    made = made_of("schedule", name, found)
     function = getattr(made, "factor", made)
     check_takes("schedule", name, function, ("update", "updates"), "a function of an update and the run's updates")
     schedule = OwnSchedule(name, function)

@@ -83,6 +83,8 @@ ASKED = (
     ("fill words test.en --guesses 0", "--guesses"),
     ("embed run test.en --layer 2", "layer = 2: expected 0 (the embeddings) to 1 (the last)"),
     ("embed run test.en --layer 0 --pooling pooler", "leave layer out"),
+    ("embed run test.en --to fr", "the model writes de, not fr"),
+    ("embed classes test.en --to fr", "--to and --from are for translation models"),
     ("embed classes test.en --pooling sum", "--pooling"),
     ("embed classes nowhere", "nowhere"),
     ("translate classes test.en", "transduce classify"),
