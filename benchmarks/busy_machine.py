@@ -1,8 +1,9 @@
 """Speed beside busy processes, by how threads wait and how many there are: `python benchmarks/busy_machine.py`.
 
 Each line is a fresh process: 20 updates of a small Transformer, and 20 sentences translated one at a time, each five
-times; the median counts. "chosen" is what importing Transduce sets, "before" what the command set until version 0.1,
-"default" GNU OpenMP's own spinning; the others are what could be set instead.
+times (three times, if a minute is over by then); the median counts. "chosen" is what importing Transduce sets, "before"
+what the command used to set, "default" GNU OpenMP's own spinning, both with all threads for a sentence; the others are
+what could be set instead. It takes about nine minutes.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 REPEATS, TIMES = 5, 20
+FEWEST, ENOUGH = 3, 60.0  # repeats, and seconds after which no more than these are made
 SETTINGS: dict[str, dict[str, str]] = {
     "default": {"GOMP_SPINCOUNT": "300000"},  # what libgomp takes where nothing is set
     "before": {"GOMP_SPINCOUNT": "20000"},
@@ -26,6 +28,8 @@ SETTINGS: dict[str, dict[str, str]] = {
     "passive": {"OMP_WAIT_POLICY": "PASSIVE"},
     "one thread": {"OMP_NUM_THREADS": "1"},
 }
+FORMER = ("default", "before")
+"""Settings of a time when all threads shared even one sentence."""
 
 
 def main() -> None:
@@ -36,9 +40,10 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--measure", metavar="MODEL", help=argparse.SUPPRESS)
+    parser.add_argument("--share-little", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(measure(options.measure, options.repeats)))
+        print(json.dumps(measure(options.measure, options.repeats, options.share_little)))
         return
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
@@ -57,6 +62,7 @@ def measured(setting: str, run: Path, repeats: int) -> tuple[float, float]:
     names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
     environment = {name: value for name, value in os.environ.items() if name not in names} | SETTINGS[setting]
     command = [sys.executable, __file__, "--measure", str(run), "--repeats", str(repeats)]
+    command += ["--share-little"] if setting in FORMER else []
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     updates, sentences = json.loads(done.stdout)
     return statistics.median(updates), statistics.median(sentences)
@@ -74,10 +80,13 @@ def busy_processes(count: int) -> Iterator[None]:
             other.wait()
 
 
-def measure(model: str, repeats: int) -> tuple[list[float], list[float]]:
+def measure(model: str, repeats: int, share_little: bool) -> tuple[list[float], list[float]]:
     """Seconds of updates and of sentences, so many times each; in a process of its own."""
     import transduce  # first, because it says how threads wait
+    from transduce.inference.execution import workers
 
+    if share_little:
+        workers.LITTLE = 0
     translator = transduce.Translator.load(model)
     search = transduce.Beam(max_ratio=1.0, max_extra=5)
 
@@ -112,8 +121,10 @@ def training_step() -> Callable[[], None]:
 def timed(work: Callable[[], None], repeats: int) -> list[float]:
     """Seconds of doing something 20 times, so often; the first time of all is not measured."""
     work()
-    seconds = []
-    for _ in range(repeats):
+    seconds: list[float] = []
+    for number in range(repeats):
+        if number >= FEWEST and sum(seconds) > ENOUGH:
+            break
         began = time.perf_counter()
         for _ in range(TIMES):
             work()

@@ -268,7 +268,7 @@ def shrink(recipe: Recipe) -> Recipe:
     if hasattr(config.model, "heads"):
         changes |= {"model.heads": 2, "model.dim": SMALL_DIM}
     if config.tokenizer.kind in ("bpe", "wordpiece", "unigram"):
-        changes["tokenizer.size"] = 320
+        changes |= {"tokenizer.size": 320, "tokenizer.max_size": None}
     if config.tokenizer.kind == "bert":
         changes |= {"tokenizer.size": None, "data.document_lines": 3}
     if hasattr(config.batching, "target_tokens") and getattr(config.batching, "sentences", None) is None:
@@ -304,12 +304,15 @@ def write_files(folder: Path) -> None:
             (folder / f"{name}.{language}.gz").write_bytes(gzip.compress(text.encode()))
         tsv = "".join(f"{source}\t{target}\n" for source, target in zip(german, english, strict=True))
         (folder / f"{name}.tsv").write_text(tsv, encoding="utf-8")
-    (folder / "pairs.csv").write_text("id,german,english\n" + tsv.replace("\t", ",").replace("\n", "\n7,"), "utf-8")
     for number, pair in enumerate(derive_pairs(MINE, seed=11)):
         for language, line in (("en", pair.source), ("de", pair.target)):
             with (folder / f"mine.{language}").open("a" if number else "w", encoding="utf-8") as file:
                 file.write(f"{line}\n")
     shutil.copy(folder / "train.tsv", folder / "pairs.en-fr.tsv")
+    table = (folder / "train.tsv").read_text(encoding="utf-8").replace("\t", '","').replace("\n", '"\n7,"')
+    (folder / "pairs.csv").write_text(
+        f'id,german,english\n7,"{table.removesuffix(chr(10) + "7," + chr(34))}\n', "utf-8"
+    )
     shutil.copy(folder / "test.de.gz", folder / "input.de.gz")
     for stem in ("input", "captions"):
         shutil.copy(folder / "test.de", folder / f"{stem}.de")
