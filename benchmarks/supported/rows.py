@@ -23,6 +23,7 @@ COMPANIONS: dict[str, dict[str, Any]] = {
 }
 """Settings that a choice needs beside it, by its name or value."""
 UNTOLD = (
+    "model",
     "training.start_from",
     "data.source",
     "data.target",
@@ -154,7 +155,9 @@ def _choices_of_learning(task: str, is_first: bool) -> Iterator[dict[str, Any]]:
         if field.name in TRAINING:
             for changes in _choices(_tables(field.type)[0], field.name):
                 needs_base = any(key.startswith(("training.adapters", "training.new_words")) for key in changes)
-                yield changes | ({"training.start_from": "base/model"} if needs_base else {})
+                start: dict[str, Any] = {"training.start_from": "base/model"}
+                start |= {"model": None} if task not in WRITING else {}  # what an encoder starts from says what it is
+                yield changes | (start if needs_base else {})
         elif not _tables(field.type) and field.name not in ("task", "seed"):
             yield from ({field.name: value} for value in _values(field.type, field.default, field.name))
     if is_first:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import sys
 import tempfile
 import traceback
@@ -17,7 +16,7 @@ from unittest import mock
 import tomli_w
 
 from supported.cells import CELLS, LOOKED_AT, SCORED, USE, Cell, Outcome
-from supported.partner import joined
+from supported.partners import train_together
 from supported.rows import Row, base_of
 
 EQUAL = 1e-6  # of weights, after updates of about 1e-2
@@ -82,7 +81,7 @@ def _try(row: Row, cell: Cell, name: str) -> Outcome:
             outcome = train(cell.arguments, name)
             return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(name), EQUAL)
         case "processes":
-            outcome = _two_processes(row.is_exact)
+            outcome = train_together(TWO, row.is_exact)
             return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(TWO), EQUAL)
         case "use":
             verb, arguments = USE[row.task]
@@ -159,23 +158,6 @@ class StopAt:
 
     def close(self) -> None:
         """Nothing."""
-
-
-def _two_processes(is_exact: bool) -> Outcome:
-    """The recipe trained by this process and its partner; once more where another program took the free port."""
-    outcome = _together(is_exact)
-    return _together(is_exact) if outcome.is_broken and "in use" in outcome.line else outcome
-
-
-def _together(is_exact: bool) -> Outcome:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    both = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    both["TRANSDUCE_CACHE"] = os.environ["TRANSDUCE_CACHE"]
-    first, second = ({**both, "RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1"))
-    with joined(second, is_exact), mock.patch.dict(os.environ, first):
-        return train((), TWO)
 
 
 def _equal(one: Path, other: Path, most: float) -> Outcome:

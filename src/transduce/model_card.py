@@ -143,7 +143,12 @@ def _plain(value: Any) -> str:
         return ", ".join(told)
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value))
-    return f"{value:.4g}" if isinstance(value, float) else re.sub(r"(?<![\w:/])(?:[^\s,/|]*/)+(?=\S)", "", str(value))
+    return f"{value:.4g}" if isinstance(value, float) else re.sub(r"[^\s,|]++", _without_folder, str(value))
+
+
+def _without_folder(found: re.Match[str]) -> str:
+    """The name of a file or folder, without where it is on this machine; an address as it is."""
+    return found[0] if ":/" in found[0] else found[0].rstrip("/").rpartition("/")[2]
 
 
 def _cell(text: str) -> str:

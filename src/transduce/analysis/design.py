@@ -1,6 +1,5 @@
 """The one design of figures and pages: the colours and the font that the pages' style sheet names."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,15 +20,16 @@ def style_sheet() -> str:
 
 def palettes() -> str:
     """The part of the style sheet that names colours, for light and for dark screens."""
-    block = r"^:root \{.*?^\}|^@media \(prefers-color-scheme: dark\) \{.*?^\}"
-    return "\n".join(re.findall(block, style_sheet(), re.DOTALL | re.MULTILINE))
+    blocks = (block.lstrip() for block in style_sheet().split("\n}\n"))
+    named = (":root {", "@media (prefers-color-scheme: dark) {")
+    return "\n".join(f"{block}\n}}" for block in blocks if block.startswith(named))
 
 
 @cache
 def colours() -> dict[str, str]:
     """The colours of light pages by the names of their variables; of a map several, with commas between."""
-    first = palettes().partition("@media")[0]
-    return dict(re.findall(r"--([\w-]+): (#[^;]+);", first))
+    lines = (line.strip().partition(": ") for line in palettes().partition("@media")[0].splitlines())
+    return {name[2:]: value.rstrip(";") for name, _, value in lines if value.startswith("#")}
 
 
 def runs() -> list[str]:

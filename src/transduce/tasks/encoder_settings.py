@@ -11,6 +11,7 @@ from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.two_texts import check_weight
 from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
+from transduce.training.teacher_forcing import TeacherForcing
 
 
 class ExamplesConfig(Settings, frozen=True):
@@ -72,6 +73,8 @@ def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None
         raise ConfigError(f"validation.best_by = '{validation.best_by}': choose from loss, {', '.join(known)}")
     if config.training.r_drop:
         raise ConfigError("training.r_drop is for translation and language models; leave it out")
+    if config.training.teacher_forcing != TeacherForcing():
+        raise ConfigError("training.teacher_forcing is for models that write; leave it out")
     if config.tokenizer.dropout:
         raise ConfigError("tokenizer.dropout is for translation; leave it out")
     if not config.tokenizer.is_shared:

@@ -53,6 +53,7 @@ SETTINGS = (
     ("words", "masking.whole_words=3", "masking.whole_words"),
     ("words", "tokenizer.kind=characters", "[MASK]"),
     ("words", "tokenizer.size=6", "too small for bert"),
+    ("words", "training.teacher_forcing.first=0.5", "training.teacher_forcing is for models that write"),
     ("words", "next_sentence=2", "next_sentence"),
     ("words", "model.pooler=false", "next_sentence needs model.pooler"),
     ("words", "data.document_lines=1", "document_lines"),

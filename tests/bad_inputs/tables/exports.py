@@ -64,6 +64,33 @@ def _fill(name: str, value: int) -> Any:
 PACKAGE = "export opus --to argos -o opus.argosmodel"
 
 ROWS = [
+    *(
+        row(
+            f"an output that is a link to nowhere: {command} {name}",
+            f"{command} -o {name}",
+            2,
+            words,
+            link(place, "nowhere"),
+        )
+        for command, name, place in (
+            ("export run", "out", "out"),
+            ("export run", "link/out", "link"),
+            ("export opus --to argos", "out.argosmodel", "out.argosmodel"),
+            ("export opus --to huggingface", "out", "out"),
+            ("import gpt2", "out", "out"),
+            ("average run", "out", "out"),
+            ("train tiny.toml", "out", "out"),
+            ("translate run test.en", "out", "out"),
+            ("look run 'a dog'", "out.json", "out.json"),
+            ("shortlist run", "out", "out"),
+        )
+        for words in [f"{place} is a link to nowhere, which does not exist"]
+    ),
+    *(
+        row(f"scores of texts by {name}", f"score {name} --target test.en", 2, ("is a", "not supported here"))
+        for name in ("tags", "classes", "answers", "words")
+    ),
+    row("a licence that is none", "train tiny.toml license='My own' -o out", 2, "license: expected an identifier"),
     row("a package of words", "export run --to argos -o x.argosmodel", 2, ("Argos Translate", "WordLevel", "bpe")),
     row("a package of a recurrent model", "export rnn --to argos -o x.argosmodel", 2, "Transformers only"),
     row("a package of a language model", "export lm --to argos -o x.argosmodel", 2, "transduce generate"),
