@@ -20,9 +20,11 @@ def style_sheet() -> str:
 
 def palettes() -> str:
     """The part of the style sheet that names colours, for light and for dark screens."""
-    blocks = (block.lstrip() for block in style_sheet().split("\n}\n"))
-    named = (":root {", "@media (prefers-color-scheme: dark) {")
-    return "\n".join(f"{block}\n}}" for block in blocks if block.startswith(named))
+    text, blocks = style_sheet(), []
+    for name in (":root", "@media (prefers-color-scheme: dark)"):
+        start = text.index(f"\n{name} {{") + 1
+        blocks.append(text[start : text.index("\n}", start) + 2])
+    return "\n".join(blocks)
 
 
 @cache
