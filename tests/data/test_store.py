@@ -156,7 +156,7 @@ def test_a_tokenizer_that_knows_little_of_the_text_is_refused(tmp_path):
     english = train_tokenizer(SideConfig(kind="words", min_frequency=1), ["a dog runs"])
     toys = corpus(("a dog runs", "ein Hund läuft"), ("a dog", "ein Hund"))
     assert len(open_store(toys, Tokenizers(english, german), None, tmp_path)) == 2
-    with pytest.raises(DataError, match=r"toys: 100% of the source tokens are unknown .*tokenizer of that language"):
+    with pytest.raises(DataError, match=r"toys: 100% of the source tokens are unknown .*tokenizer.file"):
         open_store(toys, Tokenizers(german, german), None, tmp_path)
     with pytest.raises(DataError, match="toys: 100% of the target tokens are unknown"):
         open_store(toys, Tokenizers(english, english), None, tmp_path)
