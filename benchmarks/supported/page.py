@@ -19,8 +19,8 @@ neither; a sample of it is tried again in the tests. Families and choices are ta
 - **resume**: interrupted halfway and resumed, the model is the uninterrupted one's, bit for bit.
 - **in parts**, **two processes**: with `training.accumulate = 3`, and with `--processes 2`, all weights are within 1e-6
   of those of whole batches in one process. Where a model draws numbers at random while it learns (dropout, hard
-  attention, scheduled sampling, the orders of an XLNet language model) each part draws others, and Muon enlarges
-  rounding errors: there, only that it trains.
+  attention, scheduled sampling) each part draws others, and Muon enlarges rounding errors: there, only that it trains.
+  XLNets, which draw an order for each segment, were given the same one for all.
 - **use** is `translate`, `generate`, `fill`, `tag`, `answer` or `classify`.
 - **look** is asked for numbers (`-o look.json`), which pages and figures are drawn from.
 """

@@ -14,14 +14,16 @@ SIZES = {"heads": 2, "encoder_dim": 4, "max_positions": 64, "memory": 6, "segmen
 """Sizes of tiny models that differ from those that `_size` gives by the type alone; `encoder_dim` is half of
 `decoder_dim`, as the dot score needs."""
 COMPANIONS: dict[str, dict[str, Any]] = {
-    "narrowing": {"cutoffs": [5]},
+    "cutoffs": {"training.label_smoothing": 0.0},
+    "narrowing": {"cutoffs": [5], "training.label_smoothing": 0.0},
+    "tokenizer.dropout": {"kind": "bpe", "max_size": 400},
     "reverse_source": {"bidirectional": False},
     "score_dim": {"score": "concat"},
     "uniform_bound": {"initialization": "uniform"},
     "fairseq": {"dim": 8},
     "copy": {"encoder_dim": 8, "bidirectional": False},
 }
-"""Settings that a choice needs beside it, by its name or value."""
+"""Settings that a choice needs beside it, by its name or value; those with a dot are of other tables."""
 UNTOLD = (
     "model",
     "training.start_from",
@@ -117,7 +119,7 @@ class Row:
         """Whether a batch in parts teaches the same as a whole one: not where each part draws numbers of its own, nor
         where Muon makes rounding errors of small singular values as large as the others."""
         draws = ("dropout", "hard", "teacher_forcing", "muon")
-        return not any(word in self.changes for word in draws) and (self.family, self.task) != ("xlnet", "language")
+        return not any(word in self.changes for word in draws)
 
 
 def every_row() -> list[Row]:
@@ -226,8 +228,13 @@ def _choices(type_: type[msgspec.Struct], prefix: str) -> Iterator[dict[str, Any
             yield from ({**made, **deeper} for deeper in _choices(table, key))
         if not tables:
             for value in _values(field.type, field.default, field.name):
+                if value == "file":  # of one's own, which is of no kind
+                    continue
                 word = value if isinstance(value, str) and value in COMPANIONS else field.name
-                yield {key: value} | {f"{prefix}.{name}": one for name, one in COMPANIONS.get(word, {}).items()}
+                beside = COMPANIONS.get(key, COMPANIONS.get(word, {}))
+                yield {key: value} | {
+                    (name if "." in name else f"{prefix}.{name}"): one for name, one in beside.items()
+                }
 
 
 def _is_whole(table: type[msgspec.Struct]) -> bool:

@@ -63,9 +63,18 @@ def write(folder: Path, kind: str, tokenizer: Backend, **settings: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_model_goes_there_and_back_bit_for_bit(kind: str, tokenizer: Backend, tmp_path: Path) -> None:
-    folder = write(tmp_path / "theirs", kind, tokenizer)
+OTHER_LAYERS = [{"hidden_act": "relu"}, {"hidden_act": "gelu_new"}, {"layer_norm_eps": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [*((kind, {}) for kind in KINDS), *(("BertForPreTraining", settings) for settings in OTHER_LAYERS)],
+    ids=str,
+)
+def test_a_model_goes_there_and_back_bit_for_bit(
+    kind: str, settings: dict[str, Any], tokenizer: Backend, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "theirs", kind, tokenizer, **settings)
     certificate = import_huggingface(folder, tmp_path / "ours")
     assert certificate.compared_with is not None and certificate.largest_difference < 1e-4
     export_huggingface(tmp_path / "ours", tmp_path / "back")

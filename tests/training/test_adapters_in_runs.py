@@ -14,11 +14,13 @@ from stop_at_update import Stop
 from torch.testing import assert_close
 
 import transduce
+from bert_folder import write_bert
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import read_config
 from transduce.cli.main import app
 from transduce.cli.main import run as command
 from transduce.errors import CheckpointError, ConfigError, InputError
+from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.experiment import average, load_recipe, merge
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.signals import Interrupted
@@ -188,3 +190,40 @@ def test_new_words_learn_beside_adapters_and_all_other_rows_stay(
     transduce.train(recipe, halfway, resume=True)
     for name, tensor in load_file(halfway / "model" / "weights.safetensors").items():
         assert torch.equal(tensor, load_file(tmp_path / "alone" / "model" / "weights.safetensors")[name])
+
+
+def test_adapters_of_a_text_encoder_are_kept_apart_with_its_pooler_and_head(tmp_path: Path) -> None:
+    write_bert(tmp_path / "theirs")
+    import_huggingface(tmp_path / "theirs", tmp_path / "encoder")
+    (tmp_path / "classes.tsv").write_text("the dog\tgood\nthe cat\tbad\n" * 6, encoding="utf-8")
+    (tmp_path / "classes.toml").write_text(
+        'task = "classification"\n[data]\ntrain = "classes.tsv"\nvalidation = "classes.tsv"\n[training]\nupdates = 6\n'
+        'start_from = "encoder"\nadapters = { rank = 2 }\n[optimizer]\nlearning_rate = 0.05\n',
+        encoding="utf-8",
+    )
+    for save in ("merged", "apart"):
+        recipe = load_recipe(
+            tmp_path / "classes.toml", [f"training.adapters.save={save}", "training.precision=float32"]
+        )
+        transduce.train(recipe, tmp_path / save)
+    merged, apart = (ModelBundle.load(tmp_path / save).model.state_dict() for save in ("merged", "apart"))
+    for name, tensor in merged.items():
+        assert_close(apart[name], tensor, atol=1e-6, rtol=0)
+    kept = {path.name: path.stat().st_size for path in (tmp_path / "apart" / "model").iterdir()}
+    assert kept["weights.safetensors"] < (tmp_path / "merged" / "model" / "weights.safetensors").stat().st_size
+
+
+def test_new_words_are_kept_apart_with_the_tables_that_hold_them(
+    recipe_file: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    for side, line in (("en", "the aorta sees a stent"), ("de", "die Aorta sieht einen Stent")):
+        text = (recipe_file.parent / f"train.{side}").read_text(encoding="utf-8")
+        (tmp_path / f"train.{side}").write_text(text + f"{line}\n" * 30, encoding="utf-8")
+    data = f"data.train={[str(tmp_path / f'train.{side}') for side in ('en', 'de')]}"
+    words = "training.new_words={frequent=3, min_pieces=2}"
+    for save in ("merged", "apart"):
+        train(recipe_file, tiny_run, tmp_path / save, data, words, f"training.adapters.save={save}")
+    merged, apart = (ModelBundle.load(tmp_path / save).model.state_dict() for save in ("merged", "apart"))
+    assert merged.keys() == apart.keys()
+    for name, tensor in merged.items():
+        assert_close(apart[name], tensor, atol=1e-6, rtol=0)

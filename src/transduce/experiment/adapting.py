@@ -75,7 +75,8 @@ class Apart:
             base = ModelBundle.load(start)
         learned = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
         kept = {name: tensor.shape for name, tensor in unshared_weights(model).items() if name not in learned}
-        if kept != {name: tensor.shape for name, tensor in unshared_weights(base.model).items()}:
+        of_base = {name: tensor.shape for name, tensor in unshared_weights(base.model).items() if name not in learned}
+        if kept != of_base:
             raise ConfigError(
                 f'training.adapters.save = "apart": the other weights are not those of {start} alone, since the '
                 'model or its vocabulary was changed; set it to "merged"'

@@ -1,5 +1,9 @@
 """What stands on a text encoder and makes its vectors into an answer: one small head a task, and the two together."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -9,7 +13,7 @@ from transduce.config import Settings
 from transduce.errors import ConfigError
 from transduce.models.interface import EncodedText, Pooling, TextEncoder
 from transduce.nn.layers import Dropout
-from transduce.ranges import PositiveFloat, PositiveInt, ShareBelowOne
+from transduce.ranges import PositiveFloat, PositiveInt, PositiveShare, ShareBelowOne
 from transduce.shapes import Mask, Tokens
 
 
@@ -72,6 +76,10 @@ class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
 
     next_sentence: bool = True
     """Whether the model also tells if the second text follows the first."""
+    activation: Literal["relu", "gelu", "gelu_tanh"] = "gelu"
+    """Between the two layers before the output; in imported models that of the encoder's layers."""
+    norm_epsilon: PositiveShare = 1e-12
+    """Added to the variance in the normalisation there."""
 
 
 NEXT_SENTENCE = ("does not follow", "follows")
@@ -119,18 +127,26 @@ class TokenHead(nn.Module):
         return self.output(self.dropout(encoded.hidden))
 
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+}
+
+
 class WordHead(nn.Module):
     """Logits of the vocabulary for masked tokens, by the table of embeddings, and of whether a text follows another."""
 
-    def __init__(self, table: nn.Embedding, next_sentence: bool) -> None:
+    def __init__(self, table: nn.Embedding, config: WordHeadConfig) -> None:
         super().__init__()
+        self.activation = ACTIVATIONS[config.activation]
         dim = table.embedding_dim
         self.inner = _linear(dim, dim)
-        self.norm = nn.LayerNorm(dim, 1e-12)
+        self.norm = nn.LayerNorm(dim, config.norm_epsilon)
         self.output = nn.Linear(dim, table.num_embeddings)
         self.output.weight = table.weight
         nn.init.zeros_(self.output.bias)
-        self.follows = _linear(dim, 2) if next_sentence else None
+        self.follows = _linear(dim, 2) if config.next_sentence else None
 
     @torch.no_grad()
     def swap_follows(self) -> None:
@@ -141,7 +157,7 @@ class WordHead(nn.Module):
 
     def before_output(self, hidden: Float[Tensor, "*any dim"]) -> Float[Tensor, "*any dim"]:
         """What the output layer makes logits of."""
-        return self.norm(functional.gelu(self.inner(hidden)))
+        return self.norm(self.activation(self.inner(hidden)))
 
     def forward(self, encoded: EncodedText) -> Float[Tensor, "rows time vocabulary"]:
         """Logits for each token."""
@@ -163,7 +179,7 @@ def build_head(config: HeadConfig, encoder: TextEncoder) -> Head:
         case SpanHeadConfig():
             return TokenHead(encoder.dim, 2, 0.0)
         case WordHeadConfig():
-            return WordHead(encoder.table, config.next_sentence)
+            return WordHead(encoder.table, config)
 
 
 class EncoderModel(nn.Module):

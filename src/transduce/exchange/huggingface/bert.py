@@ -86,7 +86,11 @@ def _read_head(fields: Fields, architecture: str) -> HeadConfig | None:
     match architecture:
         case "BertForPreTraining" | "BertForMaskedLM":
             fields.must_be("tie_word_embeddings", True, True)
-            return WordHeadConfig(next_sentence=architecture == "BertForPreTraining")
+            return WordHeadConfig(
+                next_sentence=architecture == "BertForPreTraining",
+                activation=cast(Any, fields.one_of("hidden_act", ACTIVATIONS, "gelu")),
+                norm_epsilon=fields.number("layer_norm_eps", PositiveShare, 1e-12),
+            )
         case "BertForQuestionAnswering":
             return SpanHeadConfig(no_answer=bool(fields.values.get("no_answer", False)))
         case "BertForTokenClassification":
@@ -119,6 +123,10 @@ def problems(config: BundleConfig) -> list[str]:
     if model.activation not in ACTIVATIONS.values():
         known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
         found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
+    if isinstance(config.head, WordHeadConfig):
+        for name in ("activation", "norm_epsilon"):
+            if getattr(config.head, name) != getattr(model, name):
+                found.append(f"head.{name} is {getattr(config.head, name)}, where BERT has that of its layers")
     if isinstance(config.head, ScoreHeadConfig):
         found.append("its scores are told as deviations from a mean, where BERT tells them as they are")
     if isinstance(config.head, ClassHeadConfig) and config.head.pooling != "pooler":
