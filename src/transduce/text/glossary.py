@@ -1,15 +1,18 @@
 """A glossary file: what translations of lines that hold a term must, or must not, contain."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tokenizers import normalizers
+
 from transduce.corpora.formats import read_lines
 from transduce.errors import DataError
 from transduce.orthography.characters import without_invisible
 from transduce.text.phrases import holds
+
+_NFC = normalizers.NFC()  # Python's takes time that is quadratic in the marks on a letter
 
 
 @dataclass(frozen=True)
@@ -69,4 +72,5 @@ class Glossary:
 @lru_cache(1024)
 def _comparable(text: str) -> str:
     """A text without regard to case, to what cannot be seen, and to whether accents are characters of their own."""
-    return unicodedata.normalize("NFC", without_invisible(text).casefold())
+    composed: str = _NFC.normalize_str(without_invisible(text).casefold())
+    return composed
