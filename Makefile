@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 .PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
-	bench-busy bench-support
+	bench-busy bench-support bench-languages
 
 setup: .venv/installed
 
@@ -49,6 +49,9 @@ bench-phrases: setup
 
 bench-first-hour: setup
 	$(BIN)/python benchmarks/first_hour.py --out runs/bench/first-hour
+
+bench-languages: setup
+	$(BIN)/python benchmarks/languages.py --out runs/bench/languages
 
 bench-attention: setup
 	$(BIN)/python benchmarks/attention_compared.py --out runs/bench/attention

@@ -185,3 +185,10 @@ def test_sigterm_ends_a_command_as_ctrl_c_does_and_leaves_nothing_behind(
     _, errors = process.communicate()
     assert (process.returncode, errors) == (143, "transduce: terminated\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pairs.tsv"]
+
+
+@pytest.mark.parametrize("arguments", [("translate", "m", "--glossary", " "), ("train", "multi30k", "--out=\t ")])
+def test_an_options_value_of_white_space_alone_is_refused(transduce: Command, arguments: tuple[str, ...]) -> None:
+    status, output, errors = transduce(*arguments)
+    assert (status, output) == (2, "")
+    assert "it has no letters; give a value or leave the option out" in errors

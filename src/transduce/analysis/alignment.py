@@ -30,6 +30,9 @@ SAMPLE = 50  # sentences that a head is chosen on
 Links = set[tuple[int, int]]
 """Source and target places that belong together, counted from 0."""
 
+NO_WORDS = range(0)
+"""The words of a token that is of none."""
+
 Symmetrization = Literal["intersection", "union", "grow-diag"]
 
 
@@ -102,21 +105,20 @@ def places_of(
     return [place if place < source_length else None for place in places]
 
 
-def link_words(
-    places: Sequence[int | None], source_words: Sequence[int | None], target_words: Sequence[int | None]
-) -> Links:
-    """Links of words from the places of tokens, given the word of each token; a token of no word links nothing."""
-    pairs = [(source_words[place], word) for place, word in zip(places, target_words, strict=True) if place is not None]
-    return {(source, target) for source, target in pairs if source is not None and target is not None}
+def link_words(places: Sequence[int | None], source_words: Sequence[range], target_words: Sequence[range]) -> Links:
+    """Links of words from the places of tokens, given the words of each token; a token of no word links nothing."""
+    pairs = [(source_words[place], own) for place, own in zip(places, target_words, strict=True) if place is not None]
+    return {(source, target) for sources, targets in pairs for source in sources for target in targets}
 
 
-def without_punctuation(words: Sequence[int], pieces: Sequence[str]) -> list[int | None]:
-    """The word of each token, but none for a token without letters and digits that is a part of a word which has some:
+def without_punctuation(words: Sequence[range], pieces: Sequence[str]) -> list[range]:
+    """The words of each token, but none for a token without letters and digits that is a part of a word which has some:
     the full stop of `dog.` says nothing of the dog."""
-    spoken = {word for word, piece in zip(words, pieces, strict=True) if any(map(str.isalnum, piece))}
+    are_spoken = [any(map(str.isalnum, piece)) for piece in pieces]
+    spoken = {word for own, is_spoken in zip(words, are_spoken, strict=True) if is_spoken for word in own}
     return [
-        None if word in spoken and not any(map(str.isalnum, piece)) else word
-        for word, piece in zip(words, pieces, strict=True)
+        NO_WORDS if not is_spoken and spoken.issuperset(own) else own
+        for own, is_spoken in zip(words, are_spoken, strict=True)
     ]
 
 

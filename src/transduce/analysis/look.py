@@ -1,9 +1,9 @@
 """What a model did with one sentence or text: attention, search, confidence, and what its output depends on."""
 
 import warnings
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transduce.analysis.alignment import AlignmentHead, Links, choose_head, link_words, places_of, without_punctuation
+from transduce.analysis.alignment import (
+    NO_WORDS,
+    AlignmentHead,
+    Links,
+    choose_head,
+    link_words,
+    places_of,
+    without_punctuation,
+)
 from transduce.analysis.attention import Part, Recorded, RecordedAttention, record_pass
 from transduce.analysis.attribution import Attribution, integrated_gradients, occlusion, rank_correlation
 from transduce.analysis.pictures import Pictures
@@ -23,7 +31,7 @@ from transduce.data.batch import Batch
 from transduce.errors import InputError
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
-from transduce.orthography.words import word_texts, words
+from transduce.orthography.words import word_texts, words, words_between
 from transduce.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -317,24 +325,29 @@ def direction_of(language: str) -> Direction:
 
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
-    """The number of the word that each token of an output belongs to, by what the tokens up to it spell."""
+    """The number of the word that each token of an output ends in, by what the tokens up to it spell."""
+    return [numbers.stop - 1 for numbers in _words_of_output(tokenizer, tokens)]
+
+
+def _words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]:
     texts = [tokenizer.decode(tokens[: place + 1]) for place in range(len(tokens))]
     starts = [start for start, _ in words(texts[-1])] if texts else []
     if len(starts) > len(texts[-1].split() if texts else ()):  # a script without spaces, whose texts only grow
-        return [max(bisect_right(starts, len(text.rstrip()) - 1) - 1, 0) for text in texts]
+        sizes = [0, *(len(text.rstrip()) for text in texts)]
+        return [words_between(starts, min(start, max(stop - 1, 0)), stop) for start, stop in pairwise(sizes)]
     counts = [len(text.split()) for text in texts]
     # Half a character reads like a word, though the whole one may be a space.
-    return [max(min(count, counts[-1]) - 1, 0) for count in counts]
+    return [range(last, last + 1) for last in (max(min(count, counts[-1]) - 1, 0) for count in counts)]
 
 
-def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int | None]:
-    """The same for an alignment, in which punctuation does not stand for the word that it is attached to; None for all
-    tokens of an output without words."""
+def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]:
+    """The numbers of all words that each token of an output is of, for an alignment, in which punctuation does not
+    count as the word that it is attached to; none for tokens of an output without words."""
     if not tokenizer.decode(tokens).split():
-        return [None] * len(tokens)
-    of_tokens = without_punctuation(words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
+        return [NO_WORDS] * len(tokens)
+    of_tokens = without_punctuation(_words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
     languages = set(tokenizer.languages.values())
-    return [None if token in languages else word for token, word in zip(tokens, of_tokens, strict=True)]
+    return [NO_WORDS if token in languages else word for token, word in zip(tokens, of_tokens, strict=True)]
 
 
 def _alignment(

@@ -19,7 +19,7 @@ from transduce.cli.data import data
 from transduce.cli.embed import embed
 from transduce.cli.evaluate import evaluate
 from transduce.cli.export import export
-from transduce.cli.failures import run
+from transduce.cli.failures import UsageError, run
 from transduce.cli.file_options import TakesFiles
 from transduce.cli.fill import fill
 from transduce.cli.generate import generate
@@ -42,6 +42,9 @@ from transduce.cli.tag import tag
 from transduce.cli.train import train
 from transduce.cli.translate import translate
 
+MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
+"""Options whose value is text of a user's own."""
+
 
 class Verbs(TyperGroup):
     """Leaves every failure to its caller, where typer would print boxes and end the process."""
@@ -58,6 +61,26 @@ class Verbs(TyperGroup):
             if debug:
                 traceback.print_exc()
             raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb; UsageError for an option of it whose value is white space alone, a slip of a script."""
+        name, command, rest = super().resolve_command(ctx, args)
+        options = {flag for one in getattr(command, "params", ()) if _takes_text(one) for flag in one.opts}
+        for place, word in enumerate(rest):
+            flag, sign, value = word.partition("=")
+            if not sign and place + 1 < len(rest):
+                value = rest[place + 1]
+            if word == "--":
+                break
+            if flag in options and value and not value.strip():
+                raise UsageError(f"{flag} is {value!r}: it has no letters; give a value or leave the option out", ctx)
+        return name, command, rest
+
+
+def _takes_text(parameter: Any) -> bool:
+    """Whether a parameter is an option with a value that white space cannot be: `--stop` may end texts at a blank."""
+    is_option = parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
+    return is_option and parameter.name not in MAY_BE_BLANK
 
 
 app = typer.Typer(

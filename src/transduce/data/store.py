@@ -106,7 +106,7 @@ def _read(folder: Path) -> TokenStore | None:
             for side in SIDES
         )
         dropped = {reason: Dropped(**found) for reason, found in facts["dropped"].items()}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     return TokenStore(source, target, dropped)
 

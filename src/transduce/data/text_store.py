@@ -71,7 +71,7 @@ def _read(folder: Path) -> TextStore | None:
             return None
         ids = np.memmap(folder / "text.ids", dtype=facts["dtype"], mode="r")
         return TextStore(ids, int(facts["words"]), int(facts["characters"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from transduce.analysis.alignment import (
+    NO_WORDS,
     AlignmentHead,
     Links,
     Symmetrization,
@@ -78,5 +79,5 @@ class Aligner:
                     (tokenizers.target, targets[i], texts[i][1]),
                 )
                 words = [without_punctuation(side.words_of(text), side.pieces(ids)) for side, ids, text in sides]
-                found[i] = link_words(places, [*[None] * marked, *words[0]], words[1])
+                found[i] = link_words(places, [*[NO_WORDS] * marked, *words[0]], words[1])
         return found

@@ -29,6 +29,7 @@ from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.orthography.joining import join_sentences
+from transduce.orthography.words import has_words
 from transduce.reprs import rows_html, shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, Search, score_of_pieces, search_of
@@ -222,7 +223,10 @@ class Translator:
         to: str | None = None,
         from_: str | None = None,
     ) -> Translation | list[Translation]:
-        """Translate one line of text, or several: as many translations, in the same order; blank ones stay blank.
+        """Translate one line of text, or several: as many translations, in the same order.
+
+        A blank line stays blank; one without letters (`***`, `42`, an emoji) comes back as it is, unless the model's
+        vocabulary has no letters either.
 
         Languages are for a model of several, see `directed`. Raises InputError for requests that the search, or the
         model, cannot follow.
@@ -320,12 +324,17 @@ class Translator:
         return "the search did not find a place for it; search with a larger beam"
 
     def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
-        """Token ids of each line: of the whole, of its pieces where it is too long, of nothing where it is blank."""
-        tokenizer, lines = self.bundle.tokenizers.source, [text.strip() for text in texts]
+        """Token ids of each line: of the whole, of its pieces where it is too long, of nothing if it has no words."""
+        tokenizer = self.bundle.tokenizers.source
+        lines = [text.strip() if self._is_translated(text) else "" for text in texts]
         return [
             [ids] if 0 < len(ids) <= self.longest_source else tokenizer.encode_batch(self._split(line))
             for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
         ]
+
+    def _is_translated(self, text: str) -> bool:
+        """Whether the model is asked for a text: it has words, or the model is one of numbers or signs."""
+        return has_words(text) or not self.bundle.tokenizers.source.has_letters
 
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """The translation of a line from those of its pieces, which were translated one by one."""
@@ -406,7 +415,9 @@ class Translator:
     def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
         decode = self.bundle.tokenizers.target.decode
         if not pieces:
-            return Translation("", [])
+            if self._is_translated(request.text) or not request.text.strip():
+                return Translation("", [])
+            return self._report(request, [Candidate(request.text, 0.0, 0.0)], was_split=False, truncated=False)
         if not all(pieces):
             raise InputError(
                 f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or "

@@ -19,7 +19,8 @@ SPELLED = re.compile(f"[{_SOUTH_EAST_ASIAN}]")
 """Those among them that spell sounds, with vowels that are written onto consonants."""
 
 _JOINER = "\u200d"
-_INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff")
+INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff")
+"""Characters that only say where a line may break, or that a file begins."""
 _FOLLOWING = frozenset("ะาำๅະາຳぁぃぅぇぉゃゅょゎゝゞーヽヾ\uff70\uff9e\uff9f\u200c\u200d")
 """Characters that belong to the one before them, beside those that Unicode calls marks: vowels, small kana."""
 _LEADING = frozenset("เแโใไເແໂໃໄ")
@@ -82,4 +83,4 @@ def without_invisible(text: str) -> str:
     """Returns a text without characters that only say where a line may break: soft hyphens, zero-width spaces, word
     joiners, byte order marks. Joiners and non-joiners (U+200D, U+200C) change what is read in Persian, Hindi or emoji,
     and stay."""
-    return text if text.isascii() else "".join(c for c in text if c not in _INVISIBLE)
+    return text if text.isascii() else "".join(c for c in text if c not in INVISIBLE)

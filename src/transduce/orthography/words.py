@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from transduce.orthography.characters import UNSPACED, Span, characters, is_extending, is_within_character
 
@@ -45,6 +46,11 @@ def holds(text: str, phrase: str) -> bool:
     return False
 
 
+def has_words(text: str) -> bool:
+    """Returns True for a text with a letter: numbers, signs and emoji alone say the same in every language."""
+    return any(map(str.isalpha, text))
+
+
 def words(text: str) -> list[Span]:
     """Returns where the words of a text begin and end: what white space divides; and, where scripts without spaces are
     in that, each character of these, each run of other letters, and punctuation with the word before it, or after it
@@ -56,6 +62,12 @@ def words(text: str) -> list[Span]:
         else:
             found += [(run.start() + begin, run.start() + end) for begin, end in _divided(run[0])]
     return found
+
+
+def words_between(starts: Sequence[int], start: int, stop: int) -> range:
+    """Returns the numbers of the words, which begin at these places, that characters of a text are of; one at least."""
+    last = max(bisect_right(starts, max(stop - 1, 0)) - 1, 0)
+    return range(min(max(bisect_right(starts, start) - 1, 0), last), last + 1)
 
 
 def word_texts(text: str) -> list[str]:

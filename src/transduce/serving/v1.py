@@ -23,7 +23,7 @@ from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import ERRORS, FILE_BODY, read_upload
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
-from transduce.serving.texts import Sentence
+from transduce.serving.texts import Sentence, gap_before
 from transduce.text.glossary import Entry, Glossary
 
 MOST = 16
@@ -86,8 +86,13 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         async def facts() -> AsyncIterator[dict[str, Any]]:
             async with server.begin(asked.source, asked.target) as model:
                 details = asked.alignment and isinstance(model.batcher.translator.engine, PyTorchEngine)
+                before: dict[int, Sentence] = {}
                 async for number, one in server.sentences(model, texts, search, details, glossary, prefix, charge):
-                    yield {"text": number, **_facts(model, texts[number], one)}
+                    previous = before.get(number)
+                    both = previous.translation.text if previous else "", one.translation.text
+                    gap = gap_before(texts[number], previous, one, both, asked.target)
+                    yield {"text": number, **_facts(model, texts[number], one), "gap": gap}
+                    before[number] = one
 
         if asked.stream:
             return await _stream(http, server, facts(), server.settings.timeout)

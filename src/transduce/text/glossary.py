@@ -1,10 +1,11 @@
 """A glossary file: what translations of lines that hold a term must, or must not, contain."""
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from tokenizers import normalizers
 
 from transduce.corpora.formats import open_bytes, read_lines
 from transduce.corpora.languages import UNKNOWN
@@ -16,6 +17,8 @@ from transduce.text.phrases import holds
 
 BAN = "ban"
 """Marks a phrase that translations must not hold, and names the column of such marks."""
+
+_NFC = normalizers.NFC()  # Python's takes time that is quadratic in the marks on a letter
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class Glossary:
 @lru_cache(1024)
 def _comparable(text: str) -> str:
     """A text without regard to case, to what cannot be seen, and to whether accents are characters of their own."""
-    return unicodedata.normalize("NFC", without_invisible(text).casefold())
+    composed: str = _NFC.normalize_str(without_invisible(text).casefold())
+    return composed
 
 
 def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:

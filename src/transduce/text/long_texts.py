@@ -9,7 +9,7 @@ from transduce.orthography.words import words
 from transduce.text.tokenizer import Tokenizer
 
 ENCODED_AT_ONCE = 256
-_CLAUSE = re.compile(r"[^,;:–—、，；：،؛]*+(?:[,;:–—、，；：،؛]++\s*+|\Z)")
+_CLAUSE = re.compile(r"(?:[^,;:–—،؛、，；：]|[,;:–—،؛](?!\s))*+(?:[,;:–—،؛]\s++|[、，；：]++\s*+|\Z)")
 
 LEVELS: tuple[Callable[[str], Iterable[Span]], ...] = (
     split_sentences,

@@ -2,7 +2,6 @@
 
 import hashlib
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,8 @@ from tokenizers import Tokenizer as Backend
 from transduce.config import Settings, to_tree
 from transduce.corpora.given import kept_file
 from transduce.errors import CheckpointError, ConfigError
-from transduce.orthography.words import words
+from transduce.orthography.characters import INVISIBLE, without_invisible
+from transduce.orthography.words import words, words_between
 from transduce.ranges import PositiveInt, ShareBelowOne
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import detokenize
@@ -226,6 +226,31 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text's tokens; UnicodeEncodeError for one that no bytes of UTF-8 can be."""
+        return self._encode([self._known(text) for text in texts])
+
+    def _known(self, text: str) -> str:
+        """The text without characters that cannot be seen, if the vocabulary lacks these: they would make words
+        unknown."""
+        if text.isascii() or self._knows_invisible or not (INVISIBLE & set(text)):
+            return text
+        return without_invisible(text)
+
+    @cached_property
+    def _knows_invisible(self) -> bool:
+        """Whether the vocabulary has characters that cannot be seen, or keeps texts as they are, blanks included."""
+        normalizer = self.backend.normalizer
+        if normalizer is None or normalizer.normalize_str("a  b") == "a  b":
+            return True
+        return any(INVISIBLE & set(piece) for piece in self.backend.get_vocab())
+
+    @cached_property
+    def has_letters(self) -> bool:
+        """Whether the vocabulary spells letters: not that of a model of numbers or signs alone."""
+        pieces = self.backend.get_vocab().keys() - set(BYTES)
+        of_texts = [piece for piece in pieces if not (piece[:1] in "<[" and piece[-1:] in ">]")]
+        return not of_texts or any(any(map(str.isalpha, piece)) for piece in of_texts)
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         try:
             encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
         except TypeError:  # of which the library says something else
@@ -241,7 +266,7 @@ class Tokenizer:
         marks that are left out of tokens belong to what they are written on.
         """
         found = []
-        all_ids = self.encode_batch(texts)
+        all_ids = self._encode(texts)
         encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
         for text, encoding, ids in zip(texts, encodings, all_ids, strict=True):
             places: list[tuple[int, int]] = []
@@ -255,14 +280,16 @@ class Tokenizer:
             found.append((ids, _with_marks(text, places)))
         return found
 
-    def words_of(self, text: str) -> list[int]:
-        """The number of the word that each token of a text belongs to: see `orthography.words`."""
+    def words_of(self, text: str) -> list[range]:
+        """The numbers of the words that each token of a text is of, see `orthography.words`: one nearly always, but
+        several in scripts without spaces."""
+        text = self._known(text)
         encoding = self.backend.encode(text, add_special_tokens=False)
         if len(encoding.ids) != len(self.encode(text)):  # some are spelled in bytes, of the text as it is normalised
             text = self._normal(text)
             encoding = self.backend.encode(text, add_special_tokens=False)
         starts = [start for start, _ in words(text)]
-        found: list[int] = []
+        found: list[range] = []
         bytes_of: tuple[int, int] | None = None  # a span of which each byte is a token
         places_of_bytes: Iterator[int] = iter(())
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
@@ -270,12 +297,15 @@ class Tokenizer:
                 bytes_of = (start, stop)
                 places_of_bytes = (place for place in range(start, stop) for _ in text[place].encode())
             if token in self._byte_of and stop - start > 1:
-                found.append(max(bisect_right(starts, next(places_of_bytes, stop - 1)) - 1, 0))
+                found.append(words_between(starts, (place := next(places_of_bytes, stop - 1)), place + 1))
                 continue
             is_spelled = self._bytes is not None and (token == self.unknown or token in self._not_in_texts)
-            for place in range(start, stop) if is_spelled else [max(stop - 1, 0)]:
-                count = len(text[place].encode()) if is_spelled else 1
-                found += [max(bisect_right(starts, place) - 1, 0)] * count
+            if is_spelled:
+                for place in range(start, stop):
+                    found += [words_between(starts, place, place + 1)] * len(text[place].encode())
+            else:
+                start += len(text[start:stop]) - len(text[start:stop].lstrip())
+                found.append(words_between(starts, min(start, max(stop - 1, 0)), stop))
         return found
 
     def pieces(self, ids: Iterable[int]) -> list[str]:

@@ -1,16 +1,20 @@
 """Reads a tokenizer's JSON file, which may be anybody's, and checks that it can encode any text."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer as Backend
+from tokenizers import normalizers
 
 from transduce.errors import CheckpointError
 
 RARE = "ꙮ𒀱"  # letters that hardly any vocabulary has
+PROBED, LONGEST = 2_000, 1_000_000  # characters of a text that a normalizer is tried on, and that it may become
 MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 
@@ -29,11 +33,48 @@ def read_backend(path: Path) -> Backend:
         ids = backend.get_vocab().values()
     if not ids:
         raise CheckpointError(f"{path}: its vocabulary is empty")
+    with one_line_errors(path, "its normalizer cannot be used"):
+        grows = _grows_without_end(json.loads(text).get("normalizer"))
+    if grows:
+        raise CheckpointError(f"{path}: its normalizer makes texts ever longer; take steps out of it")
     if max(ids) >= 2 * len(ids) + MAX_GAPS:
         raise CheckpointError(
             f"{path}: it has {len(ids):,} tokens, but ids up to {max(ids):,}; number them from 0 without gaps"
         )
     return backend
+
+
+def _grows_without_end(normalizer: Any) -> bool:
+    """Returns True for steps of which each makes the text of the one before longer, until no memory would hold it.
+
+    They are tried one by one on a text of what they replace and write.
+    """
+    steps = list(_steps(normalizer))
+    known = [
+        value
+        for step in steps
+        for part in (step.get("content"), step.get("prepend"), *dict(step.get("pattern") or {}).values())
+        for value in [part]
+        if isinstance(value, str)
+    ]
+    text = "".join(dict.fromkeys(["a Aé日1.", *known]))[:PROBED]
+    for step in steps:
+        one = normalizers.Sequence([])
+        one.__setstate__(json.dumps(step).encode())
+        text = one.normalize_str(text)
+        if len(text) > LONGEST:
+            return True
+    return False
+
+
+def _steps(normalizer: Any) -> Iterator[dict[str, Any]]:
+    """The steps of a normalizer's JSON, those of sequences in their order."""
+    if isinstance(normalizer, dict):
+        if normalizer.get("type") == "Sequence":
+            for step in normalizer.get("normalizers") or ():
+                yield from _steps(step)
+        else:
+            yield normalizer
 
 
 def check_backend(backend: Backend, path: Path) -> None:

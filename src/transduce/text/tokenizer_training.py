@@ -12,6 +12,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, pro
 from tokenizers import Tokenizer as Backend
 
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.orthography.characters import INVISIBLE
 from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
 from transduce.text.tokenizer import (
     BYTES,
@@ -230,7 +231,8 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
 def _normalizer(config: SideConfig, keep_spaces: bool) -> normalizers.Normalizer:
     """Any white space or control character is one space, so that tabs and line marks never enter a vocabulary, unless
     they are to be kept."""
-    steps = [] if keep_spaces else [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
+    spaces = [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
+    steps = [] if keep_spaces else [normalizers.Replace(Regex(f"[{''.join(sorted(INVISIBLE))}]+"), ""), *spaces]
     if config.normalize == "letters":
         without_accents = [normalizers.NFD(), normalizers.StripAccents(), normalizers.NFC()]
         steps = [*without_accents, normalizers.Replace(Regex(r"[^\p{L}.!?]+"), " "), *steps]

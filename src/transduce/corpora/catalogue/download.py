@@ -59,7 +59,7 @@ class Record:
         try:
             tree = json.loads((folder / RECORD).read_text(encoding="utf-8"))
             return Record(dict(tree["addresses"]), dict(tree["files"]))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             return Record({}, {})
 
     def write(self, folder: Path) -> None:

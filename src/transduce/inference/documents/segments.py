@@ -22,6 +22,7 @@ from transduce.inference.documents.sentence_translator import (
     sentence_translator_of,
 )
 from transduce.inference.request import Request
+from transduce.orthography.words import has_words
 
 if TYPE_CHECKING:
     from transduce.search.choices import DecisionRule
@@ -241,7 +242,7 @@ def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int],
     first, last = bisect_left(places, start), bisect_left(places, end)
     of_piece = [place - start for place in places[first:last]]
     piece = Piece(start, end, text[start:end], list(marks[first:last]), of_piece, families)
-    piece.is_translated = any(map(str.isalpha, piece.free_text))
+    piece.is_translated = has_words(piece.free_text)
     return piece
 
 

@@ -98,30 +98,42 @@ function targetText() {
   let text = "";
   let done = 0;
   for (const one of state.sentences) {
-    text += state.text.slice(done, one.start) + one.target;
+    text += one.gap + one.target;
     done = one.end;
   }
   return text + (state.sentences.length ? state.text.slice(done).match(/\s*$/)[0] : "");
+}
+
+// Where the words of a text begin and end: those that the server tells of, which knows scripts without spaces.
+function wordsIn(text, words) {
+  const found = [];
+  let done = 0;
+  for (const word of words || []) {
+    const start = text.indexOf(word, done);
+    if (start < 0) return [...text.matchAll(/\S+/g)].map((one) => [one.index, one.index + one[0].length]);
+    done = start + word.length;
+    found.push([start, done]);
+  }
+  return words ? found : [...text.matchAll(/\S+/g)].map((one) => [one.index, one.index + one[0].length]);
 }
 
 function draw() {
   const parts = [];
   let done = 0;
   state.sentences.forEach((one, number) => {
-    parts.push(state.text.slice(done, one.start));
-    one.target.split(/(\s+)/).forEach((piece, place) => {
-      if (place % 2 || !piece) {
-        parts.push(piece);
-        return;
-      }
-      const word = place / 2;
-      const button = element("button", piece, { type: "button" });
+    parts.push(one.gap);
+    let written = 0;
+    wordsIn(one.target, one.details?.words).forEach(([start, end], word) => {
+      parts.push(one.target.slice(written, start));
+      written = end;
+      const button = element("button", one.target.slice(start, end), { type: "button" });
       const isChosen = state.chosen?.sentence === number && state.chosen.word === word;
       button.setAttribute("aria-pressed", String(isChosen));
       button.classList.toggle("unsure", probability(one, word) < UNSURE);
       button.addEventListener("click", () => choose({ sentence: number, word }));
       parts.push(button);
     });
+    parts.push(one.target.slice(written));
     done = one.end;
   });
   by("target").replaceChildren(...parts);
@@ -144,14 +156,14 @@ function choose(chosen) {
   by("target").querySelector('[aria-pressed="true"]')?.focus();
   const one = state.sentences[chosen.sentence];
   const links = one.details?.alignment?.filter(([, target]) => target === chosen.word).map(([source]) => source) || [];
-  const words = [...one.source.matchAll(/\S+/g)];
+  const words = wordsIn(one.source, one.details?.source_words);
   const read = links.filter((n) => words[n]).map((n) => words[n]);
-  mark(read.map((found) => [one.start + found.index, one.start + found.index + found[0].length]));
-  const target = one.target.split(/\s+/);
+  mark(read.map(([start, end]) => [one.start + start, one.start + end]));
+  const target = wordsIn(one.target, one.details?.words);
   const sure = one.details ? `, ${Math.round(100 * probability(one, chosen.word))} % sure` : "";
-  by("choices-title").textContent = `${target[chosen.word]}${sure}`;
+  by("choices-title").textContent = `${one.target.slice(...target[chosen.word])}${sure}`;
   by("read-from").textContent = read.length
-    ? `Read from: ${read.map((found) => found[0]).join(" ")}`
+    ? `Read from: ${read.map((found) => one.source.slice(...found)).join(" ")}`
     : "The model does not tell what it was read from.";
   by("tokens").replaceChildren(...runnersUp(one, chosen.word));
   offer(one, target, chosen);
@@ -195,7 +207,7 @@ async function offer(one, target, chosen) {
   show();
   if (!one.details) return;
   try {
-    const prefix = target.slice(0, chosen.word).join(" ");
+    const prefix = one.target.slice(0, target[chosen.word][0]).trim();
     const body = { text: one.source, prefix, groups: 4, n_best: 4, glossary: [] };
     const found = await (await ask(body)).json();
     if (state.chosen !== chosen) return;
