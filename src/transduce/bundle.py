@@ -178,7 +178,7 @@ class ModelBundle:
 def find_bundle(path: Path) -> Path:
     """The bundle that a path stands for: itself, a run's finished model, or its best checkpoint so far; a ZIP file
     stands for the folder in it."""
-    if path.is_file():
+    if is_zipped(path):
         path = unzipped(path)
     if not path.is_dir():
         raise CheckpointError(

@@ -22,8 +22,8 @@ _lock = threading.Lock()
 
 
 def is_zipped(path: str | Path) -> bool:
-    """Whether this is a file that should hold a model."""
-    return Path(path).suffix.lower() == ".zip" and Path(path).is_file()
+    """Whether this is a ZIP file, or is named as one: it should hold a model."""
+    return Path(path).is_file() and (Path(path).suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
 def unzipped(path: Path) -> Path:

@@ -85,7 +85,7 @@ def test_devices_and_pipes_are_written_to_as_they_are(
     ("name", "told"),
     [
         ("nowhere/out", "its folder does not exist"),
-        ("file/out", "cannot be written (Not a directory)"),
+        ("file/out", "file is not a folder; choose another name"),
         ("folder", "is a folder; expected the name of a file"),
         ("file", "exists; remove it"),
         ("x" * 250, "cannot be written (File name too long)"),

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transduce.cli.options import Device, From, InferencePrecision, Model, Threads, To
+from transduce import ranges
+from transduce.cli.options import Device, From, InferencePrecision, Model, Threads, To, ranged
 from transduce.cli.texts import Input, Jsonl, Output
 
 
@@ -18,7 +19,8 @@ def embed(
         typer.Option(help="Vector of a text: the mean of all tokens' vectors, the first token's, or the pooler's."),
     ] = "mean",
     layer: Annotated[
-        int | None, typer.Option(help="Pool the states of this layer, from 0 for the embeddings (default: the last).")
+        int | None,
+        ranged(ranges.NonNegativeInt, "Pool the states of this layer, from 0 for the embeddings (default: the last)"),
     ] = None,
     to: To = None,
     from_: From = None,

@@ -1,7 +1,6 @@
 """Options that name the files of a test set as the shell does: `--validation dev.de dev.en`, or one file of pairs."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -74,6 +73,7 @@ def _repeated(arguments: Sequence[str]) -> list[str]:
     """The arguments with an option before each of its files: at most two, the second one only where the first has not
     both sides, and no further option, setting or what follows `--`."""
     from transduce.corpora.formats import is_file_of_pairs
+    from transduce.experiment.automatic import is_setting
 
     result: list[str] = []
     option, first = "", ""
@@ -88,7 +88,7 @@ def _repeated(arguments: Sequence[str]) -> list[str]:
             first = argument
             result.append(argument)
         else:
-            is_file = not argument.startswith("-") and ("=" not in argument or Path(argument).is_file())
+            is_file = not argument.startswith("-") and not is_setting(argument)
             result += [option, argument] if option and is_file and not is_file_of_pairs(first) else [argument]
             option = ""
     return result

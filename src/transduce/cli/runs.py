@@ -84,14 +84,14 @@ def _one_line(columns: "list[Column]", width: int) -> "list[Column]":
     """The columns without those that say the same of all runs, as far as a line is too narrow for them."""
     from transduce.cli.listing import width_of
 
-    for heading in ("seed", "state", "updates", "time"):
+    for heading in ("seed", "updates", "time"):
         if width_of(columns) > width:
             columns = [one for one in columns if one.heading != heading or not _says_nothing(one)]
     return columns
 
 
 def _says_nothing(column: "Column") -> bool:
-    return len(set(column.cells)) == 1 and column.cells[0] not in ("stopped", "damaged")
+    return len(set(column.cells)) == 1
 
 
 TOLD = {

@@ -63,6 +63,7 @@ def sweep(
     from transduce import experiment
     from transduce.cli.model import set_threads
     from transduce.errors import InputError
+    from transduce.experiment.automatic import is_setting
     from transduce.experiment.sweep import split_values
     from transduce.experiment.sweep import sweep as run_sweep
     from transduce.training.display import console_observer
@@ -71,7 +72,7 @@ def sweep(
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")
     set_threads(threads)
-    count = next((i for i, word in enumerate(recipe) if "=" in word and not Path(word).is_file()), len(recipe))
+    count = next(filter(lambda number: is_setting(recipe[number]), range(len(recipe))), len(recipe))
     values: dict[str, list[str]] = {}
     for setting in recipe[count:]:
         key, equals, text = setting.partition("=")

@@ -91,12 +91,20 @@ def from_words(
     """What the words of a command line mean: a recipe or files, and `key=value` changes; with files to validate and to
     test on, from the working folder."""
     first, *others = words
-    count = next((i for i, word in enumerate(words) if "=" in word and not Path(word).is_file()), len(words))
+    count = next(filter(lambda number: is_setting(words[number]), range(len(words))), len(words))
     is_recipe = first.endswith(".toml") or (first in recipes() and not Path(first).is_file())
     if is_recipe or (count == 1 and not Path(first).is_file() and not is_file_of_pairs(first)):
         here = {name: [str(Path(file).absolute()) for file in files] for name, files in held_out.items()}
         return load_recipe(first, [*others, *_settings_of(here)])  # a run's folder too, or it tells what recipes exist
     return Files(tuple(words[:count]), (*words[count:], *_settings_of(held_out)))
+
+
+def is_setting(word: str) -> bool:
+    """Whether a word of a command line is `key=value`, and not the name of a file."""
+    try:
+        return "=" in word and not Path(word).is_file()
+    except OSError:  # too long for a name
+        return True
 
 
 def _settings_of(held_out: Mapping[str, Sequence[str]]) -> list[str]:

@@ -334,7 +334,11 @@ class Translator:
 
     def _is_translated(self, text: str) -> bool:
         """Whether the model is asked for a text: it has words, or the model is one of numbers or signs."""
-        return has_words(text) or not self.bundle.tokenizers.source.has_letters
+        if has_words(text) or not self.bundle.tokenizers.source.has_letters:
+            return True
+        return self.bundle.config.languages is not None and any(
+            map(str.isdigit, text)
+        )  # languages write them in their own digits
 
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """The translation of a line from those of its pieces, which were translated one by one."""

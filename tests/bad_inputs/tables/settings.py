@@ -78,7 +78,7 @@ NUMBERS = [
     Number("model.max_positions", "0 -1", "transformer", "positions=learned"),
     *(
         Number(f"model.{site}dropout", "-0.1 1 nan", "transformer")
-        for site in ("", "embedding_", "attention_", "activation_", "residual_", "layer_")
+        for site in ("", "embedding_", "attention_", "activation_", "residual_")
     ),
     Number("model.encoder_layers", "0 -1", "recurrent"),
     Number("model.decoder_layers", "0 -1", "recurrent"),
