@@ -121,8 +121,8 @@ def go_on(served: Served, job: Job, languages: tuple[str, str], minutes: float, 
 
 @contextmanager
 def attacked(port: int, languages: tuple[str, str], attacks: dict[str, dict[str, int]]) -> Iterator[None]:
-    """Attackers at work, whose answers are added up."""
-    command = [sys.executable, "-m", "peers.attackers", str(port), *languages]
+    """Attackers at work, whose answers are added up; what they do themselves costs the server little, as from afar."""
+    command = ["nice", "-n", "19", sys.executable, "-m", "peers.attackers", str(port), *languages]
     with subprocess.Popen(command, cwd=BENCHMARKS, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as attackers:
         try:
             yield
