@@ -168,7 +168,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a language."""
+    """The results of one language, from its training to its figure."""
 
     name: str
     pairs: int

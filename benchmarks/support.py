@@ -1,4 +1,4 @@
-"""What is supported with what: families x settings x precisions x verbs, each tried on a tiny model.
+"""Tries each family of models, with each of its settings, in each precision, with each verb, on a tiny model.
 
     python benchmarks/support.py --out docs/support.md      # everything, which takes about an hour of one core
     python benchmarks/support.py --only transformer         # the rows whose names hold the word, and what they say

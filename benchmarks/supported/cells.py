@@ -13,21 +13,21 @@ class Cell:
     title: str
     kind: Kind
     arguments: tuple[str, ...] = ()
-    """Of the command, but for the model; {verb} and its texts are the task's."""
+    """The words of a command; MODEL and RUN stand for the folders of the row that is tried."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell."""
+    """How one trial of a row ended: it worked, it was refused in one line, or it was a fault."""
 
     line: str = ""
     """Why it is refused, or what is wrong; empty where it works."""
     is_broken: bool = False
-    """Whether it neither works nor is refused in one line."""
+    """True for a fault: the trial neither worked nor was refused in one line."""
 
     @property
     def is_supported(self) -> bool:
-        """Whether it works."""
+        """True for a trial that worked."""
         return not self.line
 
 
@@ -49,7 +49,7 @@ CELLS = {
     "argos": Cell("Argos", "export"),
     "huggingface": Cell("Hugging Face", "export"),
 }
-"""What is tried, in this order, by the name of its column."""
+"""All trials of a row, in the order of the page's columns, by short names."""
 
 USE = {
     "translation": ("translate", ["MODEL", "test.en", "--beam-size", "2", "--device", "cpu"]),
@@ -62,7 +62,7 @@ USE = {
 """The verb that uses the models of each task, and its arguments."""
 
 SCORED = {"translation": ["--source", "test.en", "--target", "test.de"]}
-"""What `score` reads; the text of the others is one file."""
+"""The arguments that name the texts for `score`, by task; models of other tasks score one file of text."""
 LOOKED_AT = {
     "language": ["a", "--max-tokens", "3"],
     "answering": ["where ?", "--second", "Ada in Rome 1"],
