@@ -26,4 +26,4 @@ def test_a_moving_average_follows_its_recurrence() -> None:
         moving.follow(update)
         decay = min(0.6, (1 + update) / (10 + update))
         expected = decay * expected + (1 - decay) * model.weight.detach().numpy()
-    np.testing.assert_allclose(averaged.weight.detach().numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(averaged.weight.detach().numpy(), expected, rtol=1e-5, atol=1e-6)

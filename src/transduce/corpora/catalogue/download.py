@@ -1,5 +1,6 @@
 """Public files into a folder of the cache: resumed after a break, verified, and never half there under their name."""
 
+import hashlib
 import http.client
 import json
 import lzma
@@ -14,8 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-
-import pooch
 
 from transduce.errors import DataError
 from transduce.files import locked, sha256, write_text
@@ -113,30 +112,41 @@ def is_intact(path: Path, expected: str | None) -> bool:
 
 def _download(remote: Remote, folder: Path, record: Record, progress: Progress | None) -> Path:
     """The file at the address, with the checksum known or recorded."""
-    pooch.get_logger().setLevel("WARNING")
     name = next(iter(remote.keep)) if list(remote.keep.values()) == [""] else remote.address.rsplit("/", 1)[-1]
     recorded = record.addresses.get(remote.address)
     checksum = remote.checksum or (f"sha256:{recorded}" if recorded else None)
+    download = folder / name
     while True:
-        downloader = _Resuming(folder / f"{name}.part", checksum is not None, progress)
+        if download.exists() and (checksum is None or _has(download, checksum)):
+            return download
+        resuming = _Resuming(folder / f"{name}.part", checksum is not None, progress)
         try:
-            return Path(pooch.retrieve(remote.address, checksum, fname=name, path=folder, downloader=downloader))
-        except ValueError:  # the wrong hash; pooch has removed the file
-            if downloader.has_resumed:  # perhaps two versions of the file, one begun and one continued
-                continue
-            if remote.checksum is None:
-                raise DataError(
-                    f"{remote.address} has changed since it was first downloaded (SHA-256 was {recorded}); if that is "
-                    f"right, remove {folder / RECORD} and try again"
-                ) from None
-            kind = remote.checksum.partition(":")[0].upper().replace("SHA256", "SHA-256")
-            raise DataError(f"{remote.address}: the download is not the {name} expected ({kind} differs)") from None
+            resuming.download(remote.address, download)
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
             raise DataError(
                 f"{remote.address} cannot be downloaded ({_describe(error)}); try again later, or get it elsewhere, "
                 f"put what is needed of it ({', '.join(remote.keep)}) in a folder named {folder.name}, and set "
                 f"TRANSDUCE_DATA to the folder above that"
             ) from None
+        if checksum is None or _has(download, checksum):
+            return download
+        download.unlink()
+        if resuming.has_resumed:  # perhaps two versions of the file, one begun and one continued
+            continue
+        if remote.checksum is None:
+            raise DataError(
+                f"{remote.address} has changed since it was first downloaded (SHA-256 was {recorded}); if that is "
+                f"right, remove {folder / RECORD} and try again"
+            )
+        kind = remote.checksum.partition(":")[0].upper().replace("SHA256", "SHA-256")
+        raise DataError(f"{remote.address}: the download is not the {name} expected ({kind} differs)")
+
+
+def _has(path: Path, checksum: str) -> bool:
+    """Whether a file has a checksum as in "md5:..."."""
+    kind, _, expected = checksum.partition(":")
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, kind).hexdigest() == expected
 
 
 class TooLargeError(DataError):
@@ -147,7 +157,7 @@ class TooLargeError(DataError):
 
 
 class _Resuming:
-    """Downloads for pooch: appends to a .part file as long as what it continues can be trusted."""
+    """Downloads into a .part file, which it continues as long as what is there can be trusted."""
 
     def __init__(self, part: Path, is_verified: bool, progress: Progress | None) -> None:
         self.part = part
@@ -156,7 +166,8 @@ class _Resuming:
         self.has_resumed = False
         self._version = part.with_name(f"{part.name}.version")  # what the server calls this state of the file
 
-    def __call__(self, address: str, output_file: str, _: object) -> None:
+    def download(self, address: str, path: Path) -> None:
+        """Download what is at an address and put it at a path once it is whole."""
         fruitless = 0
         while True:
             before = self._size()
@@ -176,7 +187,7 @@ class _Resuming:
                 if fruitless == ATTEMPTS:
                     raise
                 time.sleep(PAUSE * 2**fruitless)
-        self.part.replace(output_file)
+        self.part.replace(path)
         self._version.unlink(missing_ok=True)
 
     def _size(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import pooch
+import platformdirs
 
 from transduce.corpora.catalogue.checksums import CHECKSUMS
 from transduce.corpora.catalogue.download import Progress, retrieve
@@ -33,7 +33,7 @@ def in_language(file: str, language: str) -> str:
 
 def cache_folder() -> Path:
     """Where downloads and token stores are kept: TRANSDUCE_CACHE, or the user's cache."""
-    return Path(os.environ.get("TRANSDUCE_CACHE") or pooch.os_cache("transduce"))
+    return Path(os.environ.get("TRANSDUCE_CACHE") or platformdirs.user_cache_path("transduce"))
 
 
 def downloads_folder(dataset: Dataset) -> Path:
