@@ -23,7 +23,7 @@ import transduce
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import Comparison, compare
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.translations import score_bleu
 from transduce.experiment import Recipe, load_recipe
 from transduce.models.families import build_model
 from transduce.search.beam import Beam

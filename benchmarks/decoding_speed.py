@@ -19,7 +19,7 @@ from torch.profiler import ProfilerActivity, profile
 import transduce
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.translations import score_bleu
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

@@ -26,11 +26,11 @@ from fine_tuning import RECIPES, FineTuning, TransformersClassifier
 from peers.report import table
 from transduce.bundle import ModelBundle
 from transduce.config import to_toml
-from transduce.evaluation.measured import Measured, compare_measured
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.metric import SentenceCounts
+from transduce.evaluation.scores import Scores, compare_scores
 from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.files import new_folder, write_text
-from transduce.tasks.classification.validation import Predictions, measure
+from transduce.tasks.classification import CLASSIFICATION
 
 HEAD = ("recipe", "seed", "metric", "transformers", "Transduce", "difference [95 %]", "p (randomisation)")
 
@@ -59,7 +59,7 @@ def main() -> None:
     print(table(rows), end="")
 
 
-def trained(recipe: str, changes: list[str], folder: Path, out: Path) -> tuple[Measured, Measured]:
+def trained(recipe: str, changes: list[str], folder: Path, out: Path) -> tuple[Scores, Scores]:
     """What transformers and Transduce tell of the test data after the training of a recipe."""
     run, settings = FineTuning.open(recipe, changes), out / "settings.toml"
     if settings.exists() and settings.read_text(encoding="utf-8") != to_toml(run.config):
@@ -67,34 +67,31 @@ def trained(recipe: str, changes: list[str], folder: Path, out: Path) -> tuple[M
     out.mkdir(parents=True, exist_ok=True)
     write_text(settings, to_toml(run.config))
     ours = transduce.train(recipe, out / "transduce", overrides=changes, resume=True, progress=True)
-    test = run.experiment.texts.test
-    assert test is not None, "the recipes have test data"
-    measured = measure(ModelBundle.load(ours.model), test)
-    theirs = predictions(folder, run, out / "transformers").counts
-    return replace(measured, counts=theirs, confusion=None), measured
+    scores = CLASSIFICATION.score(ModelBundle.load(ours.model), run.experiment.tested)
+    return run.scores(predictions(folder, run, out / "transformers")), scores
 
 
-def predictions(folder: Path, run: FineTuning, out: Path) -> Predictions:
-    """What a model that transformers has trained makes of the test data."""
+def predictions(folder: Path, run: FineTuning, out: Path) -> NDArray[np.float64]:
+    """The probabilities, or scores, of the test data by a model that transformers has trained."""
     if not out.exists():
         peer = TransformersClassifier(folder, run)
         found = fine_tuned(peer, run)
         with new_folder(out) as new:
-            np.savez(new / "test.npz", predicted=found.predicted, truth=found.truth)
+            np.savez(new / "test.npz", predicted=found)
     with np.load(out / "test.npz", allow_pickle=False) as kept:
-        return Predictions(kept["predicted"], kept["truth"])
+        return np.asarray(kept["predicted"])
 
 
-def fine_tuned(peer: TransformersClassifier, run: FineTuning) -> Predictions:
+def fine_tuned(peer: TransformersClassifier, run: FineTuning) -> NDArray[np.float64]:
     """Train to the end, and read the test data with the weights that were best on the validation data."""
-    validation, texts = run.config.validation, run.experiment.texts
+    validation, texts = run.config.validation, run.experiment.examples_of
     assert texts.test is not None, "the recipes have test data"
     best, kept = -np.inf, copy.deepcopy(peer.model.state_dict())
     for update, epoch, ends_epoch, examples in batches(run):
         peer.update(examples)
         by_epochs = run.config.training.epochs is not None
         if update == run.updates or validation.is_due(update, epoch, ends_epoch, by_epochs):
-            score = peer.predict(texts.validation).counts[validation.best_by].score
+            score = run.scores(peer.predict(texts.validation), texts.validation).counts[validation.best_by].score
             print(f"transformers, update {update:,}: {validation.best_by} {score:.4f}", file=sys.stderr, flush=True)
             if score > best:
                 best, kept = score, copy.deepcopy(peer.model.state_dict())
@@ -115,18 +112,18 @@ def batches(run: FineTuning) -> Iterator[tuple[int, int, bool, NDArray[np.int64]
                 return
 
 
-def summed(seeds: tuple[Measured, ...]) -> Measured:
+def summed(seeds: tuple[Scores, ...]) -> Scores:
     """Several models that have read the same texts as one, so that a test knows how many texts there were.
 
     Figures are of all outputs together: accuracy is the mean of the models', calibration error is not.
     """
     counts = {name: SentenceCounts.summed([one.counts[name] for one in seeds]) for name in seeds[0].counts}
-    return replace(seeds[0], counts=counts, confusion=None)
+    return replace(seeds[0], counts=counts)
 
 
-def compared(recipe: str, seed: str, theirs: Measured, ours: Measured) -> list[tuple[str, ...]]:
+def compared(recipe: str, seed: str, theirs: Scores, ours: Scores) -> list[tuple[str, ...]]:
     """A row for each metric."""
-    peer, own = compare_measured({"transformers": theirs, "Transduce": ours}, recipe).systems
+    peer, own = compare_scores({"transformers": theirs, "Transduce": ours}, recipe).systems
     assert own.against_baseline is not None, "the second is compared with the first"
     rows = []
     for name, difference in own.against_baseline.items():

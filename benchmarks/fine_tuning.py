@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from transduce.bundle import ModelBundle
 from transduce.config import Changes
 from transduce.corpora.examples import ExampleCorpus, LabelledText
+from transduce.evaluation.metric import PLAIN
+from transduce.evaluation.scores import Scores
 from transduce.experiment.recipe import load_recipe
 from transduce.inference.texts import batches_of
-from transduce.models.heads import ScoreHeadConfig
+from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.task_table import find_task
-from transduce.tasks.classification.data import Labelled, as_numbers
-from transduce.tasks.classification.settings import ClassificationConfig
-from transduce.tasks.classification.task import ClassificationExperiment
-from transduce.tasks.classification.validation import Predictions, head_of
+from transduce.tasks.classification import CLASSIFICATION, ClassificationConfig, Labelled
+from transduce.tasks.labelled import LabelledExperiment, head_of
 from transduce.tasks.task import Prepared
 from transduce.training.distributed import Processes
 from transduce.training.schedules import Linear
@@ -33,7 +33,7 @@ class FineTuning:
     """A run of ours before its first update."""
 
     config: ClassificationConfig
-    experiment: ClassificationExperiment
+    experiment: LabelledExperiment[LabelledText, Labelled, NDArray[np.float64]]
     prepared: Prepared
 
     @staticmethod
@@ -59,13 +59,18 @@ class FineTuning:
     @cached_property
     def train(self) -> list[LabelledText]:
         """The examples that the numbers in batches are those of."""
-        return list(self.experiment.texts.train)
+        return list(self.experiment.examples_of.train)
 
     def numbers(self, examples: Sequence[LabelledText]) -> Labelled:
         """Examples with their classes, or scores, as numbers."""
-        return as_numbers(
-            examples, head_of(self.bundle), self.bundle.tokenizers.target, self.config.batching.max_tokens
-        )
+        head, longest = head_of(self.bundle), self.config.batching.max_tokens
+        return CLASSIFICATION.labelling.encode(examples, head, self.bundle.tokenizers.target, longest)
+
+    def scores(self, told: NDArray[np.float64], corpus: ExampleCorpus[LabelledText] | None = None) -> Scores:
+        """The scores of probabilities, or scores, told of a corpus, of the test data unless given."""
+        labelling, head = CLASSIFICATION.labelling, head_of(self.bundle)
+        encoded = self.numbers(list(corpus or self.experiment.tested.texts))
+        return Scores.of(labelling.outcome(encoded, told, head), labelling.measured(head), (), "texts", PLAIN)
 
 
 class TransformersClassifier:
@@ -83,7 +88,7 @@ class TransformersClassifier:
         self.run = run
         self.score_head = head if isinstance(head, ScoreHeadConfig) else None
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        outputs = 1 if isinstance(head, ScoreHeadConfig) else len(head.labels)
+        outputs = len(head.labels) if isinstance(head, ClassHeadConfig) else 1
         torch.manual_seed(run.config.seed)
         self.model = BertForSequenceClassification.from_pretrained(folder, num_labels=outputs).float()
         self.optimizer = torch.optim.AdamW(
@@ -103,14 +108,13 @@ class TransformersClassifier:
         self.schedule.step()
         self.optimizer.zero_grad()
 
-    def predict(self, corpus: ExampleCorpus[LabelledText]) -> Predictions:
-        """What the model makes of labelled texts."""
+    def predict(self, corpus: ExampleCorpus[LabelledText]) -> NDArray[np.float64]:
+        """The probabilities of classes, or scores, of labelled texts."""
         examples = list(corpus)
         found = self._logits(self._encode(examples))
-        truth = self.run.numbers(examples).labels
         if self.score_head is None:
-            return Predictions(found.softmax(1).numpy(), truth)
-        return Predictions((self.score_head.mean + self.score_head.deviation * found[:, 0]).numpy(), truth)
+            return found.softmax(1).numpy()
+        return (self.score_head.mean + self.score_head.deviation * found[:, 0]).numpy()
 
     @torch.inference_mode()
     def _logits(self, texts: list[dict[str, list[int]]]) -> torch.Tensor:

@@ -20,7 +20,7 @@ from pathlib import Path
 import transduce
 from transduce.analysis.alignment import choose_head
 from transduce.bundle import ModelBundle
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.translations import score_bleu
 from transduce.inference.aligner import Aligner
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator

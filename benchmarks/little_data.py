@@ -36,8 +36,9 @@ import torch
 import transduce
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
-from transduce.evaluation.metrics import SentenceCounts, count_bleu
+from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.significance import Difference, compare_counts
+from transduce.evaluation.translations import count_bleu
 from transduce.experiment import load_recipe, sweep
 from transduce.experiment.sweep import Combination
 from transduce.search.beam import Beam

@@ -19,7 +19,8 @@ import transduce
 from transduce.bundle import read_history
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import open_split
-from transduce.evaluation.metrics import Score, score_bleu
+from transduce.evaluation.metric import Score
+from transduce.evaluation.translations import score_bleu
 from transduce.inference.translator import Translator
 
 DIRECTIONS = ["de-en", "en-de", "de-fr", "fr-de", "en-fr", "fr-en"]

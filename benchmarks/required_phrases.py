@@ -14,7 +14,7 @@ import torch
 
 import transduce
 from transduce.corpora.splits import open_split
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.translations import score_bleu
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.search.beam import Beam

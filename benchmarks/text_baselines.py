@@ -23,10 +23,9 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.example_sets import open_labelled, open_questions, open_tagged
 from transduce.corpora.examples import LabelColumns, LabelledText
 from transduce.corpora.tagged import TagColumns
-from transduce.evaluation.answers import count_answers
-from transduce.evaluation.labels import count_classes, count_scores
-from transduce.evaluation.metrics import SentenceCounts
-from transduce.evaluation.tags import count_tags
+from transduce.evaluation.labels import ToldClasses
+from transduce.evaluation.metric import SentenceCounts, Texts
+from transduce.evaluation.metrics import METRICS, count_all
 from transduce.experiment.recipe import load_recipe
 
 SENTENCES = re.compile(r"(?<=[.!?])\s+")
@@ -72,7 +71,7 @@ def classes(train: list[LabelledText], test: list[LabelledText]) -> dict[str, Co
     read, wanted = features(train, test)
     model = LogisticRegression(C=10.0, max_iter=2000).fit(read, learned)
     told = {"majority class": np.tile(shares, (len(test), 1)), "bag of words": model.predict_proba(wanted)}
-    return {name: count_classes(each, truth) for name, each in told.items()}
+    return {name: count_all(METRICS["classes"], ToldClasses(names, each, truth)) for name, each in told.items()}
 
 
 def scores(train: list[LabelledText], test: list[LabelledText]) -> dict[str, Counts]:
@@ -80,7 +79,7 @@ def scores(train: list[LabelledText], test: list[LabelledText]) -> dict[str, Cou
     truth, learned = (np.array([float(one.label) for one in some]) for some in (test, train))
     read, wanted = features(train, test)
     told = {"mean": np.full(len(test), learned.mean()), "bag of words": Ridge().fit(read, learned).predict(wanted)}
-    return {name: count_scores(each, truth) for name, each in told.items()}
+    return {name: count_all(METRICS["numbers"], Texts(each.tolist(), truth.tolist())) for name, each in told.items()}
 
 
 def features(train: Sequence[LabelledText], test: Sequence[LabelledText]) -> tuple[Any, Any]:
@@ -125,7 +124,7 @@ def tags() -> dict[str, Counts]:
         "each word's most frequent tag": [[usual.get(word.lower(), "O") for word in one.words] for one in test],
     }
     truth = [one.tags for one in test]
-    return {name: count_tags(each, truth) for name, each in told.items()}
+    return {name: count_all(METRICS["tags"], Texts(each, truth)) for name, each in told.items()}
 
 
 def answers() -> dict[str, Counts]:
@@ -136,7 +135,7 @@ def answers() -> dict[str, Counts]:
         "sentence of most shared words": [most_alike(one.question, one.passage) for one in test],
     }
     truth = [[answer.text for answer in one.answers] for one in test]
-    return {name: count_answers(each, truth) for name, each in told.items()}
+    return {name: count_all(METRICS["answers"], Texts(each, truth)) for name, each in told.items()}
 
 
 def most_alike(question: str, passage: str) -> str:

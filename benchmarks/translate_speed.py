@@ -24,7 +24,7 @@ from peers.weights import check, joeynmt_weights, marian_weights
 from transduce.bundle import ModelBundle
 from transduce.config import to_tree
 from transduce.corpora.splits import open_split
-from transduce.evaluation.metrics import score_bleu
+from transduce.evaluation.translations import score_bleu
 from transduce.experiment import load_recipe
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.text.words import detokenize

@@ -11,11 +11,11 @@ import msgspec
 from transduce.config import Settings
 from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
-from transduce.tasks.answering.settings import AnsweringConfig
-from transduce.tasks.classification.settings import ClassificationConfig
+from transduce.tasks.answering import AnsweringConfig
+from transduce.tasks.classification import ClassificationConfig
 from transduce.tasks.encoder.settings import PretrainingConfig
 from transduce.tasks.language.settings import LanguageConfig
-from transduce.tasks.tagging.settings import TaggingConfig
+from transduce.tasks.tagging import TaggingConfig
 
 INTRODUCTION = f"""# Settings
 

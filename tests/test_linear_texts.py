@@ -26,9 +26,9 @@ from transduce.corpora.splitting import letters_of
 from transduce.corpora.tagged import TagColumns, tagged_corpus
 from transduce.documents.sentences import ends_sentence, split_sentences
 from transduce.errors import TransduceError
-from transduce.evaluation.answers import word_f1
 from transduce.evaluation.copied_numbers import numbers_in
-from transduce.evaluation.metrics import count_bleu, count_chrf
+from transduce.evaluation.labels import word_f1
+from transduce.evaluation.translations import count_bleu, count_chrf
 from transduce.inference.tagger import WORD
 from transduce.serving.detection import Detector
 from transduce.text.chrf import pairwise_chrf

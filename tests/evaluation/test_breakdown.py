@@ -3,7 +3,7 @@
 import pytest
 
 from transduce.evaluation.breakdown import by_length, by_word_frequency
-from transduce.evaluation.metrics import count_bleu, length_ratio
+from transduce.evaluation.translations import count_bleu, length_ratio
 
 SOURCES = ["", "a b", "a " * 10, "a " * 11, "a " * 25, "a " * 61, "a " * 200]
 REFERENCES = ["Nothing.", "The dog runs.", "A man sleeps here.", "Two cats, one dog.", "So.", "It was cold.", "Snow."]

@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.errors import DataError, InputError
 from transduce.evaluation.compare import Comparison, compare
-from transduce.evaluation.metrics import score_bleu, score_chrf, score_ter
+from transduce.evaluation.translations import score_bleu, score_chrf, score_ter
 
 PAIRS = derive_pairs(60, seed=5)
 SOURCES = [pair.source for pair in PAIRS]

@@ -8,7 +8,8 @@ import pytest
 import transduce
 from transduce.data.batch import make_batch
 from transduce.errors import DataError
-from transduce.evaluation.evaluate import evaluate, evaluate_outputs, measure_loss
+from transduce.evaluation.evaluate import evaluate, evaluate_outputs
+from transduce.evaluation.loss import measure_loss
 from transduce.search.beam import Beam
 
 

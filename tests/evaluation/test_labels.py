@@ -3,13 +3,23 @@
 import numpy as np
 import pytest
 
-from transduce.evaluation.labels import confusion, count_classes, count_scores, ranks
+from transduce.evaluation.labels import ToldClasses, ranks
+from transduce.evaluation.metric import SentenceCounts, Texts
+from transduce.evaluation.metrics import METRICS, count_all
 
 RANDOM = np.random.default_rng(3)
 TRUTH = RANDOM.integers(3, size=200)
 LOGITS = RANDOM.normal(size=(200, 3)) + 1.2 * np.eye(3)[TRUTH]
 PROBABILITIES = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
 PREDICTED = PROBABILITIES.argmax(1)
+
+
+def count_classes(probabilities: np.ndarray, truth: np.ndarray) -> dict[str, SentenceCounts]:
+    return count_all(METRICS["classes"], ToldClasses("abc"[: probabilities.shape[1]], probabilities, truth))
+
+
+def count_scores(scores: np.ndarray, truth: np.ndarray) -> dict[str, SentenceCounts]:
+    return count_all(METRICS["numbers"], Texts(scores.tolist(), truth.tolist()))
 
 
 def test_accuracy_and_f1_are_those_of_the_definitions() -> None:
@@ -85,4 +95,8 @@ def test_scores_that_are_all_the_same_correlate_with_nothing() -> None:
 
 
 def test_a_confusion_matrix_counts_true_classes_in_rows() -> None:
-    assert confusion([0, 1, 1], [0, 0, 2], 3).tolist() == [[1, 1, 0], [0, 0, 0], [0, 1, 0]]
+    assert ToldClasses("abc", np.eye(3)[[0, 1, 1]], np.array([0, 0, 2])).confusion.tolist() == [
+        [1, 1, 0],
+        [0, 0, 0],
+        [0, 1, 0],
+    ]

@@ -13,15 +13,13 @@ from sacrebleu.metrics.ter import TER
 
 from transduce import plugins
 from transduce.errors import DataError, InputError
-from transduce.evaluation import comet, metrics
+from transduce.evaluation import comet, translations
 from transduce.evaluation.bleu_tokenizers import bleu_tokenizer
 from transduce.evaluation.compare import compare
 from transduce.evaluation.evaluate import evaluate_outputs
-from transduce.evaluation.metrics import (
-    Metric,
-    Scoring,
-    SentenceCounts,
-    Texts,
+from transduce.evaluation.metric import Metric, Scoring, SentenceCounts, Texts
+from transduce.evaluation.significance import compare_counts
+from transduce.evaluation.translations import (
     count_bleu,
     exact_match,
     length_ratio,
@@ -30,7 +28,6 @@ from transduce.evaluation.metrics import (
     score_chrf,
     score_ter,
 )
-from transduce.evaluation.significance import compare_counts
 
 OUTPUTS = ["The dog runs over the grass.", "A man sleeps.", "Two children play in the snow today."]
 REFERENCES = ["The dog runs across the grass.", "A man is sleeping.", "two children play in the snow today."]
@@ -127,7 +124,7 @@ def test_comet_scores_by_its_package_and_asks_for_what_it_lacks(monkeypatch: pyt
         with pytest.raises(InputError, match="pip install unbabel-comet"):
             evaluate_outputs(OUTPUTS, REFERENCES, metrics=["comet"], sources=OUTPUTS)
     monkeypatch.setattr(comet, "_model", Model)
-    monkeypatch.setattr(metrics, "comet_version", lambda: "2.2")
+    monkeypatch.setattr(translations, "comet_version", lambda: "2.2")
     found = evaluate_outputs(["a", "b"], ["a", "x"], metrics=["comet"], sources=["c", "d"]).scores["comet"]
     assert found.score == pytest.approx(0.625)
     assert found.signature == "comet|model:Unbabel/wmt22-comet-da|version:2.2"
@@ -183,7 +180,7 @@ def test_ter_counts_characters_of_chinese_and_words_of_others(language: str, sig
     outputs, references = {"zh": (["我有一只黑色的狗。"], ["我有一只黑狗。"]), "de": (["Ein Hund."], ["Ein Hund."])}[
         language
     ]
-    counts = metrics.count_ter(outputs, references)
+    counts = translations.count_ter(outputs, references)
     theirs = TER(normalized=language == "zh", asian_support=language == "zh", case_sensitive=True)
     assert counts.score_of(counts.counts.sum(0).tolist()) == theirs.corpus_score(outputs, [references]).score
     assert signs in counts.signature

@@ -7,9 +7,10 @@ from itertools import combinations
 import pytest
 
 from transduce.evaluation.compare import compare
-from transduce.evaluation.metrics import count_bleu, find_metric
+from transduce.evaluation.metrics import find_metric
 from transduce.evaluation.paper_table import COLUMNS, Figure, figures_of, render
 from transduce.evaluation.significance import compare_counts
+from transduce.evaluation.translations import count_bleu
 
 REFERENCES = [
     f"the {animal} is {verb} in the {place} ."

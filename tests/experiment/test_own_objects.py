@@ -19,7 +19,8 @@ from transduce.corpora.formats import parallel_files
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import evaluate_outputs
-from transduce.evaluation.metrics import METRICS, Metric, find_metric
+from transduce.evaluation.metric import Metric
+from transduce.evaluation.metrics import METRICS, find_metric
 from transduce.experiment.recipe import load_recipe
 from transduce.nn.scores import SCORES, GeneralScore
 from transduce.objectives.next_token import NextToken
@@ -318,7 +319,9 @@ def test_a_metric_may_be_a_function() -> None:
 
 def test_an_entry_of_the_table_of_metrics_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     for digits in (1, 5):
-        monkeypatch.setitem(METRICS, "mine", Metric("mine", METRICS["bleu"].count, digits=digits))  # type: ignore[arg-type]
+        monkeypatch.setitem(
+            METRICS["translations"], "mine", Metric("mine", METRICS["translations"]["bleu"].count, digits=digits)
+        )  # type: ignore[arg-type]
         assert find_metric("mine").digits == digits
 
 

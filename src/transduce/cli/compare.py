@@ -79,25 +79,15 @@ def compare(
     """
     import msgspec
 
-    from transduce.cli.comparison import (
-        print_comparison,
-        print_measured_comparison,
-        print_tables,
-        print_text_comparison,
-    )
-    from transduce.cli.labelled import check_readers, compare_readers, reads_texts
-    from transduce.cli.language import (
-        TextOptions,
-        check_language_models,
-        compare_language_models,
-        is_language_model,
-    )
+    from transduce.cli.comparison import print_comparison, print_model_comparison, print_tables
     from transduce.cli.model import make_beam, set_threads
+    from transduce.cli.scored import DataOptions, compare_models, task_of
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.corpora.formats import read_lines
     from transduce.errors import InputError
     from transduce.evaluation.compare import compare as run_comparison
-    from transduce.evaluation.metrics import check_aligned, find_metric
+    from transduce.evaluation.metric import check_aligned
+    from transduce.evaluation.metrics import find_metric
     from transduce.inference.translator import Translator
 
     def show(found: Any, in_text: Callable[[Any], None]) -> None:
@@ -112,24 +102,10 @@ def compare(
         raise InputError("--json and --format exclude each other; leave one of them out")
     set_threads(threads)
     _check_names(systems)
-    if any(reads_texts(name) for name in systems):
-        task = check_readers(systems, context)
-        options_of_data = (reference, dataset, split)
-        told = compare_readers(
-            task, systems, options_of_data, device, precision, lambda line: None if quiet else _tell(line)
-        )
-        show(told, print_measured_comparison)
-        return
-    if any(is_language_model(name) for name in systems):
-        check_language_models(systems, context)
-        found = compare_language_models(
-            systems,
-            TextOptions(source, reference, dataset, split, direction),
-            device,
-            precision,
-            lambda line: None if quiet else _tell(line),
-        )
-        show(found, print_text_comparison)
+    if task_of(systems, context) is not None:
+        data = DataOptions(reference, dataset, split)
+        told = compare_models(systems, data, metric or [], device, precision, _tell if not quiet else _say_nothing)
+        show(told, print_model_comparison)
         return
     metrics = metric or []
     for name in metrics:
@@ -162,6 +138,10 @@ def compare(
 
 def _tell(line: str) -> None:
     print(line, file=sys.stderr)
+
+
+def _say_nothing(line: str) -> None:
+    pass
 
 
 def _check_names(systems: list[str]) -> None:

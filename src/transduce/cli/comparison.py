@@ -1,16 +1,15 @@
 """Prints a comparison of systems for people, in tables that fit a terminal."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from transduce.evaluation.compare import Comparison, DifferingSentence, System
-from transduce.evaluation.measured import LabelMetric, MeasuredComparison
-from transduce.evaluation.metrics import Metric, Score, find_metric
+from transduce.evaluation.metric import Score
 from transduce.evaluation.paper_table import TableFormat, figures_of, render
-from transduce.evaluation.running_text import TextComparison, TextMetric, TextSystem, find_text_metric
+from transduce.evaluation.scores import ModelComparison, ScoredModel
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 SHOWN_CHARACTERS = 48  # of a line
@@ -28,11 +27,9 @@ ScoreRow = tuple[str, Score, Difference | None]
 """A system's letter, its score, and its difference to the baseline."""
 
 
-def print_tables(comparison: Comparison | TextComparison | MeasuredComparison, format: TableFormat) -> None:
+def print_tables(comparison: Comparison | ModelComparison, format: TableFormat) -> None:
     """Print a comparison's scores, and the differences of every two systems, as tables for a paper."""
-    find = _find_of(comparison)
-    metrics = {name: find(name) for name in comparison.systems[0].scores}
-    figures = figures_of(comparison.systems, comparison.pairs, metrics)
+    figures = figures_of(comparison.systems, comparison.pairs, comparison.metrics)
     signatures = [one.signature for one in comparison.systems[0].scores.values() if one.signature]
     print(render(figures, format, [INTERVALS, *signatures]))
 
@@ -52,12 +49,12 @@ def print_comparison(comparison: Comparison) -> None:
             console.print(_sentence(sentence, letters))
 
 
-def print_text_comparison(comparison: TextComparison) -> None:
-    """Print all that is told of language models that predicted one text."""
+def print_model_comparison(comparison: ModelComparison) -> None:
+    """Print the scores of models that are no translators, and of language models the lines that they differ in."""
     console = Console(markup=False, highlight=False, emoji=False)
-    console.print(f"{comparison.text}, {comparison.lines:,} lines", soft_wrap=True)
+    console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
     letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison, letters, "lines")
+    _print_scores(console, comparison, letters, comparison.unit)
     if comparison.most_different:
         console.print("\nLines that differ most, with the bits that each model spends on them")
         rows = [
@@ -73,40 +70,23 @@ def print_text_comparison(comparison: TextComparison) -> None:
         console.print(table)
 
 
-def print_measured_comparison(comparison: MeasuredComparison) -> None:
-    """Print all that is told of models that read the same labelled texts."""
-    console = Console(markup=False, highlight=False, emoji=False)
-    console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
-    letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison, letters, comparison.unit)
-
-
-def _print_names(console: Console, systems: Sequence[System | TextSystem]) -> Letters:
+def _print_names(console: Console, systems: Sequence[System | ScoredModel]) -> Letters:
     letters = {system.name: chr(ord("A") + number) for number, system in enumerate(systems)}
     for name, letter in letters.items():
         console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
     return letters
 
 
-def _find_of(
-    comparison: Comparison | TextComparison | MeasuredComparison,
-) -> Callable[[str], Metric | TextMetric | LabelMetric]:
-    """What finds a comparison's metrics by their names."""
-    if isinstance(comparison, MeasuredComparison):
-        return comparison.metrics.__getitem__
-    return find_metric if isinstance(comparison, Comparison) else find_text_metric
-
-
 def _print_scores(
     console: Console,
-    comparison: Comparison | TextComparison | MeasuredComparison,
+    comparison: Comparison | ModelComparison,
     letters: Letters,
     resampled: str,
 ) -> None:
     """A table a metric, another of the pairs without the baseline, and how their figures were made."""
-    systems, find = comparison.systems, _find_of(comparison)
+    systems = comparison.systems
     for name, first in systems[0].scores.items():
-        metric = find(name)
+        metric = comparison.metrics[name]
         console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")
         rows = [
             (letters[system.name], system.scores[name], (system.against_baseline or {}).get(name)) for system in systems

@@ -33,7 +33,7 @@ from transduce.cli.options import (
 
 if TYPE_CHECKING:
     from transduce.evaluation.evaluate import Evaluation
-    from transduce.evaluation.metrics import Score
+    from transduce.evaluation.metric import Score
 
 OF_OUTPUTS = (
     "source", "reference", "dataset", "split", "direction", "lowercase", "tokenize", "all_bleu", "metric", "json",
@@ -109,11 +109,18 @@ def evaluate(
     import msgspec
 
     from transduce.cli.directions import describe_directions, evaluate_directions, facts_of
-    from transduce.cli.labelled import check_confusion, check_readers, draw_confusion, open_data, reads_texts, to_json
-    from transduce.cli.labelled import describe as describe_measured
-    from transduce.cli.language import TextOptions, check_language_models, evaluate_text, is_language_model
-    from transduce.cli.model import open_bundle, set_threads, which_shortlist
+    from transduce.cli.model import set_threads, which_shortlist
     from transduce.cli.output import text_output
+    from transduce.cli.scored import (
+        DataOptions,
+        check_confusion,
+        draw_confusion,
+        evaluate_text,
+        score_model,
+        task_of,
+        to_json,
+    )
+    from transduce.cli.scored import describe as describe_scores
     from transduce.cli.search_options import make_rule
     from transduce.cli.streams import check_read_once
     from transduce.cli.test_set import TestSetOptions, is_many, open_system, warn_of_case
@@ -121,35 +128,34 @@ def evaluate(
     from transduce.evaluation.dynamic import DynamicEvaluation
     from transduce.evaluation.evaluate import evaluate as run_evaluation
     from transduce.evaluation.evaluate import evaluate_outputs
-    from transduce.evaluation.metrics import check_aligned, find_metric
+    from transduce.evaluation.labels import ToldClasses
+    from transduce.evaluation.metric import check_aligned
+    from transduce.evaluation.metrics import find_metric
     from transduce.inference.translator import Translator
     from transduce.tasks.language.validation import Reading
 
-    if reads_texts(model):
-        task = check_readers([model], context)
+    task = task_of([model], context)
+    if task is not None:
+        options_of_data = DataOptions(reference, dataset, split)
         if confusion is not None:
             check_confusion(model, confusion)  # before anything is waited for
         set_threads(threads)
-        labelled = open_data(task, model, reference, dataset, split)
-        measured = task.measured(open_bundle(model, device, precision), labelled)
-        if confusion is not None and measured.confusion is not None:
-            draw_confusion(measured.confusion, confusion)
-        print((to_json if json else describe_measured)(measured, labelled.name))
-        return
-    if confusion is not None:
-        raise InputError("--confusion is for classifiers; leave it out")
-    if is_language_model(model):
-        check_language_models([model], context)
-        set_threads(threads)
+        if task != "language":
+            name, found_scores = score_model(model, options_of_data, metric or [], device, precision)
+            if confusion is not None and isinstance(found_scores.outcome, ToldClasses):
+                draw_confusion(found_scores.outcome, confusion)
+            print((to_json if json else describe_scores)(found_scores, name))
+            return
         if dynamic_rate is not None and not dynamic:
             raise InputError("--dynamic-rate goes with --dynamic; leave it out")
         rate = {} if dynamic_rate is None else {"learning_rate": dynamic_rate}
         reading = Reading(memory, DynamicEvaluation(**rate) if dynamic else None)
-        options_of_text = TextOptions(source, reference, dataset, split, direction)
-        text, scores = evaluate_text(model, options_of_text, device, precision, reading)
+        name, scores = evaluate_text(model, options_of_data, device, precision, reading)
         lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
-        print(msgspec.json.encode({"text": text, **scores}).decode() if json else "\n".join([text, *lines]))
+        print(msgspec.json.encode({"text": name, **scores}).decode() if json else "\n".join([name, *lines]))
         return
+    if confusion is not None:
+        raise InputError("--confusion is for classifiers; leave it out")
     if refused := [name for name in given_options(context, ()) if name in ("--memory", "--dynamic", "--dynamic-rate")]:
         raise InputError(f"{refused[0]} is for language models; leave it out")
     if output == "-":

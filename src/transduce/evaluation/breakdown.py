@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
-from transduce.evaluation.metrics import SentenceCounts, length_ratio
+from transduce.evaluation.metric import SentenceCounts
+from transduce.evaluation.translations import length_ratio
 
 LENGTHS = (0, 10, 20, 30, 40, 60)
 """Most words of each part but the last; the first, of blank lines, is empty for most test sets."""

@@ -1,7 +1,7 @@
 """Two or more systems on one test set: scores, whether differences could be chance, and where they lie."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -11,19 +11,11 @@ from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length, by_word_frequency
 from transduce.evaluation.copied_numbers import CopiedNumbers, count_copied_numbers
-from transduce.evaluation.metrics import (
-    STANDARD,
-    MetricName,
-    Score,
-    Scoring,
-    SentenceCounts,
-    Texts,
-    check_aligned,
-    length_ratio,
-    metrics_by_key,
-)
+from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts, Texts, check_aligned
+from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
 from transduce.evaluation.pairs import Pair, against, compare_pairs
 from transduce.evaluation.significance import Difference
+from transduce.evaluation.translations import length_ratio
 
 SHOWN = 10
 
@@ -74,11 +66,13 @@ class Comparison:
     """Those with the widest span of sentence-level chrF between systems, widest first."""
     pairs: list[Pair]
     """Every two systems, each tested against the other."""
+    metrics: dict[str, Metric]
+    """By their names."""
 
     def to_dict(self) -> dict[str, Any]:
         """What `transduce compare --json` prints."""
-        facts: dict[str, Any] = msgspec.to_builtins(self)
-        del facts["pairs"]
+        facts: dict[str, Any] = msgspec.to_builtins(replace(self, pairs=[], metrics={}))
+        del facts["pairs"], facts["metrics"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
         return facts
 
@@ -104,9 +98,10 @@ def compare(
     for name, outputs in systems.items():
         check_aligned(name, outputs, references)
     scoring = Scoring(lowercase, tokenize)
+    named = metrics_by_key([*STANDARD, *metrics])
     counts = {  # by metric, then by system
         key: {name: metric.count(Texts(outputs, references, sources), scoring) for name, outputs in systems.items()}
-        for key, metric in metrics_by_key([*STANDARD, *metrics]).items()
+        for key, metric in named.items()
     }
     baseline = next(iter(systems))
     pairs = compare_pairs(counts)
@@ -128,6 +123,7 @@ def compare(
         numbers=count_copied_numbers(sources, references, systems),
         most_different=_most_different(systems, sources, references, counts["chrf"]),
         pairs=pairs,
+        metrics=named,
     )
 
 

@@ -1,35 +1,18 @@
-"""How good a translator is on a test set, and how well a model predicts validation data."""
+"""How good translations are: those that a translator makes of a test set, or finished ones."""
 
-import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-import torch
-from torch import Tensor, nn
 
-from transduce.data.batch import Batch
 from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
-from transduce.evaluation.metrics import (
-    STANDARD,
-    BleuVariant,
-    MetricName,
-    Score,
-    Scoring,
-    Texts,
-    check_aligned,
-    exact_match,
-    length_ratio,
-    metrics_by_key,
-    score_bleu_variants,
-)
+from transduce.evaluation.metric import Score, Scoring, Texts, check_aligned
+from transduce.evaluation.metrics import STANDARD, MetricName, count_all, metrics_by_key
+from transduce.evaluation.translations import BleuVariant, exact_match, length_ratio, score_bleu_variants
 from transduce.inference.translator import Translation, Translator
-from transduce.models.interface import EncoderDecoder
-from transduce.models.scoring import score_tokens
-from transduce.nn.state import DecoderState
 from transduce.search.choices import DecisionRule
 
 
@@ -105,7 +88,7 @@ def evaluate_outputs(
     that is not there, lacks something, or gives no numbers.
     """
     texts, scoring = Texts(outputs, references, sources), Scoring(lowercase, tokenize)
-    counts = {name: metric.count(texts, scoring) for name, metric in metrics_by_key([*STANDARD, *metrics]).items()}
+    counts = count_all(metrics_by_key([*STANDARD, *metrics]), texts, scoring)
     return Evaluation(
         scores={name: counted.summary() for name, counted in counts.items()},
         exact_match=exact_match(outputs, references, lowercase),
@@ -113,35 +96,3 @@ def evaluate_outputs(
         sentences=len(outputs),
         all_bleu=score_bleu_variants(outputs, references) if all_bleu else None,
     )
-
-
-def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
-    """Unsmoothed loss in nats per real target token, the end token counted, and its exponential, perplexity."""
-    return mean_loss(log_probabilities_of(model, batches))
-
-
-def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
-    """The loss of tokens with these log-probabilities, and its exponential, perplexity."""
-    total, tokens = 0.0, 0
-    for found in log_probabilities:
-        total -= float(found.double().sum())
-        tokens += len(found)
-    loss = total / tokens
-    return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
-
-
-@torch.inference_mode()
-def log_probabilities_of(model: nn.Module, batches: Iterable[Batch]) -> Iterator[Tensor]:
-    """Log-probabilities of each batch's real target tokens, row after row, as one float32 vector on the CPU."""
-    device = next(model.parameters()).device
-    for batch in batches:
-        batch = batch.to(device)
-        scores = score_tokens(
-            cast(EncoderDecoder[DecoderState], model),
-            batch.source,
-            batch.source_is_real,
-            batch.target_in,
-            batch.target_out,
-            batch.target_is_real,
-        )
-        yield scores[batch.target_is_real].cpu()

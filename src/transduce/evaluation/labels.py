@@ -1,87 +1,172 @@
-"""How well classes and scores are told: what is counted in each text, of which every figure is made.
+"""Metrics of classes, numbers and tags that a model tells of texts, and of answers to questions.
 
-Figures of a whole test set, of its resamples and of systems that exchange outputs are made of sums of these counts, as
-in evaluation/metrics.py.
+Every metric counts in each example; sums of these counts make the score of a test set, of its resamples and of systems
+that exchange outputs, as in evaluation/metric.py.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.evaluation.measured import LabelMetric
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.corpora.tagged import entities_of
+from transduce.evaluation.metric import Outcome, Scoring, SentenceCounts
 
 BINS = 15
-"""Of the probabilities, in which calibration is measured."""
+"""Bins of probabilities in which calibration is measured."""
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 Numbers = NDArray[np.float64]
 ClassNumbers = NDArray[np.int64]
 
 
-CLASS_METRICS: Mapping[str, LabelMetric] = {
-    "accuracy": LabelMetric("accuracy"),
-    "macro_f1": LabelMetric("macro F1"),
-    "matthews": LabelMetric("Matthews"),
-    "calibration_error": LabelMetric("calibration error", higher_is_better=False),
-}
+@dataclass(frozen=True)
+class ToldClasses:
+    """The classes that a model told of texts, with probabilities, beside the true ones; an Outcome."""
 
-SCORE_METRICS: Mapping[str, LabelMetric] = {
-    "pearson": LabelMetric("Pearson"),
-    "spearman": LabelMetric("Spearman"),
-    "squared_error": LabelMetric("mean squared error", higher_is_better=False),
-}
+    labels: Sequence[str]
+    probabilities: Numbers
+    """The probability of each class, [texts, classes]."""
+    truth: ClassNumbers
+    """The number of the true class, [texts]."""
+    sources: Sequence[str] | None = None
+
+    @cached_property
+    def predicted(self) -> ClassNumbers:
+        """The number of the likeliest class, [texts]."""
+        return self.probabilities.argmax(1)
+
+    @property
+    def outputs(self) -> list[str]:
+        """The name of the likeliest class of each text."""
+        return [self.labels[number] for number in self.predicted.tolist()]
+
+    @property
+    def references(self) -> list[str]:
+        """The name of the true class of each text."""
+        return [self.labels[number] for number in self.truth.tolist()]
+
+    @cached_property
+    def by_class(self) -> Numbers:
+        """Ones where a class was told rightly, is true, and was told: [texts, 3 * classes]."""
+        true, told = (_one_hot(numbers, len(self.labels)) for numbers in (self.truth, self.predicted))
+        return np.hstack([true * told, true, told])
+
+    @property
+    def confusion(self) -> NDArray[np.int64]:
+        """How often each class was told for each: [true classes, told classes]."""
+        found = np.zeros((len(self.labels), len(self.labels)), dtype=np.int64)
+        np.add.at(found, (self.truth, self.predicted), 1)
+        return found
 
 
-def count_classes(probabilities: Numbers, truth: ClassNumbers) -> dict[str, SentenceCounts]:
-    """What each of CLASS_METRICS counts, of the probability of each class [texts, classes].
+def count_right_classes(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
+    """Count the texts of which the true class was told."""
+    return SentenceCounts.of_sentence_scores((told.predicted == told.truth).tolist())
 
-    Accuracy; F1, the mean over classes; the correlation of Matthews for any number of classes (Gorodkin 2004); and the
-    expected calibration error (Guo et al. 2017): how far probability and accuracy are apart, over 15 bins of the
-    likeliest class's probability.
-    """
-    predicted, certainty = probabilities.argmax(1), probabilities.max(1)
-    is_right = (predicted == truth).astype(np.float64)
-    of_truth, of_predicted = _one_hot(truth, probabilities.shape[1]), _one_hot(predicted, probabilities.shape[1])
-    by_class = np.hstack([of_truth * of_predicted, of_truth, of_predicted])
+
+def count_macro_f1(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
+    """Count what F1 needs of each class; the score is the mean over classes that are true of a text or were told."""
+    return SentenceCounts(told.by_class, _macro_f1)
+
+
+def count_matthews(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
+    """Count for the correlation of Matthews, for any number of classes (Gorodkin 2004)."""
+    return SentenceCounts(told.by_class, _matthews)
+
+
+def count_calibration_error(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
+    """Count for the expected calibration error (Guo et al. 2017): how far probability and accuracy are apart, over 15
+    bins of the likeliest class's probability."""
+    certainty, is_right = told.probabilities.max(1), (told.predicted == told.truth).astype(np.float64)
     bins = _one_hot(np.minimum((certainty * BINS).astype(np.int64), BINS - 1), BINS)
     by_bin = np.hstack([bins * is_right[:, None], bins * certainty[:, None], bins])
-    return {
-        "accuracy": SentenceCounts.of_sentence_scores(is_right.tolist(), ""),
-        "macro_f1": SentenceCounts(by_class, _macro_f1, ""),
-        "matthews": SentenceCounts(by_class, _matthews, ""),
-        "calibration_error": SentenceCounts(by_bin, _calibration_error, ""),
-    }
+    return SentenceCounts(by_bin, _calibration_error)
 
 
-def count_scores(scores: Numbers, truth: Numbers) -> dict[str, SentenceCounts]:
-    """What each of SCORE_METRICS counts, of a score for each text.
-
-    Spearman's correlation is Pearson's of ranks, which are those among all texts in resamples too.
-    """
-    return {
-        "pearson": SentenceCounts(_moments(scores, truth), _pearson, ""),
-        "spearman": SentenceCounts(_moments(ranks(scores), ranks(truth)), _pearson, ""),
-        "squared_error": SentenceCounts.of_sentence_scores(np.square(scores - truth).tolist(), ""),
-    }
+def count_pearson(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count the moments that Pearson's correlation is made of."""
+    return SentenceCounts(_moments(*_arrays(told)), _pearson)
 
 
-def confusion(predicted: Sequence[int], truth: Sequence[int], classes: int) -> NDArray[np.int64]:
-    """How many texts of each true class were told to be of each: [true classes, predicted classes]."""
-    found = np.zeros((classes, classes), dtype=np.int64)
-    np.add.at(found, (np.asarray(truth), np.asarray(predicted)), 1)
-    return found
+def count_spearman(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count for Spearman's correlation: Pearson's of ranks, which are those among all texts in resamples too."""
+    return SentenceCounts(_moments(*map(ranks, _arrays(told))), _pearson)
+
+
+def count_squared_errors(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Square the distance of each number to the true one; the score is their mean."""
+    numbers, truth = _arrays(told)
+    return SentenceCounts.of_sentence_scores(np.square(numbers - truth).tolist())
 
 
 def ranks(values: Numbers) -> Numbers:
-    """Ranks from 1, equal values having the mean of theirs."""
+    """Return ranks from 1; equal values have the mean of theirs."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[places]
 
 
+def count_entity_f1(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count whole entities, exact in words and kind, as the scorer of CoNLL does; the score is their F1."""
+    return _count_entities(told, lambda sums: 2 * sums[0] / max(sums[1] + sums[2], 1.0))
+
+
+def count_entity_precision(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count whole entities; the score is the share of those told that are right."""
+    return _count_entities(told, lambda sums: sums[0] / max(sums[1], 1.0))
+
+
+def count_entity_recall(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count whole entities; the score is the share of the true ones that were told."""
+    return _count_entities(told, lambda sums: sums[0] / max(sums[2], 1.0))
+
+
+def count_right_tags(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count the words whose tag is right."""
+    words = [
+        (sum(map(str.__eq__, tags, true)), len(tags)) for tags, true in zip(told.outputs, told.references, strict=True)
+    ]
+    return SentenceCounts(np.array(words, dtype=np.float64), lambda sums: sums[0] / max(sums[1], 1.0))
+
+
+def count_answer_f1(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Compare the words of each answer, "" for none, with the nearest of the right answers, as SQuAD's scorer does
+    (Rajpurkar et al. 2016)."""
+    return _best_of_answers(told, word_f1)
+
+
+def count_right_answers(told: Outcome, scoring: Scoring) -> SentenceCounts:
+    """Count the answers that equal one of the right ones, but for case, punctuation and articles (SQuAD)."""
+    return _best_of_answers(told, lambda answer, true: float(normalized(answer) == normalized(true)))
+
+
+def word_f1(told: str, true: str) -> float:
+    """Return the F1 of the words of two answers, as bags; of two without words 1 if both are, else 0."""
+    one, other = normalized(told).split(), normalized(true).split()
+    if not one or not other:
+        return float(one == other)
+    common = sum((Counter(one) & Counter(other)).values())
+    return 2 * common / (len(one) + len(other))
+
+
+def normalized(answer: str) -> str:
+    """Return an answer in lower case, without punctuation, articles and superfluous spaces."""
+    return " ".join(ARTICLES.sub(" ", answer.lower().translate(WITHOUT_PUNCTUATION)).split())
+
+
 def _one_hot(numbers: ClassNumbers, classes: int) -> Numbers:
     return (numbers[:, None] == np.arange(classes)).astype(np.float64)
+
+
+def _arrays(told: Outcome) -> tuple[Numbers, Numbers]:
+    return np.asarray(told.outputs, dtype=np.float64), np.asarray(told.references, dtype=np.float64)
 
 
 def _moments(scores: Numbers, truth: Numbers) -> Numbers:
@@ -100,7 +185,6 @@ def _pearson(sums: list[float]) -> float:
 
 
 def _macro_f1(sums: list[float]) -> float:
-    """Classes that neither are nor were told have no part in it."""
     right, true, told = np.array(sums).reshape(3, -1)
     met = true + told > 0
     return float((2 * right[met] / (true + told)[met]).mean()) if met.any() else 0.0
@@ -116,3 +200,21 @@ def _matthews(sums: list[float]) -> float:
 def _calibration_error(sums: list[float]) -> float:
     right, certainty, texts = np.array(sums).reshape(3, -1)
     return float(np.abs(right - certainty).sum() / max(texts.sum(), 1.0))
+
+
+def _count_entities(told: Outcome, score_of: Callable[[list[float]], float]) -> SentenceCounts:
+    """[sentences, 3]: entities told rightly, told, and true."""
+    counts = []
+    for tags, true_tags in zip(told.outputs, told.references, strict=True):
+        found, true = set(entities_of(tags)), set(entities_of(true_tags))
+        counts.append((len(found & true), len(found), len(true)))
+    return SentenceCounts(np.array(counts, dtype=np.float64), score_of)
+
+
+def _best_of_answers(told: Outcome, score: Callable[[str, str], float]) -> SentenceCounts:
+    return SentenceCounts.of_sentence_scores(
+        [
+            max(score(answer, true) for true in each or [""])
+            for answer, each in zip(told.outputs, told.references, strict=True)
+        ]
+    )

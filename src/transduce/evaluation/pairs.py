@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.significance import Difference, compare_counts
 
 

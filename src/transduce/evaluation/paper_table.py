@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from transduce.evaluation.metrics import Score
+from transduce.evaluation.metric import Score
 from transduce.evaluation.pairs import Pair
 from transduce.evaluation.significance import Difference
 

@@ -8,7 +8,7 @@ import msgspec
 
 from transduce.config import Settings
 from transduce.errors import ConfigError, InputError
-from transduce.evaluation.metrics import REGISTRY as METRICS
+from transduce.evaluation.metrics import METRICS, REGISTRIES
 from transduce.files import write_text
 from transduce.nn.scores import SCORES
 from transduce.objectives.objective import OBJECTIVES
@@ -89,11 +89,12 @@ def _names(config: ExperimentConfig) -> Iterator[tuple[str, Registry[Any], str]]
         yield "training.objective", OBJECTIVES, config.training.objective
     for name in config.training.observers:
         yield "training.observers", OBSERVERS, name
-    if config.task == "translation":  # other tasks have metrics of their own
-        for name in config.validation.metrics:
-            yield "validation.metrics", METRICS, name
-        if config.validation.best_by != "loss":
-            yield "validation.best_by", METRICS, config.validation.best_by
+    built_in = {name for table in METRICS.values() for name in table}
+    if config.validation.best_by not in ("loss", *built_in):
+        yield "validation.best_by", REGISTRIES["translations"], config.validation.best_by
+    for name in config.validation.metrics:
+        if name not in built_in:
+            yield "validation.metrics", REGISTRIES["translations"], name
     score = getattr(getattr(getattr(config, "model", None), "attention", None), "score", None)
     if score is not None and score not in SCORES.others:
         yield "model.attention.score", SCORES, score

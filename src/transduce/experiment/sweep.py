@@ -10,10 +10,12 @@ from typing import Any
 
 import msgspec
 
+from transduce.bundle import ModelBundle
 from transduce.config import to_toml
 from transduce.devices import find_device
 from transduce.errors import InputError
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.metric import Scoring, SentenceCounts
+from transduce.evaluation.metrics import METRICS, find_metric, metric_key
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.machine import measure_machine
@@ -21,7 +23,6 @@ from transduce.experiment.recipe import Recipe, find_recipe, record
 from transduce.experiment.run import train
 from transduce.files import write_text
 from transduce.task_table import find_task
-from transduce.tasks.task import Measure
 from transduce.training.observers import Observer
 
 CHOSEN = "recipe.toml"
@@ -131,8 +132,8 @@ def sweep(
         seeds: of each combination.
         out: the folder of all runs (default: `runs/RECIPE-sweep`, or by the files' names).
         overrides: other changes, `key=value`, that all trainings share.
-        metric: what is told of the test set, BLEU or bits per character unless named; see
-            `transduce.evaluation.metrics` and `running_text`.
+        metric: what trainings are compared by, unless given the first of their task's in METRICS of
+            `transduce.evaluation.metrics`: BLEU of translations, bits per character of language models.
         observers: makes those of one training.
         tell: is given a line for what happens.
         device: where the models train.
@@ -157,16 +158,19 @@ def sweep(
     ]
     if files is None:
         folder = Path(out or Path("runs") / f"{trainings[0][0].name}-sweep")
-    measures = [_measure(row[0], metric) for row in trainings]
-    if len({measure.content for measure in measures}) > 1:
+    task = find_task(trainings[0][0].config.task)
+    tested = [task.open(row[0].config, row[0].folder).tested for row in trainings]
+    name = metric or next(iter(METRICS[tested[0].measured]))
+    found_metric = find_metric(name, tested[0].measured)
+    if len({data.texts.content() for data in tested}) > 1:
         raise InputError("these settings change the test set, so that scores could not be compared; sweep others")
     if files is not None:
         _keep(recipe, folder / CHOSEN, tell)  # type: ignore[arg-type]
-    lowercase = any(measure.folds_case for measure in measures)  # of all: cased scores do not compare with others
+    scoring = Scoring(any(data.folds_case for data in tested))  # of all: cased scores do not compare with others
     trained: list[list[TrainedRun]] = []
     counts: list[SentenceCounts | None] = []
     number, count = 0, len(combinations) * len(seeds)
-    for settings, row, measure in zip(combinations, trainings, measures, strict=True):
+    for settings, row, data in zip(combinations, trainings, tested, strict=True):
         found: list[SentenceCounts | None] = []
         trained.append([])
         for seed, one in zip(seeds, row, strict=True):
@@ -180,7 +184,8 @@ def sweep(
                 trained[-1].append(TrainedRun(run, seed, None, None))
                 found.append(None)
                 continue
-            counted = measure.count(run, find_device(device), lowercase)
+            scores = task.score(ModelBundle.load(run, find_device(device)), data, [name], scoring)
+            counted = next(iter(scores.counts.values()))
             found.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
         finished = [of_seed for of_seed in found if of_seed is not None]
@@ -196,8 +201,17 @@ def sweep(
         Combination(settings, runs, against.get(number))
         for number, (settings, runs) in enumerate(zip(combinations, trained, strict=True))
     ]
-    told = measures[0]
-    return Sweep(told.name, told.title, told.digits, signature, told.test_set, told.size, told.unit, cells, pairs)
+    return Sweep(
+        metric_key(name),
+        found_metric.title,
+        found_metric.digits,
+        signature,
+        tested[0].texts.name,
+        tested[0].size,
+        tested[0].unit,
+        cells,
+        pairs,
+    )
 
 
 def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
@@ -231,8 +245,3 @@ def _assignments(settings: Mapping[str, str]) -> Iterator[str]:
 
 def _folder_name(settings: Mapping[str, str]) -> str:
     return ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
-
-
-def _measure(recipe: Recipe[Any], metric: str | None) -> Measure:
-    task = find_task(recipe.config.task)
-    return task.open(recipe.config, recipe.folder).measure(metric)

@@ -10,6 +10,7 @@ from transduce.corpora.examples import ExampleCorpus
 from transduce.errors import DataError, InputError
 from transduce.tasks.encoder_settings import ExamplesConfig
 from transduce.tasks.inputs import Input, corpus_input
+from transduce.tasks.task import NO_RUN
 
 DEFAULT_SHARE = 0.1
 T = TypeVar("T")
@@ -67,13 +68,13 @@ def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> 
 def open_test(
     config: ExamplesConfig | None, folder: Path, openers: Openers[T], file: str | None, dataset: str | None, split: str
 ) -> ExampleCorpus[T]:
-    """A file, or a split of a data set, else the test data of a run with these settings; see MeasuringTask."""
+    """A file, or a split of a data set, else the test data of a run with these settings; see Task."""
     if file is not None:
         return openers.file(Path(file))
     if dataset is not None:
         return openers.part(dataset, split)
     if config is None:
-        raise InputError("the model is not in a run's folder, so it has no test data; name a file or a data set")
+        raise InputError(NO_RUN)
     examples = open_examples(config, folder, openers)
     return examples.test or examples.validation
 

@@ -1,6 +1,5 @@
 """The settings that the runs of all tasks of text encoders share."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from transduce.config import Settings
@@ -55,8 +54,8 @@ class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
     """How much text is read at once."""
 
 
-def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None:
-    """Raise ConfigError for a run without an encoder, metrics beyond the known ones, R-Drop, BPE-dropout, or two
+def check_encoder(config: EncoderExperimentConfig) -> None:
+    """Raise ConfigError for a run without an encoder, a weight of another text, R-Drop, BPE-dropout, or two
     vocabularies."""
     if config.model is None and config.training.start_from is None:
         raise ConfigError(
@@ -65,12 +64,7 @@ def check_encoder(config: EncoderExperimentConfig, known: Sequence[str]) -> None
         )
     if config.training.new_words is not None:
         raise ConfigError("training.new_words is for translation and language models; leave it out")
-    validation = config.validation
-    check_weight(validation, has_general=False)
-    if validation.metrics:
-        raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave it out")
-    if validation.best_by not in ("loss", *known):
-        raise ConfigError(f"validation.best_by = '{validation.best_by}': choose from loss, {', '.join(known)}")
+    check_weight(config.validation, has_general=False)
     if config.training.r_drop:
         raise ConfigError("training.r_drop is for translation and language models; leave it out")
     if config.training.teacher_forcing != TeacherForcing():

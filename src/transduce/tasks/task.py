@@ -1,16 +1,18 @@
 """What a run and the verbs ask of a task; all that only one task knows stands in its own folder."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-import torch
 from torch import nn
 
 from transduce.bundle import ModelBundle
+from transduce.bundle_config import BundleConfig
 from transduce.corpora.catalogue.download import Progress
-from transduce.evaluation.metrics import SentenceCounts
+from transduce.evaluation.metric import PLAIN, Scoring
+from transduce.evaluation.metrics import Measured, MetricName
+from transduce.evaluation.scores import Scores
 from transduce.objectives.objective import Objective
 from transduce.tasks.inputs import Input
 from transduce.tasks.settings import ExperimentConfig
@@ -24,6 +26,9 @@ Tell = Callable[[str], None]
 
 Rate = Callable[[], float]
 """How often the decoder reads the true tokens, 0 to 1, as training stands: see TeacherForcing."""
+
+NO_RUN = "the model is not in a run's folder, so it has no test data; name a file or a data set"
+"""Why a model outside a run cannot be tested as it is."""
 
 Config = TypeVar("Config", bound=ExperimentConfig)
 
@@ -58,27 +63,51 @@ class Prepared:
     """How many of the first rows of a parameter keep their values, by its name; see models/larger_vocabulary.py."""
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A metric on a run's test set, by which trainings are compared."""
+class Corpus(Protocol):
+    """Texts that models are tested on."""
 
-    name: str
-    """The metric's."""
-    title: str
-    digits: int
-    """Decimals shown."""
-    test_set: str
-    """The test data, else the validation data."""
-    content: str
-    """A hash of these."""
-    size: int
-    """How many lines or pairs these have."""
+    @property
+    def name(self) -> str:
+        """The files, or the data set's split."""
+        ...
+
+    def content(self) -> str:
+        """A hash that changes when the texts do."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+@dataclass(frozen=True)
+class TestData:
+    """Texts that models are scored on, and what is scored."""
+
+    texts: Corpus
     unit: str
-    """What is counted so: "sentences" or "lines"."""
-    folds_case: bool
+    """What the texts are, such as "sentences"."""
+    measured: Measured
+    """What a model makes of them, by which metrics are found."""
+    folds_case: bool = False
     """Whether the run's model writes one case alone, so that its outputs must be scored case-insensitively."""
-    count: Callable[[Path, torch.device, bool], SentenceCounts]
-    """What the metric counts of a finished run's model, computed on a device, and whether case-insensitively."""
+
+    @property
+    def size(self) -> int:
+        """The number of texts."""
+        return sum(1 for _ in self.texts)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which test data a model is to be scored on: a file, a split of a built-in data set, or those of its run."""
+
+    model: BundleConfig
+    config: Any
+    """The settings of the model's run; None for a model outside a run, which has no data of its own."""
+    folder: Path
+    """The folder that relative paths of the settings start from."""
+    file: str | None = None
+    dataset: str | None = None
+    split: str = "test"
 
 
 class Experiment(Protocol):
@@ -114,10 +143,11 @@ class Experiment(Protocol):
         """Scores of a finished model, which these processes trained, on the test data, if there are any."""
         ...
 
-    def measure(self, metric: str | None) -> Measure:
-        """How this run is compared with others, by the task's usual metric where none is named.
+    @property
+    def tested(self) -> TestData:
+        """The test data, else the validation data, on which trainings are compared.
 
-        Raises InputError for a metric that there is not.
+        Raises InputError for a task whose trainings are not compared.
         """
         ...
 
@@ -140,4 +170,17 @@ class Task(Protocol, Generic[Config]):
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """What `Experiment.test` has found, on one line."""
+        ...
+
+    def test_data(self, wanted: Wanted) -> TestData:
+        """Open test data, of a run without any the validation data.
+
+        Raises InputError where none are named and there is no run, ConfigError or DataError for what cannot be read.
+        """
+        ...
+
+    def score(
+        self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
+    ) -> Scores:
+        """Score a model on test data, by the metrics named, else by the task's usual ones."""
         ...

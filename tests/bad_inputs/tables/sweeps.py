@@ -1,6 +1,6 @@
 """Sweeps over settings and seeds."""
 
-from bad_inputs.damages import append, copy, cut, edit_json, empty, folder, garbage, remove, write
+from bad_inputs.damages import append, copy, garbage, remove, write
 from bad_inputs.row import row
 
 SWEEP = "sweep tiny.toml training.updates=2 --out new -q"
@@ -95,31 +95,6 @@ ROWS = [
         "weights.safetensors",
         garbage(f"{BEFORE}/model/weights.safetensors"),
         garbage(f"{BEFORE}/checkpoints/000006/bundle/weights.safetensors"),
-        leaves=("swept/*",),
-    ),
-    *(
-        row(f"a sweep: with outputs of before: {name}", AGAIN, 0, "", damage, harmless=True, leaves=("swept/*",))
-        for name, damage in (
-            ("not there", remove(f"{BEFORE}/outputs.json")),
-            ("empty", empty(f"{BEFORE}/outputs.json")),
-            ("garbage", garbage(f"{BEFORE}/outputs.json")),
-            ("cut off", cut(f"{BEFORE}/outputs.json")),
-            ("a list", write(f"{BEFORE}/outputs.json", "[]")),
-            ("Latin-1", write(f"{BEFORE}/outputs.json", b'{"a":["\xe4"]}')),
-            ("nested 100,000 times", write(f"{BEFORE}/outputs.json", '{"a":' + "[" * 100_000)),
-            ("of another model", write(f"{BEFORE}/outputs.json", '{"1 7": ["b"]}')),
-            (
-                "of fewer lines",
-                edit_json(f"{BEFORE}/outputs.json", lambda tree: {key: lines[:3] for key, lines in tree.items()}),
-            ),
-        )
-    ),
-    row(
-        "a sweep: with outputs of before: a folder",
-        AGAIN,
-        (1, 2),
-        "outputs.json",
-        folder(f"{BEFORE}/outputs.json"),
         leaves=("swept/*",),
     ),
     row(

@@ -17,11 +17,13 @@ from transduce.cli.main import app
 from transduce.corpora.questions import Answer, Question, question_corpus
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.errors import DataError, InputError
-from transduce.evaluation.answers import count_answers, normalized, word_f1
+from transduce.evaluation.labels import normalized, word_f1
+from transduce.evaluation.metric import Texts
+from transduce.evaluation.metrics import METRICS, count_all
 from transduce.experiment import load_recipe
 from transduce.inference.answerer import Answerer, find_answers
 from transduce.models.heads import SpanHeadConfig
-from transduce.tasks.answering.task import ANSWERING, as_windows
+from transduce.tasks.answering import ANSWERING, Answering
 from transduce.text.tokenizer import Tokenizer
 
 QUESTION = "where lives it"
@@ -66,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_passage_is_learned_from_or_validated_on_and_not_both(folder: Path) -> None:
     config = load_recipe(folder / "tiny.toml", {"data.validation": None, "data.validation_share": 0.2}).config
-    texts = ANSWERING.open(config, folder).texts
+    texts = ANSWERING.open(config, folder).examples_of
     passages, held_out = ({one.passage for one in corpus} for corpus in (texts.train, texts.validation))
     assert len(held_out) == 3 and len(passages) == 13 and not passages & held_out
 
@@ -166,7 +168,7 @@ def test_an_answer_has_the_marks_of_its_last_letter() -> None:
     tokenizer = Tokenizer(backend)
     passage = "the cafe\u0301"
     question = Question("q", "what", passage, (Answer("cafe\u0301", 4),), "")
-    asked = as_windows([question], SpanHeadConfig(), tokenizer, 12)
+    asked = Answering().encode([question], SpanHeadConfig(), tokenizer, 12)
     window = asked.windows[0]
     assert [passage[start:end] for start, end in window.places] == ["the", "cafe\u0301"]
     assert (asked.starts.tolist(), asked.ends.tolist()) == ([window.first + 1], [window.first + 1])
@@ -203,7 +205,7 @@ def test_windows_overlap_and_hold_all_of_a_passage(run: Path) -> None:
 def test_a_window_points_at_the_whole_answer_or_at_none(run: Path, folder: Path) -> None:
     tokenizer = ModelBundle.load(run).tokenizers.target
     questions = list(question_corpus(folder / "train.json"))[:3]
-    asked = as_windows(questions, SpanHeadConfig(overlap=2), tokenizer, 12)
+    asked = Answering().encode(questions, SpanHeadConfig(overlap=2), tokenizer, 12)
     assert len(asked.windows) > 3
     pointing = set()
     for window, start, end in zip(asked.windows, asked.starts.tolist(), asked.ends.tolist(), strict=True):
@@ -225,7 +227,8 @@ def test_answers_are_compared_without_case_articles_and_punctuation(answer: str,
 
 def test_f1_is_of_words_and_the_best_of_several_true_answers_counts() -> None:
     assert word_f1("the old city of rome", "rome") == pytest.approx(2 * 1 / (4 + 1))
-    counts = count_answers(["city of Rome", "", "x"], [["oslo", "the city of rome."], [], ["y"]])
+    told = Texts(["city of Rome", "", "x"], [["oslo", "the city of rome."], [], ["y"]])
+    counts = count_all(METRICS["answers"], told)
     assert counts["exact_match"].score == pytest.approx(2 / 3)
     assert counts["f1"].score == pytest.approx(2 / 3)
 

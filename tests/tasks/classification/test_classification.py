@@ -21,8 +21,8 @@ from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.experiment.recipe import load_recipe
 from transduce.inference.classifier import Classification, Classifier, Rating
 from transduce.models.heads import ClassHeadConfig
-from transduce.tasks.classification.data import openers_of
-from transduce.tasks.classification.validation import measure
+from transduce.tasks.classification import CLASSIFICATION
+from transduce.tasks.task import Wanted
 
 ANIMALS = ("dog", "cat", "cow", "hen", "fox")
 GOOD, BAD = ("fine", "lovely", "good"), ("awful", "dull", "bad")
@@ -307,12 +307,11 @@ def test_classes_are_counted_in_one_order_whatever_the_models(run: Path, folder:
     bundle = ModelBundle.load(run)
     head = msgspec.structs.replace(bundle.config.head, labels=("up", "down"))
     swapped = replace(bundle, config=msgspec.structs.replace(bundle.config, head=head))
-    corpus = openers_of(None).file(folder / "test.tsv")
-    found = measure(swapped, corpus)  # which is always wrong now
+    data = CLASSIFICATION.test_data(Wanted(swapped.config, None, folder, str(folder / "test.tsv")))
+    found = CLASSIFICATION.score(swapped, data)  # which is always wrong now
     labels = [label for _, label in TEXTS[::4]]
-    assert found.labels == ["down", "up"]
-    assert found.confusion is not None
-    assert found.confusion.counts.tolist() == [[0, labels.count("down")], [labels.count("up"), 0]]
+    assert found.outcome.labels == ["down", "up"]
+    assert found.outcome.confusion.tolist() == [[0, labels.count("down")], [labels.count("up"), 0]]
     assert found.counts["accuracy"].score == 0
 
 

@@ -13,16 +13,17 @@ import torch
 
 import transduce
 from transduce.bundle import ModelBundle
-from transduce.cli.language import TextOptions, compare_language_models, evaluate_text
 from transduce.cli.main import app
 from transduce.cli.main import run as command
+from transduce.cli.scored import DataOptions, compare_models, evaluate_text
 from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig, windows_in_order
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation import running_text
-from transduce.evaluation.running_text import TEXT_METRICS, count_text, scored
+from transduce.evaluation.metrics import METRICS, count_all
+from transduce.evaluation.running_text import count_text
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
@@ -276,14 +277,14 @@ def test_what_each_line_costs_adds_up_to_the_whole_text(run: Path, tmp_path: Pat
     for window in (5, 100):
         config = WindowsConfig(window=window, target_tokens=10)
         counts = count_text(bundle.model, bundle.tokenizers.target, store, text, config)
-        assert counts[:, 1].tolist() == [6, 1, 3]
-        assert counts[:, 2].tolist() == [len(lines[0]), len(lines[1]) + 1, len(lines[2]) + 1]
+        assert counts.counts[:, 1].tolist() == [6, 1, 3]
+        assert counts.counts[:, 2].tolist() == [len(lines[0]), len(lines[1]) + 1, len(lines[2]) + 1]
         whole = measure_text(bundle.model, store, config)
-        for metric in TEXT_METRICS:
-            assert scored(counts, metric).score == pytest.approx(whole[metric])
+        for name, counted in count_all(METRICS["lines"], counts).items():
+            assert counted.score == pytest.approx(whole[name])
     (score,) = Scorer(bundle).score([("", lines[0])])
     after_its_first = -sum(token.log_probability for token in score.tokens)  # of a line that begins the text
-    counts = count_text(bundle.model, bundle.tokenizers.target, store, text, WindowsConfig(window=100))
+    counts = count_text(bundle.model, bundle.tokenizers.target, store, text, WindowsConfig(window=100)).counts
     assert counts[0, 0] < after_its_first
     assert counts[:, 0].min() > 0
 
@@ -291,15 +292,16 @@ def test_what_each_line_costs_adds_up_to_the_whole_text(run: Path, tmp_path: Pat
 def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, run: Path, tmp_path: Path) -> None:
     words = ["tokenizer.kind='words'", "training.updates=5"]
     transduce.train(folder / "tiny.toml", tmp_path / "words", overrides=words)
-    found = compare_language_models(
+    found = compare_models(
         [str(run), str(tmp_path / "words")],
-        TextOptions(None, str(folder / "text"), None, None, None),
+        DataOptions(str(folder / "text"), None, None),
+        (),
         "cpu",
         "float32",
         lambda line: None,
     )
     first, second = found.systems
-    assert (found.lines, first.against_baseline) == (TEXT.count("\n"), None)
+    assert (found.size, first.against_baseline) == (TEXT.count("\n"), None)
     assert second.against_baseline is not None
     for metric, difference in second.against_baseline.items():
         assert difference.difference == pytest.approx(second.scores[metric].score - first.scores[metric].score)
@@ -311,9 +313,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         (tmp_path / "other").write_text(TEXT[: len(TEXT) // 2], encoding="utf-8")
         other = [f"data.train='{tmp_path / 'other'}'", "training.updates=2"]
         transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other)
-        compare_language_models(
-            [str(run), str(tmp_path / "run")], TextOptions(None, None, None, None, None), "cpu", "float32", print
-        )
+        compare_models([str(run), str(tmp_path / "run")], DataOptions(None, None, None), (), "cpu", "float32", print)
 
 
 def test_settings_are_swept_by_bits_per_character(folder: Path, tmp_path: Path) -> None:
@@ -401,7 +401,7 @@ def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_t
     (tmp_path / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
     overrides = {"batching.window": 500, "data.test": "test", "training.updates": 2}
     result = transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides=overrides)
-    options = TextOptions(None, None, None, None, None)
+    options = DataOptions(None, None, None)
     _, scores = evaluate_text(str(tmp_path / "run"), options, "cpu", "float32")
     assert scores == pytest.approx(result.test, rel=1e-6)
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tomli_w
 
@@ -13,8 +14,11 @@ from transduce.cli.main import app
 from transduce.corpora.tagged import TagColumns, entities_of, tagged_corpus
 from transduce.data.tagged import encode_words
 from transduce.errors import DataError
-from transduce.evaluation.tags import count_tags
+from transduce.evaluation.metric import Texts
+from transduce.evaluation.metrics import METRICS, count_all
 from transduce.inference.tagger import WORD, Tagger
+from transduce.tasks.tagging import TAGGING
+from transduce.tasks.task import Wanted
 
 NAMES, PLACES = ("ada", "noam", "grace"), ("new york", "rome", "oslo")
 SENTENCES = [
@@ -64,6 +68,25 @@ def test_a_tagger_finds_entities_and_their_places(run: Path) -> None:
         assert text[one.start : one.end] == one.text
         assert 0 < one.probability <= 1
     assert [one.tag for one in found.words] == ["O", "O", "B-person", "O", "O", "B-place", "I-place"]
+
+
+def rare(outputs: list[list[str]], references: list[list[str]]) -> list[float]:
+    """The share of the tags other than O that are right."""
+    return [
+        sum(a == b != "O" for a, b in zip(one, true, strict=True)) / max(1, sum(b != "O" for b in true))
+        for one, true in zip(outputs, references, strict=True)
+    ]
+
+
+def test_a_metric_of_one_s_own_chooses_the_best_tagger_and_scores_it(folder: Path, tmp_path: Path) -> None:
+    settings = {"training": {"updates": 4}, "validation": {"every_updates": 2, "metrics": [rare], "best_by": rare}}
+    result = transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=settings)
+    bundle = ModelBundle.load(tmp_path / "run")
+    data = TAGGING.test_data(Wanted(bundle.config, None, tmp_path, str(folder / "train.conll")))
+    found = TAGGING.score(bundle, data, [rare])
+    expected = np.mean(rare(found.outcome.outputs, found.outcome.references))
+    assert found.counts["rare"].score == pytest.approx(expected)
+    assert result.validation["rare"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +147,7 @@ def test_entities_are_those_that_conlls_scorer_sees(tags: str, expected: list[tu
 def test_f1_counts_whole_entities() -> None:
     told = [["B-x", "I-x", "O", "B-y"], ["O", "B-x"]]
     truth = [["B-x", "I-x", "O", "B-x"], ["B-x", "B-x"]]
-    counts = count_tags(told, truth)
+    counts = count_all(METRICS["tags"], Texts(told, truth))
     assert counts["entity_precision"].score == pytest.approx(2 / 3)
     assert counts["entity_recall"].score == pytest.approx(2 / 4)
     assert counts["entity_f1"].score == pytest.approx(2 * 2 / 7)

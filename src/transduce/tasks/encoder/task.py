@@ -22,6 +22,9 @@ from transduce.data.examples import TextBatchingConfig
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.sentence_pairs import MaskedData, SentenceStore, store_sentences
 from transduce.errors import ConfigError, DataError, InputError
+from transduce.evaluation.metric import PLAIN, Scoring
+from transduce.evaluation.metrics import MetricName
+from transduce.evaluation.scores import Scores
 from transduce.models.bert import BertConfig
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords, masked_logits
@@ -31,7 +34,7 @@ from transduce.tasks.encoder_data import Examples
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import check_encoder
 from transduce.tasks.inputs import Input, tokenizer_inputs
-from transduce.tasks.task import Measure, Prepared, Rate, Tell
+from transduce.tasks.task import Prepared, Rate, Tell, TestData, Wanted
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
@@ -118,7 +121,8 @@ class EncoderExperiment:
         """Nothing: what matters is what can be learned from it."""
         return None
 
-    def measure(self, metric: str | None) -> Measure:
+    @property
+    def tested(self) -> TestData:
         """Raises InputError: trainings are compared by what is learned from their encoders."""
         raise InputError("pre-trained encoders cannot be compared by a sweep; sweep what is fine-tuned from them")
 
@@ -214,9 +218,15 @@ class EncoderTask:
     config = PretrainingConfig
 
     def check(self, config: PretrainingConfig) -> None:
-        """See `check_encoder`."""
+        """See `check_encoder`; raises ConfigError for other metrics, too."""
+        check_encoder(config)
         known = SCORES if config.next_sentence else SCORES[:1]
-        check_encoder(config, known)
+        if config.validation.metrics:
+            raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave it out")
+        if config.validation.best_by not in ("loss", *known):
+            raise ConfigError(
+                f"validation.best_by = '{config.validation.best_by}': choose from loss, {', '.join(known)}"
+            )
 
     def open(self, config: PretrainingConfig, folder: Path, progress: Progress | None = None) -> EncoderExperiment:
         """See Task."""
@@ -225,6 +235,16 @@ class EncoderTask:
     def describe_test(self, test: dict[str, Any]) -> str:
         """There is none."""
         return ""
+
+    def test_data(self, wanted: Wanted) -> TestData:
+        """Raises InputError: there is nothing to evaluate."""
+        raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
+
+    def score(
+        self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
+    ) -> Scores:
+        """Raises InputError: see `test_data`."""
+        raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
 
 
 ENCODER = EncoderTask()

@@ -1,24 +1,26 @@
 """Language modelling as a task: what a run and the verbs ask of it; see tasks/task.py."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import Any, cast
 
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
+from transduce.corpora.formats import text_file
+from transduce.corpora.splits import open_text
 from transduce.data.streams import StreamData
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowData
-from transduce.errors import ConfigError, DataError
-from transduce.evaluation.metrics import SentenceCounts
-from transduce.evaluation.running_text import find_text_metric, scored
+from transduce.errors import ConfigError, DataError, InputError
+from transduce.evaluation.metric import PLAIN, Scoring
+from transduce.evaluation.metrics import MetricName
+from transduce.evaluation.scores import Scores
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.models.interface import SegmentRecurrence
@@ -34,7 +36,7 @@ from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
 from transduce.tasks.objectives import next_token_objective
 from transduce.tasks.origin import find_origin, with_new_words
-from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
+from transduce.tasks.task import NO_RUN, Prepared, Rate, Tell, TestData, Validator, Wanted
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
@@ -130,17 +132,10 @@ class LanguageExperiment:
         general = score_text(bundle, self.texts.general_test, self._tokens_at_once(processes))
         return scores | {f"{GENERAL}{name}": score for name, score in general.items()}
 
-    def measure(self, metric: str | None) -> Measure:
-        """See Experiment; bits per character are usual."""
-        name = metric or "bits_per_character"
-        found, text = find_text_metric(name), self.texts.test or self.texts.validation
-
-        def count(run: Path, device: torch.device, lowercase: bool) -> SentenceCounts:
-            counts = count_lines(ModelBundle.load(run, device), text, self._tokens_at_once(Processes()))
-            return scored(counts, name)
-
-        lines = sum(1 for _ in text)
-        return Measure(name, found.title, found.digits, text.name, text.content(), lines, "lines", False, count)
+    @property
+    def tested(self) -> TestData:
+        """See Experiment."""
+        return TestData(self.texts.test or self.texts.validation, "lines", "lines")
 
     def _validator(self, bundle: ModelBundle, store: TextStore, processes: Processes) -> Validator:
         windows = windows_of(bundle, self._tokens_at_once(processes))
@@ -208,6 +203,23 @@ class LanguageTask:
     def open(self, config: LanguageConfig, folder: Path, progress: Progress | None = None) -> LanguageExperiment:
         """See Task."""
         return LanguageExperiment(config, folder, open_texts(config.data, folder, progress))
+
+    def test_data(self, wanted: Wanted) -> TestData:
+        """See Task."""
+        if wanted.file is not None:
+            return TestData(text_file(wanted.file), "lines", "lines")
+        if wanted.dataset is not None:
+            return TestData(open_text(wanted.dataset, wanted.split), "lines", "lines")
+        if wanted.config is None:
+            raise InputError(NO_RUN)
+        texts = open_texts(wanted.config.data, wanted.folder)
+        return TestData(texts.test or texts.validation, "lines", "lines")
+
+    def score(
+        self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
+    ) -> Scores:
+        """See Task."""
+        return Scores.of(count_lines(bundle, cast(TextCorpus, data.texts)), "lines", metrics, "lines", scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """Perplexities, and bits a character."""

@@ -15,9 +15,8 @@ from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig
 from transduce.errors import InputError
 from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
-from transduce.evaluation.evaluate import mean_loss
-from transduce.evaluation.running_text import count_text, read_in_order
-from transduce.evaluation.significance import Counts
+from transduce.evaluation.loss import mean_loss
+from transduce.evaluation.running_text import LineCounts, count_text, read_in_order
 from transduce.inference.generator import Generator
 from transduce.inference.writing import text_of
 from transduce.models.transformer_xl import SegmentDecoder
@@ -89,7 +88,7 @@ def remembering(model: nn.Module, tokens: int | None) -> Iterator[None]:
         decoder.memory = trained
 
 
-def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> Counts:
+def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> LineCounts:
     """What `count_text` counts of a bundle's model, which reads windows as long as those that it was trained on."""
     tokenizer = bundle.tokenizers.target
     store = open_text_store(text, tokenizer, cache_folder())

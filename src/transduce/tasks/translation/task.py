@@ -18,17 +18,21 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
+from transduce.errors import InputError
 from transduce.evaluation.breakdown import by_length, by_word_frequency
-from transduce.evaluation.metrics import METRICS, Score, Scoring, Texts, score_bleu
+from transduce.evaluation.metric import PLAIN, Score, Scoring
+from transduce.evaluation.metrics import MetricName
+from transduce.evaluation.scores import Scores
+from transduce.evaluation.translations import count_bleu, score_bleu
 from transduce.inference.translator import Translator
 from transduce.model_card import PARTS
 from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
 from transduce.tasks.objectives import next_token_objective
-from transduce.tasks.task import Measure, Prepared, Rate, Tell, Validator
-from transduce.tasks.translation.measure import measure_translations
+from transduce.tasks.task import Prepared, Rate, Tell, TestData, Validator, Wanted
 from transduce.tasks.translation.preparation import prepare, validation_corpora
 from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
+from transduce.tasks.translation.test_pairs import TestPairs, score_translations
 from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
@@ -139,7 +143,7 @@ class TranslationExperiment:
     def _parts(self, pairs: Sequence[SentencePair], outputs: Sequence[str], lowercase: bool) -> dict[str, Any]:
         """Scores of the only direction's test set by parts, for the model's card."""
         references = [pair.target for pair in pairs]
-        counts = METRICS["bleu"].count(Texts(outputs, references), Scoring(lowercase))
+        counts = count_bleu(outputs, references, lowercase)
         training = (pair.target for entry in self.splits.train for pair in islice(entry.corpus, MOST_COUNTED))
         return {
             "lengths": [
@@ -152,9 +156,16 @@ class TranslationExperiment:
             ],
         }
 
-    def measure(self, metric: str | None) -> Measure:
-        """See Experiment; BLEU is usual."""
-        return measure_translations(self.config, self.splits, metric or "bleu")
+    @property
+    def tested(self) -> TestData:
+        """See Experiment; of several directions their texts together."""
+        data, splits = self.config.data, self.splits
+        corpora: dict[Direction, ParallelCorpus] = {}
+        for direction, own in (splits.directions or {Direction(data.source, data.target): splits}).items():
+            if corpus := own.test if splits.test else own.validation:
+                corpora[direction] = corpus
+        texts = TestPairs(corpora, (splits.test or splits.validation).name, self.config.search)
+        return TestData(texts, "sentences", "translations", self.config.tokenizer.of_target.folds_case)
 
 
 def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
@@ -177,6 +188,17 @@ class TranslationTask:
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
         """See Task."""
         return TranslationExperiment(config, folder, open_splits(config.data, folder, progress))
+
+    def test_data(self, wanted: Wanted) -> TestData:
+        """Raises InputError: a translation's test set has two sides; see cli/test_set.py."""
+        raise InputError("a translation model needs sources and references; give --source and --reference")
+
+    def score(
+        self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
+    ) -> Scores:
+        """See Task; BLEU, chrF and TER are usual."""
+        assert isinstance(data.texts, TestPairs)
+        return score_translations(bundle, data.texts, metrics, scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """BLEU with its signature."""

@@ -21,8 +21,9 @@ from transduce.data.batching import SMALLER_PARTS, BatchingConfig, Plan, largest
 from transduce.data.parts import Fits, needs, runs_that_fit, within
 from transduce.data.store import TokenStore
 from transduce.errors import ConfigError, InputError
-from transduce.evaluation.evaluate import measure_loss
-from transduce.evaluation.metrics import Metric, Scoring, Texts, find_metric, metric_key
+from transduce.evaluation.loss import measure_loss
+from transduce.evaluation.metric import Metric, Scoring, Texts
+from transduce.evaluation.metrics import find_metric, metric_key
 from transduce.inference.execution.batches import batches_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
@@ -82,7 +83,7 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
     for setting, name in wanted:
         try:
             if name != "loss":
-                found[metric_key(name)] = find_metric(name, ["loss"] if setting == "best_by" else [])
+                found[metric_key(name)] = find_metric(name, others=["loss"] if setting == "best_by" else [])
             if found.keys() & OWN_SCORES:
                 raise InputError(f"a metric '{metric_key(name)}' would hide the model's own; give it another name")
         except InputError as error:

@@ -1,0 +1,45 @@
+"""How well a model predicts the tokens of validation or test data: its loss and perplexity."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from transduce.data.batch import Batch
+from transduce.models.interface import EncoderDecoder
+from transduce.models.scoring import score_tokens
+from transduce.nn.state import DecoderState
+
+
+def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
+    """Unsmoothed loss in nats per real target token, the end token counted, and its exponential, perplexity."""
+    return mean_loss(log_probabilities_of(model, batches))
+
+
+def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
+    """The loss of tokens with these log-probabilities, and its exponential, perplexity."""
+    total, tokens = 0.0, 0
+    for found in log_probabilities:
+        total -= float(found.double().sum())
+        tokens += len(found)
+    loss = total / tokens
+    return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
+
+
+@torch.inference_mode()
+def log_probabilities_of(model: nn.Module, batches: Iterable[Batch]) -> Iterator[Tensor]:
+    """Log-probabilities of each batch's real target tokens, row after row, as one float32 vector on the CPU."""
+    device = next(model.parameters()).device
+    for batch in batches:
+        batch = batch.to(device)
+        scores = score_tokens(
+            cast(EncoderDecoder[DecoderState], model),
+            batch.source,
+            batch.source_is_real,
+            batch.target_in,
+            batch.target_out,
+            batch.target_is_real,
+        )
+        yield scores[batch.target_is_real].cpu()

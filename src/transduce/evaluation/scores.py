@@ -1,0 +1,144 @@
+"""The scores of models on test data, and comparisons of several models on the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from transduce.errors import InputError
+from transduce.evaluation.labels import ToldClasses
+from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
+from transduce.evaluation.metrics import METRICS, Measured, MetricName, metrics_by_key
+from transduce.evaluation.pairs import Pair, against, compare_pairs
+from transduce.evaluation.running_text import LineCounts
+from transduce.evaluation.significance import Difference
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a model on test data, as the counts that they are made of."""
+
+    metrics: Mapping[str, Metric]
+    counts: Mapping[str, SentenceCounts]
+    """The counts of each example, by the metrics' names."""
+    unit: str
+    """What the examples are, such as "texts"."""
+    outcome: Any
+    """What the model made of the test data; see `Metric.count`."""
+
+    @staticmethod
+    def of(outcome: Any, measured: Measured, metrics: Sequence[MetricName], unit: str, scoring: Scoring) -> "Scores":
+        """Score an outcome by all metrics that measure it unless some are named; of translations these must be."""
+        named = metrics_by_key(metrics or list(METRICS[measured]), measured)
+        counts = {name: metric.count(outcome, scoring) for name, metric in named.items()}
+        return Scores(named, counts, unit, outcome)
+
+    @property
+    def size(self) -> int:
+        """The number of examples."""
+        return len(next(iter(self.counts.values())).counts)
+
+    def summary(self) -> dict[str, Score]:
+        """Return the score of each metric, with its interval."""
+        return {name: counts.summary() for name, counts in self.counts.items()}
+
+    def history(self) -> dict[str, Any]:
+        """Return what a model's history keeps of its test: scores, the first one's interval, and how many examples."""
+        summaries = self.summary()
+        first = next(iter(summaries.values()))
+        scores = {name: summary.score for name, summary in summaries.items()}
+        return scores | {"interval": list(first.interval), self.unit: self.size}
+
+
+@dataclass(frozen=True)
+class ScoredModel:
+    """The scores of one of several models."""
+
+    name: str
+    scores: dict[str, Score]
+    """By the metrics' names."""
+    against_baseline: dict[str, Difference] | None
+    """How it differs from the baseline, in each metric; None for the baseline itself."""
+
+
+@dataclass(frozen=True)
+class DifferingLine:
+    """A line that language models predicted with different success."""
+
+    line: int
+    """The line's number in the text, from 1."""
+    text: str
+    nats: dict[str, float]
+    """The nats that each model spent on it."""
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """Models that were scored on the same test data."""
+
+    data: str
+    size: int
+    unit: str
+    metrics: Mapping[str, Metric]
+    systems: list[ScoredModel]
+    """The first is the baseline."""
+    pairs: list[Pair]
+    """Every two models, each tested against the other."""
+    most_different: list[DifferingLine] | None = field(default=None)
+    """Of language models: the lines with the widest span of nats, widest first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `transduce compare --json` prints."""
+        systems = [system.pop("scores") | system for system in msgspec.to_builtins(self.systems)]
+        if self.most_different is None:
+            return {"data": self.data, "size": self.size, "unit": self.unit, "systems": systems}
+        lines = msgspec.to_builtins(self.most_different)
+        return {"text": self.data, "lines": self.size, "systems": systems, "most_different": lines}
+
+
+def compare_scores(systems: Mapping[str, Scores], data: str, lines: Sequence[str] = ()) -> ModelComparison:
+    """Compare models, by name, with the first, the baseline, from their scores on the same data.
+
+    `lines` are those of the text that language models predicted. Raises InputError for fewer than two models, or models
+    that do not have the same metrics or classes.
+    """
+    if len(systems) < 2:
+        raise InputError(f"there is nothing to compare {', '.join(systems) or 'no models'} with; name two or more")
+    (first, baseline), *others = systems.items()
+    for name, scores in others:
+        if list(scores.counts) != list(baseline.counts):
+            raise InputError(f"{name} and {first} tell different things of a text, which cannot be compared")
+        classes, expected = _classes(scores), _classes(baseline)
+        if classes != expected:
+            told = [", ".join(one[:10]) + ", ..." * (len(one) > 10) for one in (classes, expected)]
+            raise InputError(f"{name} tells the classes {told[0]}, but {first} {told[1]}; they must be the same")
+    pairs = compare_pairs(
+        {metric: {name: scores.counts[metric] for name, scores in systems.items()} for metric in baseline.counts}
+    )
+    return ModelComparison(
+        data,
+        baseline.size,
+        baseline.unit,
+        baseline.metrics,
+        [ScoredModel(name, scores.summary(), against(pairs, first, name)) for name, scores in systems.items()],
+        pairs,
+        _most_different(systems, lines) if isinstance(baseline.outcome, LineCounts) else None,
+    )
+
+
+def _classes(scores: Scores) -> list[str]:
+    return list(scores.outcome.labels) if isinstance(scores.outcome, ToldClasses) else []
+
+
+def _most_different(systems: Mapping[str, Scores], lines: Sequence[str]) -> list[DifferingLine]:
+    nats = {name: scores.outcome.counts[:, 0].tolist() for name, scores in systems.items()}
+    of_lines = list(zip(*nats.values(), strict=True))
+    widest = sorted(range(len(lines)), key=lambda i: min(of_lines[i]) - max(of_lines[i]))[:SHOWN]
+    return [
+        DifferingLine(i + 1, lines[i], dict(zip(nats, of_lines[i], strict=True)))
+        for i in widest
+        if max(of_lines[i]) > min(of_lines[i])
+    ]

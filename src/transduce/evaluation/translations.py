@@ -1,0 +1,118 @@
+"""Scores of detokenised translations against untouched references; sacreBLEU counts and scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from transduce.errors import InputError
+from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
+from transduce.evaluation.comet import MODEL, comet_scores, comet_version
+from transduce.evaluation.metric import Score, Scoring, SentenceCounts, Texts, check_aligned
+from transduce.evaluation.significance import RESAMPLES, SEED
+
+
+@dataclass(frozen=True)
+class BleuVariant(Score):
+    """BLEU in one of the ways that papers report it."""
+
+    tokenize: BleuTokenizer
+    lowercase: bool
+
+
+def count_bleu(
+    outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
+) -> SentenceCounts:
+    """What BLEU (Papineni et al. 2002) counts.
+
+    Raises DataError unless there are as many outputs as references, InputError where a tokenizer is not installed.
+    """
+    return _count(make_bleu(bleu_tokenizer(references, tokenize), lowercase), outputs, references)
+
+
+def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
+    """What chrF2 (Popovic 2015) counts; raises DataError unless there are as many outputs as references."""
+    return _count(CHRF(lowercase=lowercase), outputs, references)
+
+
+def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
+    """What TER (Snover et al. 2006) counts; raises DataError unless there are as many outputs as references.
+
+    Chinese and Japanese are divided into characters (sacreBLEU's asian_support, which normalises punctuation, too).
+    """
+    is_asian = has_chinese_characters(references)
+    ter = TER(normalized=is_asian, asian_support=is_asian, case_sensitive=not lowercase)
+    return _count(ter, outputs, references)
+
+
+def score_bleu(
+    outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
+) -> Score:
+    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018)."""
+    return count_bleu(outputs, references, lowercase, tokenize).summary()
+
+
+def score_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
+    """Character n-gram F-score, chrF2 (Popovic 2015)."""
+    return count_chrf(outputs, references, lowercase).summary()
+
+
+def score_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
+    """Translation edit rate (Snover et al. 2006)."""
+    return count_ter(outputs, references, lowercase).summary()
+
+
+def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> list[BleuVariant]:
+    """BLEU in the ways that papers report it: words split by 13a or intl, or as a script without spaces asks for, with
+    or without regard to case."""
+    variants = []
+    own = bleu_tokenizer(references)
+    ways: tuple[BleuTokenizer, ...] = ("13a", "intl") if own == "13a" else (own,)
+    for tokenize in ways:
+        for lowercase in (False, True):
+            found = score_bleu(outputs, references, lowercase, tokenize)
+            variants.append(BleuVariant(found.score, found.signature, found.interval, tokenize, lowercase))
+    return variants
+
+
+def length_ratio(bleu: SentenceCounts) -> float:
+    """Tokens of the outputs to tokens of the references, as BLEU split them; below 1, BLEU pays a brevity penalty."""
+    output, reference = bleu.counts[:, :2].sum(0)
+    return float(output / max(reference, 1))
+
+
+def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
+    """Share of outputs that equal their reference, 0 to 1."""
+    pairs = list(zip(outputs, references, strict=True))
+    if lowercase:
+        pairs = [(output.lower(), reference.lower()) for output, reference in pairs]
+    return sum(output == reference for output, reference in pairs) / len(pairs)
+
+
+def _count(metric: BLEU | CHRF | TER, outputs: Sequence[str], references: Sequence[str]) -> SentenceCounts:
+    check_aligned("outputs", outputs, references)
+    counts = metric._extract_corpus_statistics(list(outputs), [list(references)])
+    metric.n_bootstrap, metric.seed = RESAMPLES, str(SEED)  # for the signature
+    return SentenceCounts(
+        np.array(counts, dtype=np.float64),
+        lambda sums: float(metric._compute_score_from_stats(sums).score),  # type: ignore[arg-type] # whole numbers
+        str(metric.get_signature()),
+    )
+
+
+def count_exact_matches(texts: Texts, scoring: Scoring) -> SentenceCounts:
+    """Count the outputs that equal their reference."""
+    pairs = zip(texts.outputs, texts.references, strict=True)
+    matches = [exact_match([output], [reference], scoring.lowercase) for output, reference in pairs]
+    return SentenceCounts.of_sentence_scores(matches, f"exact|case:{'lc' if scoring.lowercase else 'mixed'}")
+
+
+def count_comet(texts: Texts, scoring: Scoring) -> SentenceCounts:
+    """Score each output by COMET (Rei et al. 2020); raises InputError without sources or the package."""
+    if texts.sources is None:
+        raise InputError("comet needs the sources beside outputs and references")
+    scores = comet_scores(texts.sources, texts.outputs, texts.references)
+    return SentenceCounts.of_sentence_scores(scores, f"comet|model:{MODEL}|version:{comet_version()}")

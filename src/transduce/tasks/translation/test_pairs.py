@@ -1,0 +1,44 @@
+"""Sentence pairs that translation models are tested on, in one direction or several, and the scores on them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from transduce.bundle import ModelBundle
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.directions import Direction
+from transduce.evaluation.metric import Scoring, Texts
+from transduce.evaluation.metrics import STANDARD, MetricName
+from transduce.evaluation.scores import Scores
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+
+
+@dataclass(frozen=True)
+class TestPairs:
+    """The test pairs of each direction, and how they are translated."""
+
+    corpora: Mapping[Direction, ParallelCorpus]
+    name: str
+    search: Beam
+
+    def content(self) -> str:
+        """A hash that changes when the pairs do."""
+        return " ".join(corpus.content() for corpus in self.corpora.values())
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        return (pair for corpus in self.corpora.values() for pair in corpus)
+
+
+def score_translations(
+    bundle: ModelBundle, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring
+) -> Scores:
+    """Translate the pairs of all directions and score them together."""
+    translator, outputs = Translator(bundle), []
+    for direction, corpus in pairs.corpora.items():
+        own = translator
+        if bundle.config.languages is not None:
+            own = translator.directed(direction.target, direction.source)
+        outputs += [found.text for found in own.translate([pair.source for pair in corpus], pairs.search)]
+    sources, references = zip(*((pair.source, pair.target) for pair in pairs), strict=True)
+    texts = Texts(outputs, references, sources)
+    return Scores.of(texts, "translations", metrics or STANDARD, "sentences", scoring)
