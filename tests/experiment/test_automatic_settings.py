@@ -14,13 +14,15 @@ from transduce.experiment.automatic_settings import Choice, choose, choose_clean
 from transduce.experiment.machine import Machine
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
+from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_training import FIRST, train_tokenizer
 
 PROCESSOR, GPU = Machine("cpu", 1.4e11), Machine("cuda", 4e13)
 SIZES = [100, 3_000, 29_000, 170_000, 2_000_000, 40_000_000]
 
 
 def corpus_of(pairs: int, words: int = 12, scripts: tuple[str, str] = ("Latin", "Latin")) -> CorpusFacts:
-    source, target = (SideFacts(pairs * words, 2 * words, (script,), True) for script in scripts)
+    source, target = (SideFacts(pairs * words, 2 * words, (script,), True, 60) for script in scripts)
     return CorpusFacts(pairs, source, target)
 
 
@@ -250,3 +252,17 @@ def test_what_is_read_few_times_is_learned_with_little_dropout() -> None:
     assert isinstance(often, TransformerConfig) and isinstance(seldom, TransformerConfig)
     assert often.attention_dropout > 0 == seldom.attention_dropout
     assert often.dropout >= seldom.dropout
+
+
+def test_a_little_text_without_spaces_is_not_merged_to_whole_clauses() -> None:
+    source, target = (SideFacts(4_000, 14, (script,), script == "Latin", 60) for script in ("Latin", "Han"))
+    found = config_of(choose(CorpusFacts(500, source, target), 700, PROCESSOR, {})).tokenizer
+    assert not found.is_shared
+    assert found.of_source.max_size is None
+    assert found.of_target.max_size is not None and found.of_target.max_size < 700
+    verbs = ("看见", "购买", "喜欢", "描绘", "找到", "出售")
+    objects = ("自行车", "书本", "苹果", "房子", "汽车", "面包", "花朵", "椅子")
+    clauses = [f"{verb}{thing}" for verb in verbs for thing in objects]
+    size = len(set().union(*clauses)) * 3 + FIRST
+    limited = train_tokenizer(SideConfig(max_size=size), clauses)
+    assert all(len(limited.encode_batch([clause])[0]) > 1 for clause in clauses)

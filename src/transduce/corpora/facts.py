@@ -52,6 +52,8 @@ class SideFacts:
     """Unicode scripts that nearly all letters are of; none where they are of too many."""
     has_spaces: bool
     """Whether spaces separate words."""
+    characters: int
+    """How many different characters the sample has."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def _side(texts: Sequence[str], scale: float, language: str) -> SideFacts:
         usual_length=lengths[int(0.95 * (len(lengths) - 1))] if lengths else 0,
         scripts=_scripts(texts, language.replace("_", "-").partition("-")[0]),
         has_spaces=has_spaces,
+        characters=len(set().union(*texts)),
     )
 
 

@@ -9,6 +9,7 @@ from transduce.corpora.facts import CorpusFacts, count_words
 from transduce.corpora.splits import default_share
 from transduce.experiment.machine import Machine
 from transduce.models.transformer import TransformerConfig
+from transduce.text.tokenizer_training import FIRST
 from transduce.training.estimate import describe_duration
 
 RATIOS = (3.0, 4.0, 6.0, 9.0)
@@ -21,6 +22,7 @@ HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
 MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
 FEW_PASSES = 6  # in which little is learned by heart, so that dropout costs more than it saves
+SUBWORDS_OF_A_CHARACTER = 3  # of a little text without spaces: a third of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
 Tables = dict[str, Any]
@@ -127,7 +129,9 @@ def _choose_tokenizer(
     if "source" in asked:
         return Choice({"tokenizer": {**asked, "shared": False}})
     have_a_script_in_common = not {*kept.source.scripts}.isdisjoint(kept.target.scripts) or not kept.source.scripts
-    shared = asked.get("shared", have_a_script_in_common or wanted.get("model", {}).get("tie") == "all")
+    shared_is_asked = asked.get("shared", wanted.get("model", {}).get("tie") == "all")
+    shared = asked.get("shared", have_a_script_in_common or shared_is_asked)
+    has_spaces = {kept.source.has_spaces, kept.target.has_spaces}
     table: Tables = {"kind": "bpe", "shared": shared}
     if {"kind", "size", "max_size", "file"} & asked.keys():
         return Choice({"tokenizer": {**table, **asked}})
@@ -135,10 +139,16 @@ def _choose_tokenizer(
     most = 10_000 if machine.kind == "cpu" else 32_000
     size = min(100 * round(80 * (kept.words / KNOWN_WORDS) ** exponent), most)
     if most_subwords is not None and size > 0.8 * most_subwords:
-        return Choice(
-            {"tokenizer": table},
-            [f"vocabulary: all subwords that {kept.words:,} running words yield, fewer than {size:,}"],
-        )
+        told = [f"vocabulary: all subwords that {kept.words:,} running words yield, fewer than {size:,}"]
+        if has_spaces == {True} or shared_is_asked:
+            return Choice({"tokenizer": table}, told)
+        sides: dict[str, Any] = {}
+        for name, side in (("source", kept.source), ("target", kept.target)):
+            sides[name] = {"kind": "bpe"}
+            if not side.has_spaces:  # all merges would join whole clauses, which no other sentence has
+                sides[name]["max_size"] = FIRST + SUBWORDS_OF_A_CHARACTER * side.characters
+                told.append(f"{name} vocabulary: at most {sides[name]['max_size']:,} subwords: it has no spaces")
+        return Choice({"tokenizer": {**table, "shared": False, **sides}}, told)
     each = "" if shared else " a side"
     return Choice(
         {"tokenizer": {**table, "max_size": size}},
