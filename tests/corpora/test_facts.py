@@ -1,5 +1,7 @@
 """What is seen of sentence pairs before anything is made of them."""
 
+import math
+
 import pytest
 
 from transduce.corpora.corpus import SentencePair
@@ -49,3 +51,10 @@ def test_a_language_of_several_scripts_has_all_of_them_however_rare() -> None:
     assert describe_pairs(serbian, len(serbian), ("sr_RS", "en")).source.scripts == ("Cyrillic", "Latin")
     korean = [SentencePair("나는 개가 있다.", "x")] * 60 + [SentencePair("大韓民國", "x")]
     assert describe_pairs(korean, len(korean), ("ko", "en")).source.scripts == ("Han", "Hangul")
+
+
+@pytest.mark.parametrize("text", ["狗在公园。", "犬は公園で走る。", "สุนัขวิ่ง", "ខ្ញុំទៅ"])
+def test_short_sentences_without_spaces_are_more_than_one_word(text: str) -> None:
+    facts = describe_pairs([SentencePair(text, "A dog runs.")] * 4, 4)
+    assert not facts.source.has_spaces
+    assert facts.source.words == 4 * math.ceil(len(text) / 2)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from transduce.corpora.corpus import SentencePair
+from transduce.orthography.characters import UNSPACED
 
 SAMPLE = 50_000
-UNSPACED = 12  # characters between spaces beyond which spaces do not separate words
+MOST_OF_A_WORD = 12  # characters between spaces beyond which spaces do not separate words
 CHARACTERS_OF_A_WORD = 2  # where they do not, as in Chinese
 MINOR, MOST = 0.05, 0.9  # shares of the letters
 SCRIPTS = {"CJK": "Han", "IDEOGRAPHIC": "Han", "HALFWIDTH": "Katakana"}
@@ -100,22 +101,23 @@ def count_words(text: str, has_spaces: bool) -> int:
 
 
 def _side(texts: Sequence[str], scale: float, language: str) -> SideFacts:
-    characters, between_spaces = sum(map(len, texts)), sum(len(text.split()) for text in texts)
-    has_spaces = characters <= UNSPACED * between_spaces
+    characters: Counter[str] = Counter()
+    for text in texts:
+        characters.update(text)
+    unspaced = sum(count for character, count in characters.items() if UNSPACED.match(character))
+    # by the letters, since short sentences are no longer than words; by the length in scripts that are not known
+    has_spaces = 2 * unspaced <= characters.total() <= MOST_OF_A_WORD * sum(len(text.split()) for text in texts)
     lengths = sorted(count_words(text, has_spaces) for text in texts)
     return SideFacts(
         words=round(scale * sum(lengths)),
         usual_length=lengths[int(0.95 * (len(lengths) - 1))] if lengths else 0,
-        scripts=_scripts(texts, language.replace("_", "-").partition("-")[0]),
+        scripts=_scripts(characters, language.replace("_", "-").partition("-")[0]),
         has_spaces=has_spaces,
-        characters=len(set().union(*texts)),
+        characters=len(characters),
     )
 
 
-def _scripts(texts: Iterable[str], language: str) -> tuple[str, ...]:
-    characters: Counter[str] = Counter()
-    for text in texts:
-        characters.update(text)
+def _scripts(characters: Counter[str], language: str) -> tuple[str, ...]:
     letters: Counter[str] = Counter()
     for character, count in characters.items():
         if character.isalpha():
