@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from transduce.documents.families import FAMILIES, GENERAL
+from transduce.documents.text.families import FAMILIES, GENERAL
 
 WORDS = [
     "The",

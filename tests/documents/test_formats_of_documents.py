@@ -12,8 +12,8 @@ import pytest
 
 from transduce.documents.document import Document, Languages
 from transduce.documents.formats import FORMATS, format_of, read_document
-from transduce.documents.placing import place_marks
 from transduce.documents.segment import Mark, Segment, problems
+from transduce.documents.text.placing import place_marks
 from transduce.errors import InputError
 
 pytest.importorskip("polib")
@@ -398,7 +398,7 @@ def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words() -> None:
     core = unit.source.split_edges()[1]
     assert core.text == "See Figure 1"
     found = place_marks(core, "Bild 1 siehe", {(0, 2), (1, 0), (2, 1)}, [])
-    written = "".join(edit.text for edit in unit.write(found))
+    written = "".join(str(piece) for edit in unit.write(found) for piece in edit.pieces)
     order = [
         written.index(one) for one in ("bookmarkStart", "begin", "instrText", "separate", "Bild 1", "end", "siehe")
     ]

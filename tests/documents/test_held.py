@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from transduce.documents.families import GENERAL, families_for
-from transduce.documents.held import STAND_IN, Restored, restore_held
-from transduce.documents.layout import mark_layout
-from transduce.documents.placeholders import hold, mark_tags, plain_segment
 from transduce.documents.segment import Mark
+from transduce.documents.text.families import GENERAL, families_for
+from transduce.documents.text.held import STAND_IN, Restored, restore_held
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, mark_tags, plain_segment
 
 
 def restored(output: str, source: str, *shown: str, expected: tuple[tuple[int, int], ...] = ()) -> Restored:

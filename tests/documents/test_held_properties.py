@@ -10,12 +10,12 @@ from hypothesis import given, settings
 
 from documents.made_messages import flagged_messages
 from documents.theorem import Careless
-from transduce.documents.clusters import clusters_of
-from transduce.documents.families import families_for
-from transduce.documents.layout import mark_layout
-from transduce.documents.placeholders import hold, mark_tags
 from transduce.documents.segment import Segment, problems
-from transduce.inference.documents.pieces import held_of
+from transduce.documents.text.clusters import clusters_of
+from transduce.documents.text.families import families_for
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.inference.documents.held_texts import held_of
 from transduce.inference.documents.segments import SegmentTranslator
 from transduce.inference.translator import Translator
 

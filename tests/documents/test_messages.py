@@ -2,9 +2,9 @@
 
 import pytest
 
-from transduce.documents.messages import mark_messages
-from transduce.documents.placeholders import hold
 from transduce.documents.segment import Mark, Part
+from transduce.documents.text.icu_messages import mark_messages
+from transduce.documents.text.placeholders import hold
 
 
 def written(parts: list[Part]) -> list[str]:

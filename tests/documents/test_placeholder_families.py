@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.documents.families import (
+from transduce.documents.segment import Mark
+from transduce.documents.text.families import (
     FAMILIES,
     GENERAL,
     families_for,
@@ -14,8 +15,7 @@ from transduce.documents.families import (
     takes_next_argument,
     with_literals,
 )
-from transduce.documents.placeholders import hold
-from transduce.documents.segment import Mark
+from transduce.documents.text.placeholders import hold
 
 DOCS = Path(__file__).parents[2] / "docs" / "documents.md"
 MESSAGES = {"icu", "plural forms"}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from documents.chance import message, said, tags
 from documents.theorem import check_theorem, in_capitals
-from transduce.documents.csv_columns import Columns
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
+from transduce.documents.messages.csv_columns import Columns
 from transduce.errors import InputError
 
 

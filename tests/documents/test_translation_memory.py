@@ -6,7 +6,7 @@ import pytest
 
 from transduce.documents.document import Languages
 from transduce.documents.memory import Memory
-from transduce.documents.placeholders import plain_segment
+from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 
 pytest.importorskip("rapidfuzz")

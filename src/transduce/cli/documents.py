@@ -12,11 +12,11 @@ from transduce.cli.progress import show_progress
 from transduce.cli.search_options import make_rule, read_glossary
 from transduce.cli.streams import read_input
 from transduce.corpora.languages import is_language
-from transduce.documents.csv_columns import Columns
 from transduce.documents.document import Languages
 from transduce.documents.endings import HEAD, is_packed, refused_as_lines
 from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.documents.memory import Memory
+from transduce.documents.messages.csv_columns import Columns
 from transduce.errors import InputError
 from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument, languages_of
 from transduce.inference.translator import Translator

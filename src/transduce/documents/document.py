@@ -2,14 +2,16 @@
 
 import codecs
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from pathlib import Path
 
 from transduce.documents.segment import Segment
 from transduce.errors import InputError
+from transduce.orthography.characters import Span
 
 MARKS_OF_ORDER = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -25,11 +27,11 @@ NO_CHARSETS = frozenset(["idna", "punycode", "raw-unicode-escape", "undefined", 
 
 @dataclass(frozen=True)
 class Edit:
-    """Text in place of some characters of a document."""
+    """Texts and pieces of the original text in place of some characters; other edits are made within pieces."""
 
     start: int
     end: int
-    text: str
+    pieces: tuple[str | Span, ...]
     part: str = ""
     """The file that is meant, in a document that is an archive."""
 
@@ -42,7 +44,7 @@ class Unit:
     write: Callable[[Segment], Sequence[Edit]]
     """The edits that put a translation into the document."""
     where: str
-    """For a person to find it: `line 7`."""
+    """Place for a person to find it: `line 7`."""
     is_bilingual: bool = False
     """Whether the document has a place of its own for the translation; else it takes that of the source."""
     target: Segment | None = None
@@ -60,7 +62,7 @@ class Untranslated:
     """A text that whoever opens the document sees, and that stays in the source language."""
 
     where: str
-    """For a person to find it: `line 7`."""
+    """Place for a person to find it: `line 7`."""
     text: str
     reason: str
     """Why it is not translated."""
@@ -103,13 +105,15 @@ class TextFile:
     mark: bytes = b""
     escape: Callable[[str], str] | None = field(default=None, repr=False)
     """Writes a character that the encoding lacks; without it that is an error."""
+    part: str = ""
+    """Name of the file in its archive, for edits."""
 
     @staticmethod
     def read(data: bytes, name: str, encoding: str | None = None) -> "TextFile":
         """Decode a file by its byte order mark, else the encoding given, else as UTF-8; InputError if it is not so."""
-        for mark, of_mark in MARKS_OF_ORDER:
+        for mark, marked_encoding in MARKS_OF_ORDER:
             if data.startswith(mark):
-                return TextFile(name, _decode(data[len(mark) :], name, of_mark), of_mark, mark)
+                return TextFile(name, _decode(data[len(mark) :], name, marked_encoding), marked_encoding, mark)
         if encoding is not None:
             try:
                 encoding = codecs.lookup(encoding).name
@@ -133,14 +137,31 @@ class TextFile:
         """CR LF where every line of the file ends so, else LF."""
         return "\r\n" if "\r\n" in self.text and not re.search(r"(?<!\r)\n", self.text) else "\n"
 
+    def edit(self, start: int, end: int, *pieces: str | Span) -> Edit:
+        """An edit of this file."""
+        return Edit(start, end, pieces, self.part)
+
     def save(self, edits: Sequence[Edit]) -> bytes:
-        """The file with edits made."""
-        pieces, done = [], 0
-        for edit in sorted(edits, key=attrgetter("start", "end")):
-            assert edit.start >= done, f"{self.name}: edits overlap at {edit.start}"
-            pieces += [self.text[done : edit.start], edit.text]
-            done = edit.end
-        return self.encode("".join([*pieces, self.text[done:]]))
+        """The file with edits made. One that lies within another is made if a piece of that holds its characters."""
+        ordered = sorted(edits, key=attrgetter("start", "end"))
+        starts = [edit.start for edit in ordered]
+
+        def text_of(piece: str | Span) -> str:
+            return piece if isinstance(piece, str) else edited(*piece)
+
+        def edited(start: int, end: int) -> str:
+            pieces, done = [], start
+            number = bisect_left(starts, start)
+            while number < len(ordered) and starts[number] < end:
+                after = bisect_right(starts, starts[number], number)
+                widest = next((edit for edit in reversed(ordered[number:after]) if edit.end <= end), None)
+                if widest is not None:
+                    pieces += [self.text[done : widest.start], *map(text_of, widest.pieces)]
+                    done = widest.end
+                number = after if widest is None else bisect_left(starts, widest.end, after)
+            return "".join([*pieces, self.text[done:end]])
+
+        return self.encode(edited(0, len(self.text) + 1))
 
     def encode(self, text: str) -> bytes:
         """A text as the file writes it, with its byte order mark; InputError for what its encoding lacks."""
@@ -157,6 +178,14 @@ class TextFile:
                 f"{self.name}: its encoding, {self.encoding}, has no {error.object[error.start]!r}, which the "
                 "translation needs; convert the file to UTF-8"
             ) from None
+
+
+def bytes_of(path: str | Path) -> bytes:
+    """What a file holds; InputError where it cannot be opened."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
 
 
 def _decode(data: bytes, name: str, encoding: str) -> str:

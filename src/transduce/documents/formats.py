@@ -7,7 +7,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 
-from transduce.documents.csv_columns import Columns
 from transduce.documents.document import Document, Languages, TextFile
 from transduce.documents.endings import (
     ARCHIVE,
@@ -19,6 +18,7 @@ from transduce.documents.endings import (
     refused_by_content,
     refused_by_ending,
 )
+from transduce.documents.messages.csv_columns import Columns
 from transduce.documents.segment import depth
 from transduce.errors import InputError
 
@@ -34,7 +34,7 @@ class Format:
 
     title: str
     endings: tuple[str, ...]
-    """By which files are taken for it; none for one that must be asked for."""
+    """Endings of its files; none for a format that must be asked for."""
     place: str
     """Module and name of what reads it."""
     is_archive: bool = False
@@ -50,25 +50,25 @@ class Format:
 
 FORMATS = {
     "text": Format("plain text in paragraphs", (), "plain:read_text"),
-    "markdown": Format("Markdown", (".md", ".markdown", ".mdx"), "markdown:read_markdown"),
-    "html": Format("HTML", (".html", ".htm", ".xhtml"), "html:read_html"),
-    "tmx": Format("TMX", (".tmx",), "tmx:read_tmx"),
-    "xliff": Format("XLIFF", (".xlf", ".xliff"), "xliff:read_xliff"),
-    "po": Format("gettext PO", (".po", ".pot"), "po:read_po"),
+    "markdown": Format("Markdown", (".md", ".markdown", ".mdx"), "markdown.reader:read_markdown"),
+    "html": Format("HTML", (".html", ".htm", ".xhtml"), "html.page:read_html"),
+    "tmx": Format("TMX", (".tmx",), "messages.tmx:read_tmx"),
+    "xliff": Format("XLIFF", (".xlf", ".xliff"), "messages.xliff:read_xliff"),
+    "po": Format("gettext PO", (".po", ".pot"), "messages.po:read_po"),
     "srt": Format("SRT subtitles", (".srt",), "subtitles:read_srt"),
     "vtt": Format("WebVTT subtitles", (".vtt",), "subtitles:read_vtt"),
-    "json": Format("JSON file of messages", (".json",), "json_messages:read_json"),
-    "arb": Format("ARB file of Flutter", (".arb",), "json_messages:read_arb"),
-    "xcstrings": Format("string catalogue of Xcode", (".xcstrings",), "string_catalogue:read_string_catalogue"),
-    "yaml": Format("YAML file of messages", (".yaml", ".yml"), "yaml_messages:read_yaml"),
-    "properties": Format("file of Java's properties", (".properties",), "properties:read_properties"),
-    "strings": Format("file of Apple's strings", (".strings",), "apple_strings:read_strings"),
-    "android": Format("file of Android's strings", (".xml",), "android:read_android"),
-    "csv": Format("table (CSV, TSV)", (".csv", ".tsv"), "csv_columns:read_csv"),
-    "pptx": Format("PowerPoint (PPTX)", (".pptx", ".pptm", ".ppsx", ".potx"), "pptx:read_pptx", is_archive=True),
-    "xlsx": Format("Excel (XLSX)", (".xlsx", ".xlsm", ".xltx"), "xlsx:read_xlsx", is_archive=True),
-    "odt": Format("OpenDocument text (ODT)", (".odt", ".ott"), "odt:read_odt", is_archive=True),
-    "docx": Format("Word (DOCX)", (".docx", ".docm", ".dotx"), "docx:read_docx", is_archive=True),
+    "json": Format("JSON file of messages", (".json",), "messages.json_messages:read_json"),
+    "arb": Format("ARB file of Flutter", (".arb",), "messages.json_messages:read_arb"),
+    "xcstrings": Format("string catalogue of Xcode", (".xcstrings",), "messages.xcstrings:read_string_catalogue"),
+    "yaml": Format("YAML file of messages", (".yaml", ".yml"), "messages.yaml_messages:read_yaml"),
+    "properties": Format("file of Java's properties", (".properties",), "messages.properties:read_properties"),
+    "strings": Format("file of Apple's strings", (".strings",), "messages.apple_strings:read_strings"),
+    "android": Format("file of Android's strings", (".xml",), "messages.android:read_android"),
+    "csv": Format("table (CSV, TSV)", (".csv", ".tsv"), "messages.csv_columns:read_csv"),
+    "pptx": Format("PowerPoint (PPTX)", (".pptx", ".pptm", ".ppsx", ".potx"), "office.pptx:read_pptx", is_archive=True),
+    "xlsx": Format("Excel (XLSX)", (".xlsx", ".xlsm", ".xltx"), "office.xlsx:read_xlsx", is_archive=True),
+    "odt": Format("OpenDocument text (ODT)", (".odt", ".ott"), "office.odt:read_odt", is_archive=True),
+    "docx": Format("Word (DOCX)", (".docx", ".docm", ".dotx"), "office.docx:read_docx", is_archive=True),
 }
 
 
@@ -138,7 +138,7 @@ def _check_content(data: bytes, name: str, format: Format) -> None:
 
 
 def _in_encoding(encoding: str, read: Read) -> Read:
-    """The same for a file in an encoding that is given, whatever the file says."""
+    """Reads a file in an encoding that is given, whatever the file says."""
 
     def read_decoded(data: bytes, name: str, languages: Languages) -> Document:
         if data.startswith(b"PK\3\4"):

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from transduce.documents.document import TextFile
-from transduce.documents.layout import mark_layout
-from transduce.documents.placeholders import hold, mark_tags
 from transduce.documents.segment import Mark, Part, Segment
-from transduce.documents.sentences import ends_sentence
-from transduce.documents.xml import CDATA, Element, Token, as_written, characters, escape
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.documents.text.sentences import ends_sentence
+from transduce.documents.xml import CDATA, Element, Token, as_written, characters
 
 InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]
 """What an element inside a segment is.
@@ -24,16 +24,11 @@ Inline = Callable[[Element], tuple[InlineKind, str]]
 
 def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:
     """The text and the marks within an element."""
-    parts = hold(mark_tags(_Reading(file, inline).parts(element), as_written), as_written)
+    parts = hold(mark_tags(_InlineReader(file, inline).parts(element), as_written), as_written)
     return Segment.of(mark_layout(parts, str, ends_sentence))
 
 
-def written(segment: Segment) -> str:
-    """A segment as XML writes it."""
-    return "".join(part.raw if isinstance(part, Mark) else escape(part) for part in segment.parts)
-
-
-class _Reading:
+class _InlineReader:
     def __init__(self, file: TextFile, inline: Inline) -> None:
         self.file, self.inline = file, inline
         self.holding: set[str] = set()
@@ -86,8 +81,7 @@ class _Reading:
                 self.holding.add(name)
             elif kind == "free":
                 self.holding.clear()
-            opening = self.file.text[element.start : element.inner_start]
-            closing = self.file.text[element.inner_end : element.end]
+            opening, closing = element.tags(self.file)
             yield Mark(opening, shown=" ", breaks=True) if is_apart else Mark(opening, "open", name)
             yield from self.parts(element)
             yield Mark(closing, shown=" ", breaks=True) if is_apart else Mark(closing, "close", name)

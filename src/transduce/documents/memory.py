@@ -1,16 +1,16 @@
 """Translation memories: translations that exist, taken where a segment is the same, offered where it is like it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from transduce.documents.document import Languages, TextFile
+from transduce.documents.document import Languages, TextFile, bytes_of
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.libraries import require
-from transduce.documents.placeholders import plain_segment
+from transduce.documents.messages.csv_columns import rows_of
 from transduce.documents.segment import Segment
-from transduce.documents.tables import rows_of
+from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 
 LEAST_LIKE = 0.7
@@ -33,18 +33,13 @@ class Match:
 class Memory:
     """Segments and their translations."""
 
-    pairs: dict[str, Segment]
-    """Translations by the source's text, blanks between words as one each; the last of several is kept."""
-    sources: dict[str, Segment] = field(default_factory=dict)
-    """The segments that these are of, by the same texts."""
+    pairs: dict[str, tuple[Segment, Segment]]
+    """Segments and their translations by the source's text, blanks between words as one each; the last of several."""
 
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
         """A memory of pairs, but for those that are blank on a side."""
-        found = {_key(source): (source, target) for source, target in pairs if _key(source) and _key(target)}
-        return Memory(
-            {key: target for key, (_, target) in found.items()}, {key: source for key, (source, _) in found.items()}
-        )
+        return Memory({_key(source): (source, target) for source, target in pairs if _key(source) and _key(target)})
 
     @staticmethod
     def read(path: str | Path, languages: Languages) -> "Memory":
@@ -52,7 +47,7 @@ class Memory:
 
         Raises InputError for a file that cannot be read, or holds none in these languages.
         """
-        name, data = str(path), _bytes_of(path)
+        name, data = str(path), bytes_of(path)
         if Path(path).suffix.lower() == ".tsv":
             memory = Memory.of(_rows(data, name))
         elif format_of(name) in ("tmx", "xliff", "po"):
@@ -67,14 +62,15 @@ class Memory:
     def find(self, segment: Segment) -> Match | None:
         """The segment that is the same, or most like, if one is like it enough; `similarity` is 1 for the same."""
         wanted = _key(segment)
-        if (same := self.pairs.get(wanted)) is not None:
-            return Match(wanted, same, 1.0, self.sources.get(wanted))
+        if wanted in self.pairs:
+            source, target = self.pairs[wanted]
+            return Match(wanted, target, 1.0, source)
         process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
         found = process.extractOne(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE)
         if found is None:
             return None
-        source, percent, _ = found
-        return Match(source, self.pairs[source], min(percent / 100, 0.999))
+        source_text, percent, _ = found
+        return Match(source_text, self.pairs[source_text][1], min(percent / 100, 0.999))
 
     @cached_property
     def _sources(self) -> list[str]:
@@ -83,13 +79,6 @@ class Memory:
 
 def _key(segment: Segment) -> str:
     return " ".join(segment.text.split())
-
-
-def _bytes_of(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
 
 
 def _rows(data: bytes, name: str) -> Iterable[tuple[Segment, Segment]]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from transduce.documents import languages, po, tmx, xliff
+from transduce.documents import languages
 from transduce.documents.document import Languages, TextFile
 from transduce.documents.formats import format_of, read_document
+from transduce.documents.messages import po, tmx, xliff
 from transduce.documents.segment import Segment
 from transduce.documents.subtitles import Cue, cues_of, plain_text
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.linked_words import Span
-from transduce.documents.placeholders import hold
-from transduce.documents.segment import Mark, Segment
+from transduce.documents.segment import Segment
+from transduce.documents.text.placeholders import hold
 from transduce.errors import InputError
+from transduce.orthography.characters import Span
 
 _BULLET = re.compile(r"[ \t]*+(?:[-*•–—]|\d++[.)])[ \t]++")
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
@@ -23,7 +23,7 @@ def read_text(data: bytes, name: str, wanted: Languages) -> Document:
 
 def _unit(file: TextFile, start: int, end: int) -> Unit:
     def write(segment: Segment) -> list[Edit]:
-        return [Edit(start, end, "".join(p.raw if isinstance(p, Mark) else p for p in segment.parts))]
+        return [file.edit(start, end, segment.written())]
 
     text = " ".join(line.strip(" \t\r\n") for line in _LINE.findall(file.text, start, end))
     return Unit(Segment.of(hold([text])), write, f"line {file.line_of(start)}")

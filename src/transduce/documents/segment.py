@@ -1,7 +1,8 @@
 """The small type between documents and translators: a segment of text with inline marks."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import Literal, cast
@@ -12,10 +13,10 @@ class Mark:
     """Something inside a segment that is carried over as it is: a tag, a placeholder, a line break."""
 
     raw: str
-    """As the document writes it."""
+    """The mark as the document writes it."""
     kind: Literal["open", "close", "alone"] = "alone"
     pair: str = ""
-    """The same for an opening mark and its closing one, and for no other of the segment."""
+    """Name that an opening mark and its closing one share, and no other mark of the segment."""
     shown: str = ""
     """What a translator reads in its place. Unless that is blank, the translation must hold it (`is_held`)."""
     breaks: bool = False
@@ -36,13 +37,12 @@ class Segment:
 
     parts: tuple[Part, ...]
     families: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """The rules by which its placeholders were found, see `transduce.documents.families`; none for the general ones."""
+    """The rules by which its placeholders were found, see `text/families.py`; none for the general ones."""
 
     @staticmethod
     def of(parts: Iterable[Part], families: tuple[str, ...] = ()) -> "Segment":
-        """A document's segment: texts beside each other are joined, an opening or closing mark without the other stands
-        alone, and pairs are numbered."""
-        return Segment(tuple(_numbered(_without_halves(joined(parts)))), families)
+        """Makes a segment: adjacent texts are joined, marks without a partner stand alone, and pairs are numbered."""
+        return Segment(tuple(_paired(joined(parts))), families)
 
     @property
     def text(self) -> str:
@@ -51,8 +51,20 @@ class Segment:
 
     @property
     def marks(self) -> list[Mark]:
-        """All of them, in order."""
+        """All marks, in order."""
         return [part for part in self.parts if isinstance(part, Mark)]
+
+    def placed_marks(self) -> Iterator[tuple[int, Mark]]:
+        """All marks, each with the place in the text where it is shown."""
+        place = 0
+        for part in self.parts:
+            if isinstance(part, Mark):
+                yield place, part
+            place += size_of(part)
+
+    def written(self, escape: Callable[[str], str] = str) -> str:
+        """The segment as a document writes it: marks as they are, and texts by a function."""
+        return "".join(part.raw if isinstance(part, Mark) else escape(part) for part in self.parts)
 
     @property
     def is_translatable(self) -> bool:
@@ -60,8 +72,7 @@ class Segment:
         return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in self.parts)
 
     def split_edges(self) -> tuple[tuple[Part, ...], "Segment", tuple[Part, ...]]:
-        """Blanks and marks before the first text, the text, and what stands after it; pairs are not torn, and what is
-        held belongs to the text."""
+        """Splits off blanks and marks at both edges, without tearing pairs; held marks belong to the text."""
         first, last = 0, len(self.parts)
         while first < last and not _is_text(self.parts[first]):
             first += 1
@@ -82,15 +93,7 @@ class Segment:
 
     def _whole_pairs(self, first: int, last: int) -> tuple[int, int]:
         """The smallest range about this one with both marks, or neither, of each pair."""
-        halves: dict[str, list[int]] = {}
-        for place, part in enumerate(self.parts):
-            if isinstance(part, Mark) and part.kind != "alone":
-                halves.setdefault(part.pair, []).append(place)
-        partner = {
-            place: other
-            for first_half, last_half in halves.values()
-            for place, other in ((first_half, last_half), (last_half, first_half))
-        }
+        partner = partners(self.parts)
         if first == last:
             return first, last
         left, right = first, last  # of what has been looked at
@@ -101,6 +104,36 @@ class Segment:
                 waiting += [*range(other, left), *range(right, other + 1)]
                 left, right = min(left, other), max(right, other + 1)
         return left, right
+
+
+def divided_by(pattern: re.Pattern[str], text: str) -> Iterator[str | re.Match[str]]:
+    """What a pattern finds in a text, and the texts between, in their order."""
+    done = 0
+    for found in pattern.finditer(text):
+        if done < found.start():
+            yield text[done : found.start()]
+        yield found
+        done = found.end()
+    if done < len(text):
+        yield text[done:]
+
+
+def partners(parts: Sequence[Part]) -> dict[int, int]:
+    """Maps each half of a pair to the other; a closing mark belongs to the last opening one of its name."""
+    opened: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for place, part in enumerate(parts):
+        if isinstance(part, Mark) and part.kind == "open":
+            opened[part.pair] = place
+        elif isinstance(part, Mark) and part.kind == "close" and part.pair in opened:
+            other = opened.pop(part.pair)
+            found[other], found[place] = place, other
+    return found
+
+
+def size_of(part: Part) -> int:
+    """How many characters of a segment's text a part is."""
+    return len(part if isinstance(part, str) else part.shown)
 
 
 def joined(parts: Iterable[Part]) -> list[Part]:
@@ -115,8 +148,7 @@ def joined(parts: Iterable[Part]) -> list[Part]:
 
 
 def problems(source: Segment, target: Segment) -> list[str]:
-    """What is wrong with the marks of a translation: those lost, added or doubled, and pairs that do not nest though
-    the source's do."""
+    """Marks that a translation has lost, added or doubled, and whether only its pairs do not nest."""
     wanted, found = (Counter((mark.raw, mark.kind) for mark in one.marks) for one in (source, target))
     told = [f"{raw!r} is lost" for raw, _ in (wanted - found).elements()]
     told += [f"{raw!r} is added" for raw, _ in (found - wanted).elements()]
@@ -166,31 +198,15 @@ def _is_text(part: Part) -> bool:
     return bool(part.strip()) if isinstance(part, str) else part.is_held
 
 
-def _numbered(parts: Sequence[Part]) -> list[Part]:
-    """The parts, in which each pair has a name of its own, and pairs that are marked in the same way have the same
-    names in every segment."""
-    names: dict[str, str] = {}
-    count = 0
-    found: list[Part] = []
-    for part in parts:
-        if isinstance(part, Mark) and part.kind == "open":
-            count += 1
-            names[part.pair] = str(count)
-        found.append(replace(part, pair=names[part.pair]) if isinstance(part, Mark) and part.pair else part)
-    return found
-
-
-def _without_halves(parts: Sequence[Part]) -> list[Part]:
-    opened: dict[str, int] = {}
-    whole: set[int] = set()
+def _paired(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, in which halves without the other stand alone, and the pairs are numbered in their order."""
+    partner = partners(parts)
+    opening = sorted(place for place, other in partner.items() if place < other)
+    names = {place: str(number) for number, first in enumerate(opening, 1) for place in (first, partner[first])}
     for place, part in enumerate(parts):
-        if isinstance(part, Mark) and part.kind == "open":
-            opened[part.pair] = place
-        elif isinstance(part, Mark) and part.kind == "close" and part.pair in opened:
-            whole |= {opened.pop(part.pair), place}
-    return [
-        Mark(part.raw, shown=part.shown, breaks=part.breaks)
-        if isinstance(part, Mark) and part.kind != "alone" and place not in whole
-        else part
-        for place, part in enumerate(parts)
-    ]
+        if isinstance(part, str) or part.kind == "alone":
+            yield part
+        elif place in names:
+            yield replace(part, pair=names[place])
+        else:
+            yield Mark(part.raw, shown=part.shown, breaks=part.breaks)

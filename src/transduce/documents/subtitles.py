@@ -1,17 +1,18 @@
 """SRT and WebVTT: cues are found in the text as players find them, and only their texts are changed."""
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from transduce.documents.layout import mark_layout
-from transduce.documents.linked_words import Span
-from transduce.documents.placeholders import hold, pair_tags
-from transduce.documents.segment import Mark, Part, Segment
-from transduce.documents.sentences import ends_sentence
+from transduce.documents.html.text import escape_text, read_text
+from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, pair_tags
+from transduce.documents.text.sentences import ends_sentence
 from transduce.errors import InputError
+from transduce.orthography.characters import Span
 
 _LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
 _TIME = r"(?:(\d{1,4}+):)?(\d{1,2}+):(\d{1,2}+)(?:[,.:](\d{1,3}+))?"
@@ -24,7 +25,6 @@ _IN_SRT = re.compile(
     rf"{_READING}|<(?P<close>/)?+(?P<name>{_TAGS})(?=[\s.>/])[^<>]*+>|<\d[\d:.]*+>|\{{\\[^{{}}\r\n]*+\}}",  # {{\an8}}
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(r"&(?:#(?P<code>[0-9]++)|#[xX](?P<hex>[0-9A-Fa-f]++)|[A-Za-z][A-Za-z0-9]{1,40}+);?+")
 _DIALOGUE = re.compile(r"\A[-–—][ \t]*+")
 
 
@@ -48,7 +48,7 @@ class Cue:
     place: Span
     """The characters of its text, without the last line's end."""
     id: str = ""
-    """Its number, or the name that it has."""
+    """Number or name of the cue."""
 
 
 def cues_of(file: TextFile, kind: str) -> list[Cue]:
@@ -59,7 +59,7 @@ def cues_of(file: TextFile, kind: str) -> list[Cue]:
 def plain_text(file: TextFile, cue: Cue, kind: str) -> str:
     """What a cue says, on one line and without marks."""
     segment = _segment(file.text[slice(*cue.place)], kind)
-    return " ".join("".join(part if isinstance(part, str) else part.shown for part in segment.parts).split())
+    return " ".join(segment.text.split())
 
 
 def _document(data: bytes, name: str, kind: str) -> Document:
@@ -69,43 +69,30 @@ def _document(data: bytes, name: str, kind: str) -> Document:
     for cue in cues:
         text, where = file.text[slice(*cue.place)], f"line {file.line_of(cue.place[0])}"
         segment = _segment(text, kind)
-        units.append(Unit(segment, _Writer(cue, kind, segment).write, where, id=cue.id))
+        units.append(Unit(segment, partial(_write, cue, kind, segment), where, id=cue.id))
         for found in _tags(kind).finditer(text):
             if found["reading"] and any(map(str.isalpha, found["reading"])):
                 left.append(Untranslated(where, found["reading"].strip(), "the reading of a word (<rt>) stays"))
     return Document(units, file.save, left)
 
 
-@dataclass(frozen=True)
-class _Writer:
-    cue: Cue
-    kind: str
-    source: Segment
-
-    def write(self, segment: Segment) -> list[Edit]:
-        """A cue's text, in which no empty line and no other cue's times end it that did not do so before."""
-        escape = _escape_vtt if self.kind == "vtt" else str
-        pieces, line, is_same = [], "", True  # the last line so far, and whether all is as in the source
-        for number, part in enumerate(segment.parts):
-            is_same = is_same and self.source.parts[number : number + 1] == (part,)
-            if isinstance(part, str):
-                piece = escape(" ".join(re.split(r"[\r\n]+", part)))
-            elif is_same or not self._ends_empty_line(line, part.raw):
-                piece = part.raw
-            else:
-                continue
-            pieces.append(piece)
-            first, *others = re.split(r"[\r\n]", piece)
-            line = others[-1] if others else line + first
-        text = "".join(pieces)
-        if self.kind == "srt" and any(map(_TIMES.match, re.split(r"[\r\n]", text))):
-            text = text.replace("-->", "->")
-        return [Edit(*self.cue.place, text)]
-
-    def _ends_empty_line(self, line: str, raw: str) -> bool:
-        """Whether a line that is empty ends here."""
-        first, *others = re.split(r"[\r\n]", raw)
-        return bool(others) and not ((line + first).strip() if self.kind == "srt" else line + first)
+def _write(cue: Cue, kind: str, source: Segment, segment: Segment) -> list[Edit]:
+    """A cue's text, in which no empty line and no other cue's times end it that did not do so before."""
+    escape = escape_text if kind == "vtt" else str
+    pieces, line, is_same = [], "", True  # the last line so far, and whether all is as in the source
+    for number, part in enumerate(segment.parts):
+        is_same = is_same and source.parts[number : number + 1] == (part,)
+        piece = escape(" ".join(re.split(r"[\r\n]+", part))) if isinstance(part, str) else part.raw
+        first, *others = re.split(r"[\r\n]", piece)
+        ended = line + first
+        if isinstance(part, Mark) and not is_same and others and not (ended.strip() if kind == "srt" else ended):
+            continue  # a line that is empty would end here
+        pieces.append(piece)
+        line = others[-1] if others else ended
+    text = "".join(pieces)
+    if kind == "srt" and any(map(_TIMES.match, re.split(r"[\r\n]", text))):
+        text = text.replace("-->", "->")
+    return [Edit(*cue.place, (text,))]
 
 
 @dataclass(frozen=True)
@@ -113,7 +100,7 @@ class _Line:
     text: str
     start: int
     end: int
-    """After its text, before what ends the line."""
+    """Offset after the text, before what ends the line."""
 
 
 def _lines(text: str) -> list[_Line]:
@@ -144,7 +131,7 @@ _Blocks = Iterator[tuple[_Line, Sequence[_Line], str]]
 
 
 def _vtt_blocks(lines: Sequence[_Line]) -> _Blocks:
-    """As WebVTT's standard collects blocks: an empty line ends one, and so does another arrow."""
+    """Blocks of WebVTT: an empty line ends one, and so does another arrow."""
     at = 1
     while at < len(lines) and lines[at].text and "-->" not in lines[at].text:  # of the head
         at += 1
@@ -163,7 +150,7 @@ def _vtt_blocks(lines: Sequence[_Line]) -> _Blocks:
 
 
 def _srt_blocks(lines: Sequence[_Line]) -> _Blocks:
-    """As players do that show most: a cue's text goes on to the next cue's number or times, through empty lines."""
+    """Blocks of SRT as most players read it: a cue's text goes on to the next number or times, through empty lines."""
     begins = [number for number, line in enumerate(lines) if _TIMES.match(line.text)]
     for begin, next_begin in zip(begins, [*begins, len(lines)][1:], strict=True):
         end = next_begin
@@ -187,15 +174,14 @@ def _tags(kind: str) -> re.Pattern[str]:
 
 def _segment(text: str, kind: str) -> Segment:
     """A cue: its lines are one text, but where a sentence or another speaker's begins."""
-    unescape = _unescape if kind == "vtt" else str
-    parts: list[Part] = []
-    done = 0
-    for found in _tags(kind).finditer(text):
-        parts += [unescape(text[done : found.start()]), _mark(found)]
-        done = found.end()
-    parts.append(unescape(text[done:]))
-    held = hold(pair_tags(parts), _escape_vtt if kind == "vtt" else str)
-    return Segment.of(_with_speakers(mark_layout(held, str, ends_sentence)))
+    read, escape = (_read_vtt, escape_text) if kind == "vtt" else (str, str)
+    pieces = divided_by(_tags(kind), text)
+    parts = [read(piece) if isinstance(piece, str) else _mark(piece) for piece in pieces]
+    return Segment.of(_with_speakers(mark_layout(hold(pair_tags(parts), escape), str, ends_sentence)))
+
+
+def _read_vtt(text: str) -> str:
+    return read_text(text, 0, len(text)).text
 
 
 def _mark(tag: re.Match[str]) -> Mark:
@@ -224,20 +210,3 @@ def _with_speakers(parts: list[Part]) -> Iterator[Part]:
             yield part[dash.end() :]
         else:
             yield part
-
-
-def _escape_vtt(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _unescape(text: str) -> str:
-    return _REFERENCE.sub(_character, text)
-
-
-def _character(reference: re.Match[str]) -> str:
-    """What a reference means; numbers beyond all characters are not read, however long they are."""
-    code, digits = reference["code"], reference["hex"]
-    if code is None and digits is None:
-        return html.unescape(reference[0])
-    number = (code or digits).lstrip("0") or "0"
-    return "\ufffd" if len(number) > 7 else html.unescape(f"&#{'x' * (code is None)}{number};")

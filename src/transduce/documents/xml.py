@@ -1,15 +1,15 @@
 """XML with the places of all that it holds, read by expat: no entities of a file's own, nothing from elsewhere."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast
 from xml.parsers import expat
 from xml.sax.saxutils import escape as _escape
 
-from transduce.documents.document import Edit, TextFile
-from transduce.documents.segment import Mark, Part
+from transduce.documents.document import Edit, TextFile, Unit
+from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.errors import InputError
 
 BLOCK = 2**16  # bytes given to the parser at a time
@@ -47,15 +47,19 @@ class Token:
         """The name without its prefix."""
         return self.value.rpartition(":")[2]
 
+    def prefixed(self, name: str) -> str:
+        """The value of an attribute that has a prefix before this name; "" for none."""
+        return _prefixed(self.attributes, name)
+
 
 @dataclass(slots=True)
 class Element:
     """An element with its place: from `start` to `end`, its content from `inner_start` to `inner_end`."""
 
     name: str
-    """Without a prefix."""
+    """Name without a prefix."""
     tag: str
-    """With it."""
+    """Name with its prefix."""
     attributes: Attributes
     start: int
     inner_start: int
@@ -65,17 +69,45 @@ class Element:
 
     @property
     def elements(self) -> list["Element"]:
-        """Those directly within."""
+        """Elements directly within."""
         return [one for one in self.content if isinstance(one, Element)]
+
+    def descendants(self) -> Iterator["Element"]:
+        """All elements within, in the order of their start tags."""
+        waiting = self.elements[::-1]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.elements)
 
     def find(self, name: str) -> "Element | None":
         """The first of that name directly within."""
         return next((one for one in self.elements if one.name == name), None)
 
+    def prefixed(self, name: str) -> str:
+        """The value of an attribute that has a prefix before this name; "" for none."""
+        return _prefixed(self.attributes, name)
+
+    @property
+    def own_text(self) -> str:
+        """The text directly within, as it is read."""
+        return "".join(one.value for one in self.content if isinstance(one, Token) and one.kind == "text")
+
+    @property
+    def text(self) -> str:
+        """All text within, that of other elements included."""
+        return "".join(
+            one.text if isinstance(one, Element) else one.value * (one.kind == "text") for one in self.content
+        )
+
     @property
     def has_text(self) -> bool:
         """Whether there is more within than blanks."""
         return any(isinstance(one, Element) or one.value.strip() for one in self.content)
+
+    def tags(self, file: TextFile) -> tuple[str, str]:
+        """The start tag and the end tag as the file writes them; the latter is "" for an empty element."""
+        return file.text[self.start : self.inner_start], file.text[self.inner_end : self.end]
 
 
 def read_xml(data: bytes, name: str) -> TextFile:
@@ -86,8 +118,12 @@ def read_xml(data: bytes, name: str) -> TextFile:
         encoding = "utf-16-le"
     elif data.startswith(b"\0<\0?"):
         encoding = "utf-16-be"
-    file = TextFile.read(data, name, encoding)
-    return TextFile(name, file.text, file.encoding, file.mark, lambda character: f"&#{ord(character)};")
+    return replace(TextFile.read(data, name, encoding), escape=reference)
+
+
+def reference(character: str) -> str:
+    """A character of any encoding, as XML and HTML write it in ASCII."""
+    return f"&#{ord(character)};"
 
 
 def tokens_of(file: TextFile) -> Iterator[Token]:
@@ -180,28 +216,45 @@ def element_of(start: Token, tokens: Iterator[Token]) -> Element:
     raise AssertionError("expat lets no element stay open")
 
 
+def checked_root(file: TextFile, what: str, *names: str) -> Token:
+    """The start tag of a file's root; InputError if it has none of some names, for a kind of document."""
+    root = next(token for token in tokens_of(file) if token.kind == "start")
+    if root.name not in names:
+        raise InputError(f"{file.name}: is no {what} but begins with <{root.value[:40]}>")
+    return root
+
+
+def elements_in(file: TextFile, *names: str) -> Iterator[Element]:
+    """The outermost elements of some names in a file, in their order."""
+    tokens = tokens_of(file)
+    for token in tokens:
+        if token.kind == "start" and token.name in names:
+            yield element_of(token, tokens)
+
+
+def _prefixed(attributes: Attributes, name: str) -> str:
+    return next((value for key, value in attributes.items() if key.endswith(f":{name}")), "")
+
+
 def escape(text: str) -> str:
     """A text as XML writes it, without the characters that it cannot."""
     return as_written(text).replace("\r", "&#13;")
 
 
 def as_written(text: str) -> str:
-    """The same for what stands in a file already, whose line ends stay."""
+    """Text as XML writes it, with the line ends that the file has."""
     return _escape(_NOT_XML.sub("", text))
 
 
 def characters(raw: str) -> Iterator[Part]:
     """What text of a file, outside CDATA, says; references to line ends and tabs are marks, which stay as they are."""
-    done = 0
-    for found in _REFERENCE.finditer(raw):
-        code = (
-            int(found["hex"].lstrip("0") or "0", 16) if found["hex"] else int((found["code"] or "").lstrip("0") or "0")
-        )
-        character = chr(code) if found["name"] is None else _ENTITIES[found["name"]]
-        yield raw[done : found.start()]
+    for found in divided_by(_REFERENCE, raw):
+        if isinstance(found, str):
+            yield found
+            continue
+        number = (found["hex"] or found["code"] or "").lstrip("0") or "0"
+        character = _ENTITIES.get(found["name"]) or chr(int(number, 16 if found["hex"] else 10))
         yield Mark(found[0], shown=character) if character in LAYOUT else character
-        done = found.end()
-    yield raw[done:]
 
 
 def content_edit(element: Element, file: TextFile, content: str, attributes: Mapping[str, str | None] = _NONE) -> Edit:
@@ -210,19 +263,33 @@ def content_edit(element: Element, file: TextFile, content: str, attributes: Map
     An attribute that the element lacks is not added. Lines end as the file's do, which a parser makes line feeds.
     """
     content = re.sub(r"(?<!\r)\n", file.line_end, content)
-    tag = file.text[element.start : element.inner_start]
-    changed = _ATTRIBUTE.sub(lambda found: _changed(found, attributes), tag)
+    changed = _ATTRIBUTE.sub(lambda found: _changed(found, attributes), element.tags(file)[0])
     if element.inner_end < element.end:
-        return Edit(element.start, element.inner_end, changed + content)
-    return Edit(element.start, element.end, f"{changed.removesuffix('/>').rstrip()}>{content}</{element.tag}>")
+        return file.edit(element.start, element.inner_end, changed + content)
+    return file.edit(element.start, element.end, f"{changed.removesuffix('/>').rstrip()}>{content}</{element.tag}>")
+
+
+def text_unit(
+    element: Element,
+    file: TextFile,
+    source: Segment,
+    where: str,
+    escape_text: Callable[[str], str] = escape,
+    **about: Any,
+) -> Unit:
+    """The unit of an element that is nothing but text and marks, whose content a translation becomes."""
+
+    def write(segment: Segment) -> list[Edit]:
+        return [content_edit(element, file, segment.written(escape_text))]
+
+    return Unit(source, write, where, **about)
 
 
 def tag_edits(element: Element, file: TextFile, attributes: Mapping[str, str | None]) -> list[Edit]:
     """Gives some attributes of an element another value, or takes them out; none is added."""
-    tag = file.text[element.start : element.inner_start]
     return [
-        Edit(element.start + found.start(), element.start + found.end(), new)
-        for found in _ATTRIBUTE.finditer(tag)
+        file.edit(element.start + found.start(), element.start + found.end(), new)
+        for found in _ATTRIBUTE.finditer(element.tags(file)[0])
         if (new := _changed(found, attributes)) != found[0]
     ]
 
@@ -232,7 +299,12 @@ def _changed(attribute: re.Match[str], values: Mapping[str, str | None]) -> str:
     if name not in values:
         return attribute[0]
     value = values[name]
-    return "" if value is None else f'{attribute["before"]}"{escape(value).replace(chr(34), "&quot;")}"'
+    return "" if value is None else f"{attribute['before']}{quoted(value)}"
+
+
+def quoted(value: str) -> str:
+    """The value of an attribute as XML writes it, in quotation marks."""
+    return f'"{escape(value).replace(chr(34), "&quot;")}"'
 
 
 def blanks_before(place: int, file: TextFile) -> str:

@@ -10,8 +10,8 @@ import pytest
 import transduce
 from transduce.documents.document import Languages
 from transduce.documents.memory import Memory
-from transduce.documents.placeholders import plain_segment
 from transduce.documents.segment import Mark, Segment, problems
+from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 from transduce.inference.documents import segments
 from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslator

@@ -6,22 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from transduce.documents.clusters import clusters_of
-from transduce.documents.linked_words import Span
-from transduce.documents.placing import place_marks
 from transduce.documents.segment import Mark, Segment, emptied_pairs
-from transduce.documents.sentences import split_sentences
-from transduce.inference.documents.pieces import Piece, after_same, has_tags, held_of, join, without_torn
+from transduce.documents.text.clusters import clusters_of
+from transduce.documents.text.placing import place_marks
+from transduce.documents.text.sentences import split_sentences
+from transduce.inference.documents.held_texts import (
+    HeldText,
+    after_same,
+    has_tags,
+    held_of,
+    join,
+    without_torn,
+)
 from transduce.inference.documents.sentence_translator import (
     LineTranslator,
     Progress,
     SentenceTranslator,
     Tell,
-    TranslatedSentence,
     confidence,
     sentence_translator_of,
 )
 from transduce.inference.request import Request
+from transduce.orthography.characters import Span
 from transduce.orthography.words import has_words
 
 if TYPE_CHECKING:
@@ -72,15 +78,15 @@ class SegmentTranslator:
         wanted = [piece for of_segment in pieces for piece in of_segment if piece.is_translated]
         for piece in wanted:
             piece.let_read(unknown, self._holds)
-        found = dict(zip(map(id, wanted), self._search(wanted, tell), strict=True))
-        found |= self._search_again([(piece, found[id(piece)]) for piece in wanted if piece.held], unknown)
+        self._search(wanted, tell)
+        self._search_again([piece for piece in wanted if piece.held], unknown)
         self._align([piece for piece in wanted if piece.is_incomplete])
         notes = [[note for piece in of_segment for note in piece.restore()] for of_segment in pieces]
         self._align(
             [piece for segment, some in zip(segments, pieces, strict=True) if has_tags(segment) for piece in some]
         )
         return [
-            self._join(segment, of_segment, [found.get(id(piece)) for piece in of_segment], of_notes, unknown)
+            self._join(segment, of_segment, of_notes, unknown)
             for segment, of_segment, of_notes in zip(segments, pieces, notes, strict=True)
         ]
 
@@ -89,7 +95,7 @@ class SegmentTranslator:
         pieces = []
         for segment, text in pairs:
             held, places = held_of(segment)
-            pieces.append(Piece(0, len(segment.text), segment.text, held, places, segment.families, output=text))
+            pieces.append(HeldText(0, len(segment.text), segment.text, held, places, segment.families, output=text))
         unknown = self._unknown([mark.shown for piece in pieces for mark in piece.held])
         notes = []
         for (segment, _), piece in zip(pairs, pieces, strict=True):
@@ -101,9 +107,8 @@ class SegmentTranslator:
             for (segment, _), piece, told in zip(pairs, pieces, notes, strict=True)
         ]
 
-    def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[Piece]], set[str]]:
-        """The sentences of each segment, in parts where one is too long for the model; and which of their texts, with
-        and without what is held, the model's vocabulary lacks a part of."""
+    def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[HeldText]], set[str]]:
+        """Sentences of each segment, in parts if too long, and texts that the model has unknown parts of."""
         held = [(segment.text, *held_of(segment), segment.families) for segment in segments]
         sentences = [
             [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0])]
@@ -127,7 +132,7 @@ class SegmentTranslator:
         are_unknown = self._sentences.examine([], texts)[1] if texts else []
         return {text for text, is_unknown in zip(texts, are_unknown, strict=True) if is_unknown}
 
-    def _search(self, pieces: Sequence[Piece], tell: Tell | None) -> Iterator[TranslatedSentence]:
+    def _search(self, pieces: Sequence[HeldText], tell: Tell | None) -> None:
         done, total = 0, sum(len(piece.text) for piece in pieces)
         for begin in range(0, len(pieces), SENTENCES_AT_ONCE):
             chunk = pieces[begin : begin + SENTENCES_AT_ONCE]
@@ -135,34 +140,26 @@ class SegmentTranslator:
             progress = None if tell is None else Progress(tell, done / total, size / total)
             found = self._sentences.translate([self._request(piece) for piece in chunk], progress)
             for piece, translation in zip(chunk, found, strict=True):
-                piece.output = translation.text
-                yield translation
+                piece.output, piece.translation = translation.text, translation
             done += size
             if progress is not None:
                 progress(1.0)
 
-    def _search_again(
-        self, held: Sequence[tuple[Piece, TranslatedSentence]], unknown: set[str]
-    ) -> dict[int, TranslatedSentence]:
-        """Translations of sentences without what they hold, by the identities of the pieces: where the model has not
-        learned to write that and is surer without it; or, if the search cannot hold it, where the model has written
-        other words for unknown ones."""
-        if self._holds:
-            unsure = [(piece, before) for piece, before in held if (confidence([before]) or 0) < UNSURE]
-        else:
-            unsure = [(piece, before) for piece, before in held if piece.loses_stand_ins]
-        alone = [replace(piece, read="", stand_ins=[], is_required=False) for piece, _ in unsure]
+    def _search_again(self, held: Sequence[HeldText], unknown: set[str]) -> None:
+        """Translate sentences without what they hold: where the model has not learned to write it and is surer without
+        it; or, if the search cannot hold it, where the model has written other words for unknown ones."""
+        unsure = [piece for piece in held if (piece.sureness < UNSURE if self._holds else piece.loses_stand_ins)]
+        alone = [replace(piece, read="", stand_ins=[], is_required=False) for piece in unsure]
         for piece in alone:
             piece.let_read(unknown, self._holds)
-        better = {}
-        for (piece, before), other, translation in zip(unsure, alone, self._search(alone, None), strict=True):
-            is_surer = (confidence([translation]) or 0) > (confidence([before]) or 0)
-            if translation.tokens and (is_surer or not self._holds):
-                better[id(piece)] = translation
-                piece.read, piece.stand_ins, piece.output = other.read, other.stand_ins, other.output
-        return better
+        self._search(alone, None)
+        for piece, other in zip(unsure, alone, strict=True):
+            is_better = other.sureness > piece.sureness or not self._holds
+            if is_better and other.translation is not None and other.translation.tokens:
+                piece.read, piece.stand_ins = other.read, other.stand_ins
+                piece.output, piece.translation = other.output, other.translation
 
-    def _request(self, piece: Piece) -> Request:
+    def _request(self, piece: HeldText) -> Request:
         text = " ".join(piece.read.split())
         required, banned = (self.glossary.required(text), self.glossary.banned(text)) if self.glossary else ((), ())
         if not self._holds:
@@ -170,7 +167,7 @@ class SegmentTranslator:
         held = [" ".join(cluster.shown.split()) for cluster in piece.clusters] if piece.is_required else []
         return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
 
-    def _align(self, pieces: Sequence[Piece]) -> None:
+    def _align(self, pieces: Sequence[HeldText]) -> None:
         """Find which words go together, where the model can tell."""
         pieces = [piece for piece in pieces if piece.read.strip() and piece.output.strip()]
         if not pieces or not self._sentences.can_align:
@@ -182,15 +179,10 @@ class SegmentTranslator:
                 piece.links = {(words[i], j) for i, j in links}
 
     def _join(
-        self,
-        segment: Segment,
-        pieces: Sequence[Piece],
-        translations: Sequence[TranslatedSentence | None],
-        notes: Sequence[str],
-        unknown: set[str],
+        self, segment: Segment, pieces: Sequence[HeldText], notes: Sequence[str], unknown: set[str]
     ) -> TranslatedSegment:
         text, fixed, links = join(segment, pieces, self._sentences.languages.target)
-        translated = [one for one in translations if one is not None]
+        translated = [piece.translation for piece in pieces if piece.translation is not None]
         told = [*notes]
         if any(piece.free_text in unknown for piece in pieces if piece.is_translated):
             told.append("the model does not know some of its words")
@@ -214,20 +206,15 @@ class SegmentTranslator:
 
 def _sentences(segment: Segment, text: str) -> Iterator[Span]:
     """Where the sentences between marks that break begin and end in the text of a segment."""
-    begin = place = 0
-    runs = []
-    for part in segment.parts:
-        size = len(part) if isinstance(part, str) else len(part.shown)
-        if isinstance(part, Mark) and part.breaks:
-            runs.append((begin, place))
-            begin = place + size
-        place += size
-    for run_start, run_end in [*runs, (begin, place)]:
-        for start, end in split_sentences(text[run_start:run_end]):
-            yield run_start + start, run_start + end
+    begin = 0
+    ends = [(place, len(mark.shown)) for place, mark in segment.placed_marks() if mark.breaks]
+    for stop, size in [*ends, (len(text), 0)]:
+        for start, end in split_sentences(text[begin:stop]):
+            yield begin + start, begin + end
+        begin = stop + size
 
 
-def _divide(text: str, sentence: Piece, parts: Sequence[str]) -> Iterator[Span]:
+def _divide(text: str, sentence: HeldText, parts: Sequence[str]) -> Iterator[Span]:
     """Where the parts of a sentence begin and end, whose blanks may be others than those of the text."""
     start, end = sentence.start, sentence.end
     for part in parts:
@@ -236,16 +223,16 @@ def _divide(text: str, sentence: Piece, parts: Sequence[str]) -> Iterator[Span]:
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
 
 
-def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int], families: tuple[str, ...]) -> Piece:
+def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int], families: tuple[str, ...]) -> HeldText:
     """What is between two places of a text, given what is held in it and where that begins."""
     start, end = bound
     first, last = bisect_left(places, start), bisect_left(places, end)
     of_piece = [place - start for place in places[first:last]]
-    piece = Piece(start, end, text[start:end], list(marks[first:last]), of_piece, families)
+    piece = HeldText(start, end, text[start:end], list(marks[first:last]), of_piece, families)
     piece.is_translated = has_words(piece.free_text)
     return piece
 
 
-def _texts_of(piece: Piece) -> list[str]:
+def _texts_of(piece: HeldText) -> list[str]:
     """The texts of which it matters whether the vocabulary lacks a part of them."""
     return [piece.free_text, *(mark.shown for mark in piece.held)] if piece.is_translated else []

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from transduce.documents.csv_columns import Columns
-from transduce.documents.document import Document, Languages
+from transduce.documents.document import Document, Languages, bytes_of
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
+from transduce.documents.messages.csv_columns import Columns
 from transduce.documents.segment import Mark, Segment, joined, problems
 from transduce.errors import InputError
 from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment
@@ -54,7 +54,7 @@ class SegmentReport:
     id: str = ""
     """The document's own name of the segment; "" where it has none."""
     confidence: float | None = None
-    """Of the model: the geometric mean of the probabilities of its tokens, 0 to 1."""
+    """Geometric mean of the probabilities of the model's tokens, 0 to 1."""
     memory: Offer | None = None
     review: tuple[str, ...] = ()
     """Why a person should look at it."""
@@ -90,7 +90,7 @@ class DocumentTranslator:
     glossary: "Glossary | None" = None
     memory: Memory | None = None
     languages: Languages = field(default_factory=Languages)
-    """Those of the model where they are left open."""
+    """Languages to translate between; the model's where they are left open."""
 
     def __post_init__(self) -> None:
         sentences = sentence_translator_of(self.translator, self.search)
@@ -131,14 +131,11 @@ class DocumentTranslator:
         retranslate: bool = False,
         columns: Columns | None = None,
     ) -> list[SegmentReport]:
-        """The same from one file to a new one; InputError where that exists."""
+        """Translate one file into a new one; InputError where that exists."""
         from transduce.files import check_absent, new_file  # needs PyTorch, which a process of documents does without
 
         check_absent(Path(output), "choose another name")
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
+        data = bytes_of(path)
         translated = self.translate(data, str(path), kind, retranslate, columns=columns)
         with new_file(Path(output)) as partial:
             partial.write_bytes(translated.data)
@@ -151,7 +148,7 @@ class DocumentTranslator:
     def translate_document(
         self, document: Document, retranslate: bool = False, tell: Tell | None = None
     ) -> TranslatedDocument:
-        """The same of a document that has been read."""
+        """Translate a document that has been read."""
         work = _Work(document)
         waiting: dict[Segment, list[int]] = {}
         matches: dict[Segment, Match | None] = {}
@@ -161,21 +158,21 @@ class DocumentTranslator:
             if unit.target is not None and (not core.is_translatable or not (retranslate or unit.is_draft)):
                 work.leave(number, unit.target)
             elif not core.is_translatable:
-                work.put(number, core, "source")
+                work.put(number, "source")
             elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
                 waiting.setdefault(core, []).append(number)
             else:
                 remembered.append((number, match))
         placed = self._place([(work.cores[number], match) for number, match in remembered])
         for (number, _), translated in zip(remembered, placed, strict=True):
-            work.put(number, translated.segment, "memory", translated)
+            work.put(number, "memory", translated)
         found = self._segments.translate(list(waiting), tell)
         for (core, numbers), translated in zip(waiting.items(), found, strict=True):
             origin: Origin = "model"
             if wrong := problems(core, translated.segment):
                 origin, translated = "source", TranslatedSegment(core, None, (f"not translated: {'; '.join(wrong)}",))
             for number in numbers:
-                work.put(number, translated.segment, origin, translated, matches.get(core))
+                work.put(number, origin, translated, matches.get(core))
         left = [
             SegmentReport(one.where, one.text, one.text, "untranslated", review=(one.reason,))
             for one in document.untranslated
@@ -194,8 +191,7 @@ class DocumentTranslator:
         return matches[core]
 
     def _place(self, pairs: Sequence[tuple[Segment, Match]]) -> list[TranslatedSegment]:
-        """Translations of a memory with the marks of the segments that they are for, where these have others or have
-        them elsewhere."""
+        """Translations of a memory with the marks of the segments that they are for."""
         found = [TranslatedSegment(match.target.split_edges()[1], None) for _, match in pairs]
         others = [n for n, (core, match) in enumerate(pairs) if not _has_same_marks(core, match, found[n].segment)]
         placed = self._segments.place([(pairs[n][0], found[n].segment.text) for n in others])
@@ -221,18 +217,13 @@ class _Work:
         self._reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
 
     def put(
-        self,
-        number: int,
-        core: Segment,
-        origin: Origin,
-        translated: TranslatedSegment | None = None,
-        match: Match | None = None,
+        self, number: int, origin: Origin, translated: TranslatedSegment | None = None, match: Match | None = None
     ) -> None:
-        """Give a unit a translation, about which stands what stands about its source."""
-        unit, (before, _, after) = self._units[number], self._edges[number]
-        target = Segment(tuple(joined([*before, *core.parts, *after])))
-        confidence = None if translated is None else translated.confidence
-        self.targets[number] = target
+        """Give a unit a translation, or its source, with what is about the source."""
+        unit, (before, core, after) = self._units[number], self._edges[number]
+        confidence, notes = (translated.confidence, translated.notes) if translated else (None, ())
+        core = translated.segment if translated else core
+        target = self.targets[number] = Segment(tuple(joined([*before, *core.parts, *after])))
         self._reports[number] = SegmentReport(
             unit.where,
             unit.source.text,
@@ -241,11 +232,11 @@ class _Work:
             unit.id,
             None if confidence is None else round(confidence, 4),
             None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
-            (*(translated.notes if translated else ()), *unit.notes),
+            (*notes, *unit.notes),
         )
 
     def all_reports(self) -> list[SegmentReport]:
-        """One a unit."""
+        """Reports of all units."""
         return [report for report in self._reports if report is not None]
 
 
@@ -285,8 +276,7 @@ def _layout(segment: Segment) -> list[tuple[str, ...]]:
 
 
 def _fits(core: Segment, target: Segment) -> bool:
-    """Whether a memory's translation can stand for a segment: it has its marks, or what it holds and no line ends of
-    which it would not be known where they belong."""
+    """Returns True if a memory's translation has a segment's marks, or what it holds and no breaks."""
     inner = target.split_edges()[1]
     held, others = (Counter(mark.shown for mark in one.marks if mark.is_held) for one in (core, inner))
     return not problems(core, inner) or (held == others and not any(mark.breaks for mark in core.marks))

@@ -1,0 +1,154 @@
+"""HTML and XHTML: every text that a browser shows, and the attributes that readers see; only their characters change.
+
+`tokens` divides a page, `tree` knows which elements are open, `events` says what tags are to a sentence, and `segments`
+makes segments of it. Each takes time linear in the length of the page, whatever is in it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.html.events import Events, settle_pairs
+from transduce.documents.html.segments import Item, attribute_segment, find_segments
+from transduce.documents.html.text import Written, escape_attribute, escape_text, read_text
+from transduce.documents.html.tokens import Attribute
+from transduce.documents.segment import Mark, Segment
+from transduce.documents.text.placeholders import Escape
+from transduce.documents.xml import reference
+from transduce.errors import InputError
+from transduce.orthography.characters import Span
+
+DEEPEST_PAGE = 3  # pages within the attributes of others
+DEEPEST_MARK = 4  # elements within each other that are marks of a sentence as a whole
+_PAGE_STAYS = f"a page within {DEEPEST_PAGE} others (srcdoc), or in an attribute without quotes"
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_META = re.compile(rb"""<meta(?:(?!<meta)[^>])*?charset\s*+=\s*+["']?\s*+([\w.:-]++)""", re.IGNORECASE)
+_XML = re.compile(rb"""\s*+<\?xml\s[^>]*?encoding\s*+=\s*+["']([\w.:-]++)""")
+_AS_BROWSERS_READ = {  # https://encoding.spec.whatwg.org: labels of pages that mean more than their names say
+    **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "ascii", "us-ascii"), "windows-1252"),
+    **dict.fromkeys(("iso-8859-9", "latin5"), "windows-1254"),
+    **dict.fromkeys(("iso-8859-11", "tis-620"), "windows-874"),
+    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "ksc5601"), "cp949"),
+    "big5": "big5hkscs",
+}
+
+
+def read_html(data: bytes, name: str, wanted: Languages) -> Document:
+    """The texts of a page or of a part of one: a segment for each paragraph, heading, cell, attribute and the like."""
+    file = replace(TextFile.read(data, name, _encoding(data)), escape=reference)
+    if "\0" in file.text:
+        raise InputError(f"{name}: is no HTML; it holds zero bytes")
+    page = HtmlPage(file.text, is_xml=name.lower().endswith((".xhtml", ".xht")))
+    units = [Unit(one.source, one.write, f"line {file.line_of(one.start)}{one.place}") for one in page.texts]
+    left = [Untranslated(f"line {file.line_of(start)}", text, reason) for start, text, reason in page.untranslated]
+    return Document(units, file.save, left)
+
+
+def _encoding(data: bytes) -> str | None:
+    """The encoding that a page names, as browsers take it."""
+    head = data[:1024]
+    found = _XML.match(head) or _META.search(_COMMENT.sub(b"", head))
+    if found is None:
+        return None
+    encoding = found[1].decode().lower()
+    if encoding.startswith("utf-16"):
+        return None  # as the standard has it: what can be read as ASCII is not
+    return _AS_BROWSERS_READ.get(encoding, encoding)
+
+
+Write = Callable[[Segment], Sequence[Edit]]
+"""The edits that put a translation of a segment into its page."""
+
+
+@dataclass(frozen=True)
+class HtmlText:
+    """A segment of a page."""
+
+    start: int
+    place: str
+    """For a person, beside the line: the name of an attribute."""
+    source: Segment
+    write: Write
+
+    def within(self, value: Written, escape: Escape, place: str = "") -> "HtmlText":
+        """The same segment of a text that has a page in it: the value of an attribute, a block of Markdown.
+
+        Args:
+            value: the page, and the offset in the text of each of its characters.
+            escape: writes characters of the page for the text.
+            place: for a person, where in the text the page is.
+        """
+
+        def moved(piece: str | Span) -> str | Span:
+            return escape(piece) if isinstance(piece, str) else (value.offsets[piece[0]], value.offsets[piece[1]])
+
+        def write(segment: Segment) -> list[Edit]:
+            return [
+                Edit(value.offsets[edit.start], value.offsets[edit.end], tuple(map(moved, edit.pieces)))
+                for edit in self.write(segment)
+            ]
+
+        return HtmlText(value.offsets[self.start], place + self.place, self.source, write)
+
+
+class HtmlPage:
+    """The texts of a page, and of the pages in its attributes, in their order; and what is left of it, with reasons."""
+
+    def __init__(self, page: str, is_xml: bool = False, depth: int = 0) -> None:
+        self.texts: list[HtmlText] = []
+        self._page, self._depth = page, depth
+        found = Events(page, is_xml)
+        settle_pairs(found.events, DEEPEST_MARK)
+        segments, self.untranslated = find_segments(page, found.events)
+        for items in segments:
+            self._add(items, "", escape_text)
+        for attribute in found.attributes:
+            self._read_attribute(attribute)
+        self.texts.sort(key=attrgetter("start"))
+        self.untranslated.sort()
+
+    def _add(self, items: Sequence[Item], place: str, escape: Escape, quote: str = "") -> None:
+        source = Segment.of(one.part for one in items)
+        self.texts.append(HtmlText(items[0].start, place, source, partial(_write, items, escape, quote)))
+
+    def _read_attribute(self, attribute: Attribute) -> None:
+        value = read_text(self._page, attribute.start, attribute.end, is_attribute=True)
+        quote = attribute.quote or '"'
+        escape = partial(escape_attribute, quote=quote)
+        if attribute.name == "srcdoc":
+            self._read_page(attribute, value, escape)
+        elif (items := attribute_segment(self._page, value, attribute.quote != "", escape)) is not None:
+            self._add(items, f", {attribute.name}", escape, "" if attribute.quote else quote)
+
+    def _read_page(self, attribute: Attribute, value: Written, escape: Escape) -> None:
+        """Adds the texts of a page that is the value of an attribute."""
+        if self._depth == DEEPEST_PAGE or not attribute.quote:
+            self.untranslated.append((attribute.start, value.text, _PAGE_STAYS))
+            return
+        inner = HtmlPage(value.text, depth=self._depth + 1)
+        self.texts += [one.within(value, escape, ", srcdoc") for one in inner.texts]
+        self.untranslated += [(value.offsets[start], text, reason) for start, text, reason in inner.untranslated]
+
+
+def _write(items: Sequence[Item], escape: Escape, quote: str, segment: Segment) -> list[Edit]:
+    """Returns the edit for a translation: marks are pieces of the page, and unquoted attribute values get quotes."""
+    written: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in reversed(items):
+        if isinstance(item.part, Mark):
+            written[item.part.raw].append(item)
+    pieces: list[str | Span] = [quote]
+    for part in segment.parts:
+        if isinstance(part, str):
+            pieces.append(escape(part))
+        elif (same := written[part.raw]) and same[-1].is_exact:
+            item = same.pop()
+            pieces += [(item.start, item.end), item.more]
+        else:
+            pieces.append(part.raw)
+    return [Edit(items[0].start, items[-1].end, (*pieces, quote))]

@@ -1,0 +1,161 @@
+"""The segments of a page: its sentences with their tags as marks, by the events of the page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from transduce.documents.html.events import Event
+from transduce.documents.html.text import Written, escape_text
+from transduce.documents.html.tree import READINGS, Decision
+from transduce.documents.segment import Mark, Part
+from transduce.documents.text.placeholders import Escape, hold
+
+ENDLESS_STAYS = "text in an element that does not end, and whose text stays"
+READING_STAYS = "a reading of the words before it (<rt>), which are translated without it"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A part of a segment and where it is written."""
+
+    part: Part
+    start: int
+    end: int
+    is_exact: bool = True
+    """Whether the characters of the page that are there mean the same elsewhere."""
+    more: str = ""
+    """What is written after them."""
+
+    @property
+    def is_edge(self) -> bool:
+        """Whether it need not belong to a segment that begins or ends with it: white space, an image, a comment."""
+        if isinstance(self.part, Mark):
+            return self.part.kind == "alone" and not self.part.is_held
+        return self.is_exact and not self.part.strip()
+
+
+@dataclass
+class _Flow:
+    """What has been read of a segment, in the page or in an element that is a mark as a whole."""
+
+    start: int
+    name: str = ""
+    decision: Decision = "translated"
+    """What becomes of the text about it."""
+    items: list[Item] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    """What is held of the element."""
+    readings: list[tuple[int, str]] = field(default_factory=list)
+
+
+def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Item]], list[tuple[int, str, str]]]:
+    """The segments of a page, and offsets and texts that are left as they are, with the reasons."""
+    found: list[Sequence[Item]] = []
+    left: list[tuple[int, str, str]] = []
+    flows = [_Flow(0)]
+
+    def end_segment() -> None:
+        if (segment := _segment(flows[-1].items)) is not None:
+            found.append(segment)
+        if flows[-1].readings:
+            texts = " ".join(text for _, text in flows[-1].readings)
+            left.append((flows[-1].readings[0][0], texts, READING_STAYS))
+        flows[-1].items, flows[-1].readings = [], []
+
+    def add(item: Item) -> None:
+        items = flows[-1].items
+        if items and items[-1].end != item.start:  # characters that belong to no sentence, such as a script
+            end_segment()
+        flows[-1].items.append(item)
+
+    for number, event in enumerate(events):
+        flow = flows[-1]
+        if event.written is not None:
+            if event.decision == "translated":
+                for item in _text_items(page, event.written, event.role == "text", escape_text):
+                    add(item)
+            else:
+                end_segment()
+                flow.shown.append(event.written.text)
+                if event.holder >= 0 and not events[event.holder].is_closed and event.written.text.strip():
+                    left.append((event.start, event.written.text, ENDLESS_STAYS))
+        elif event.role == "end":
+            end_segment()
+            flow.shown.append(" ")
+        elif event.is_whole and event.role == "open":
+            flows.append(_Flow(event.start, event.name, event.decision))
+        elif event.is_whole and event.role == "close":
+            end_segment()
+            flows.pop()
+            if flow.decision == "translated":
+                add(_whole_item(page, flow, event, flows[-1]))
+            else:
+                flows[-1].shown += flow.shown
+        elif event.decision != "translated" and event.role in ("mark", "break"):
+            flow.shown.append(event.shown or " " * (event.role == "break"))
+        else:
+            add(_mark_item(page, event, number))
+    end_segment()
+    return found, left
+
+
+def attribute_segment(page: str, written: Written, is_exact: bool, escape: Escape) -> Sequence[Item] | None:
+    """The segment of an attribute's value; None where nothing in it can be translated."""
+    return _segment([*_text_items(page, written, is_exact, escape)])
+
+
+def _text_items(page: str, written: Written, is_exact: bool, escape: Escape) -> Iterator[Item]:
+    """A text, with what it holds as marks."""
+    offsets, place = written.offsets, 0
+    for part in hold([written.text], escape):
+        size = len(part) if isinstance(part, str) else len(part.shown)
+        start, end = offsets[place], offsets[place + size]
+        if isinstance(part, Mark) and is_exact:
+            yield Item(replace(part, raw=page[start:end]), start, end)
+        elif isinstance(part, str) and is_exact:
+            words = place + size - len(part.lstrip()), place + len(part.rstrip())
+            bounds = [place, *(words if words[0] < words[1] else ()), place + size]
+            for begin, stop in pairwise(bounds):
+                if begin < stop:
+                    yield Item(part[begin - place : stop - place], offsets[begin], offsets[stop])
+        else:
+            yield Item(part, start, end, is_exact=False)
+        place += size
+
+
+def _mark_item(page: str, event: Event, number: int) -> Item:
+    raw = page[event.start : event.end]
+    if event.role == "break":
+        mark = Mark(raw, shown=" ", breaks=True)
+    elif event.role == "open":
+        mark = Mark(raw, "open", str(number))
+    elif event.role == "close":
+        mark = Mark(raw, "close", str(event.partner))
+    else:
+        mark = Mark(raw, shown=event.shown)
+    return Item(mark, event.start, event.end)
+
+
+def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> Item:
+    """An element that is a mark as a whole."""
+    shown = " ".join("".join(flow.shown).split())
+    more = f"</{event.name}>" if event.start == event.end else ""
+    if event.name in READINGS:
+        if event.name != "rp" and shown:
+            around.readings.append((flow.start, shown))
+        shown = ""
+    elif event.name == "svg":
+        shown = ""
+    return Item(Mark(page[flow.start : event.end] + more, shown=shown), flow.start, event.end, more=more)
+
+
+def _segment(items: Sequence[Item]) -> Sequence[Item] | None:
+    """The segment that parts make, without what may be left out at its edges; None for no words and nothing held."""
+    if not any(one.part.strip() if isinstance(one.part, str) else one.part.is_held for one in items):
+        return None
+    first, last = 0, len(items)
+    while items[first].is_edge:
+        first += 1
+    while items[last - 1].is_edge:
+        last -= 1
+    return items[first:last]

@@ -1,0 +1,354 @@
+"""Pieces of Markdown that its parser must not look into: template tags, formulas, addresses and signs of dialects.
+
+The parser reads the text with a letter in place of each of their characters, so that all offsets stay true and nothing
+in a piece is taken for markup. Each search takes time linear in the length of the text.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["held", "hidden", "tag", "open", "close"]
+"""What a piece is to a sentence: held in it, a mark without text, a tag, or a half of a pair."""
+
+MASK, HIDDEN = "\ufdd0", "\ufdd1"
+"""What is read in place of pieces that the parser must not look into; no text has them: they are no characters."""
+
+_PUNCTUATION = r"""[!-/:-@\[-`{-~]"""
+_FENCE = re.compile(r"^[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)", re.MULTILINE)
+_TEMPLATE = re.compile(
+    rf"""
+      \\{_PUNCTUATION} | (?P<code>`++) | (?P<jsx></?+(?=[A-Za-z>]))
+    | (?P<tag>\$?\{{\{{ | \{{% | \{{\#(?=[\s-]) | <% | \{{::(?=comment|nomarkdown)) | (?P<brace>\{{)
+    """,
+    re.VERBOSE,
+)
+_TEMPLATE_ENDS = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "{:": "{:/"}
+_CODE_TAG = re.compile(
+    r"\{(?:%-?+|\{<|\{%)\s*+(?P<name>highlight|codeblock|code|mermaid|plantuml|math|katex|latex|comment)\b(?!\s*+/)"
+)
+_INLINE = re.compile(
+    rf"""
+      (?P<formula>\\{{1,2}}[(\[]) | \\{_PUNCTUATION} | (?P<code>`++) | (?P<dollar>\$\$?+) | (?P<colon>:)
+    | (?P<url>(?<![\w<])(?:(?:https?|ftp)://|www\.)) | (?P<brace>\{{) | (?P<bracket>!?\[\[|\[(?=\^|-?@))
+    | (?P<keys>\+\+) | (?P<pair>==|\^\^) | (?P<jsx></?+(?=[A-Za-z>])) | (?P<link>\]\(<?+)
+    """,
+    re.VERBOSE,
+)
+_EMOJI = re.compile(r":(?=[^:\s]*[a-z]|[+-]1:)[a-z0-9_+-]{1,64}+:(?!\w)")
+_KEYS = re.compile(r"\+\+(?:[\w-]++(?:\+[\w-]++)++|ctrl|alt|cmd|del|esc|tab|shift|enter)\+\+")
+_URL = re.compile(r"[^\s<>\"`|]++")
+_AFTER_URL = "?!.,:;*_~'\\"
+_ATTRIBUTE = r"""(?:[\#.][\w:.-]++ | =\w++ | [\w:-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++))"""
+_ATTRIBUTES = re.compile(rf"\{{ (?: ::?[^{{}}\n]*+ | [ ]*+{_ATTRIBUTE}(?:[ ]++{_ATTRIBUTE})*+[ ]*+ ) \}}", re.VERBOSE)
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
+_CITATION = re.compile(r"\[-?@\w[^\[\]\n]*+\]")
+_WIKI = re.compile(r"(?P<open>!?\[\[(?:[^\[\]|\n]++\|(?=[^\[\]\n]))?+)(?P<label>[^\[\]\n]++)(?P<close>\]\])")
+_TEX = re.compile(r"\\[A-Za-z]|[\^=]|_\{")
+_SHORT = re.compile(r"\w_\w|\A\s*+\w?\s*+\Z")
+_MATH_SIGN = re.compile(r"[\\^_={}<>]")
+_ARITHMETIC = re.compile(r"[+*/-]")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_WORDS = re.compile(r"[^\W\d_]{3}\s++[^\W\d_]{3}")
+_TAG_NAME = re.compile(r"[A-Za-z][\w.:-]*+")
+_NAMESPACE = re.compile(r"</[\w-]++:|<[\w-]++:[\w-]++\s")
+_IN_TAG = re.compile(r"""[^"'{}<>]++ | "[^"]*+" | '[^']*+'""", re.VERBOSE)
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A piece, by its characters in a text."""
+
+    start: int
+    end: int
+    kind: Kind = "held"
+    shown: str = ""
+    """What a translator reads of it."""
+    pair: str = ""
+    """Name that both halves of a pair share."""
+
+
+def find_templates(text: str, is_mdx: bool = False) -> list[Opaque]:
+    """Template tags and components of a file outside its code; in MDX all tags, and expressions in braces."""
+    return list(_Templates(text, is_mdx).pieces())
+
+
+def find_inline(content: str, is_mdx: bool = False) -> list[Opaque]:
+    """The pieces of a paragraph without template tags, in their order."""
+    return list(_InlinePieces(content, is_mdx).pieces())
+
+
+def masked(text: str, pieces: Sequence[Opaque]) -> str:
+    """The text with `MASK` or `HIDDEN` in place of each character of the pieces. Halves of a pair stay."""
+    done, written = 0, []
+    for piece in pieces:
+        if piece.kind in ("open", "close"):
+            continue
+        written += [text[done : piece.start], (HIDDEN if piece.kind == "hidden" else MASK) * (piece.end - piece.start)]
+        done = piece.end
+    return "".join([*written, text[done:]])
+
+
+@dataclass
+class _Text:
+    """A text in which many searches together take linear time."""
+
+    text: str
+    _missing: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _runs: dict[int, list[int]] | None = None
+    _ends: list[int] | None = None
+    _braces: dict[int, int] | None = None
+
+    def find(self, sought: str, start: int, end: int) -> int:
+        """Where a text begins next before the end, or -1."""
+        from_here, until = self._missing.get(sought, (-1, -1))
+        if from_here <= start and end <= until:
+            return -1
+        found = self.text.find(sought, start, end)
+        if found < 0:
+            self._missing[sought] = (start, end)
+        return found
+
+    def end_of_paragraph(self, start: int) -> int:
+        """Where the next blank line is, or the end of the text."""
+        if self._ends is None:
+            self._ends = [found.start() for found in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)]
+        number = bisect_right(self._ends, start)
+        return self._ends[number] if number < len(self._ends) else len(self.text)
+
+    def end_of_code(self, start: int, length: int) -> int:
+        """Where the code ends whose backticks are that many and end there; the same place if they begin none."""
+        if self._runs is None:
+            self._runs = {}
+            for found in re.finditer("`++", self.text):
+                self._runs.setdefault(len(found[0]), []).append(found.start())
+        places = self._runs.get(length, [])
+        number = bisect_right(places, start - 1)
+        if number < len(places) and places[number] < self.end_of_paragraph(start):
+            return places[number] + length
+        return start
+
+    def end_of_braces(self, start: int) -> int:
+        """Where the brace ends that begins there, or -1."""
+        if self._braces is None:
+            self._braces, opened = {}, []
+            for found in re.finditer("[{}]", self.text):
+                if found[0] == "{":
+                    opened.append(found.start())
+                elif opened:
+                    self._braces[opened.pop()] = found.end()
+        return self._braces.get(start, -1)
+
+    def end_of_tag(self, start: int) -> int:
+        """Where a tag ends that begins there and may have braces in it, as those of JSX; -1 if there is none."""
+        place = start + 1 + self.text.startswith("/", start + 1)
+        name = _TAG_NAME.match(self.text, place)
+        place = name.end() if name else place
+        while place < len(self.text):
+            character = self.text[place]
+            if character == ">":
+                return place + 1
+            if character == "{":
+                place = self.end_of_braces(place)
+                if place < 0:
+                    return -1
+                continue
+            found = _IN_TAG.match(self.text, place)
+            if found is None or "\n\n" in found[0]:
+                return -1
+            place = found.end()
+        return -1
+
+
+class _Templates:
+    def __init__(self, text: str, is_mdx: bool) -> None:
+        self._text, self._is_mdx = _Text(text), is_mdx
+
+    def pieces(self) -> Iterator[Opaque]:
+        text, place = self._text.text, 0
+        fence = _FENCE.search(text)
+        while found := _TEMPLATE.search(text, place):
+            if fence and fence.start() < found.end():
+                place = max(place, self._end_of_fence(fence))
+                fence = _FENCE.search(text, place)
+                continue
+            place = found.end()
+            if found["code"]:
+                place = self._text.end_of_code(place, len(found["code"]))
+            elif found["tag"]:
+                start, end = self._tag(found.start(), found["tag"])
+                if end > 0:
+                    yield Opaque(start, end, shown=text[start:end])
+                    place = end
+            elif self._is_mdx and found["brace"]:
+                if (end := self._text.end_of_braces(found.start())) > 0:
+                    is_comment = text.startswith("/*", found.end())
+                    shown = "" if is_comment or "\n" in text[found.start() : end] else text[found.start() : end]
+                    yield Opaque(found.start(), end, "held" if shown else "hidden", shown)
+                    place = end
+            elif found["jsx"] and (self._is_mdx or text[place].isupper()):
+                if (end := self._text.end_of_tag(found.start())) < 0:
+                    continue
+                yield Opaque(found.start(), end, "tag")
+                place = end
+
+    def _end_of_fence(self, fence: re.Match[str]) -> int:
+        sign = fence["fence"]
+        text = self._text.text
+        found = re.compile(rf"^[ \t>]*+{sign[0]}{{{len(sign)},}}+[ \t]*+$", re.MULTILINE).search(text, fence.end())
+        return found.end() if found else len(text)
+
+    def _tag(self, start: int, opening: str) -> tuple[int, int]:
+        """The tag that begins there, or one in it; an end of 0 for none."""
+        text = self._text.text
+        sign = opening[-2:] if opening[-1] != ":" else "{:"
+        limit = self._text.end_of_paragraph(start)
+        end = self._text.find(_TEMPLATE_ENDS[sign], start + len(opening), limit if sign != "{:" else len(text))
+        if end < 0:
+            return start, 0
+        if sign == "{:":
+            end = self._text.find("}", end, len(text)) + 1
+            return start, end
+        inner = text.rfind(sign, start + len(opening), end)
+        if inner > 0 and "`" not in text[inner - 1 : inner]:
+            start = inner
+        end += 2
+        while sign == "{{" and text.startswith("}", end):
+            end += 1
+        code = _CODE_TAG.match(text, start)
+        if code is not None:
+            sought = [f"{begin}{code['name']}" for begin in ("{% end", "{%- end", "{{< /", "{{% /")]
+            if ends := [one for one in (self._text.find(a, end, len(text)) for a in sought) if one > 0]:
+                stop = self._text.find("}", min(ends), len(text)) + 1
+                end = stop + text.startswith("}", stop)
+        return start, end
+
+
+class _InlinePieces:
+    def __init__(self, content: str, is_mdx: bool) -> None:
+        self._text, self._is_mdx = _Text(content), is_mdx
+        self._closing: dict[int, str] = {}  # where halves of pairs are that close them
+
+    def pieces(self) -> Iterator[Opaque]:
+        text, place = self._text.text, 0
+        while found := _INLINE.search(text, place):
+            start, place = found.start(), found.end()
+            kind = found.lastgroup
+            if kind == "code":
+                place = self._text.end_of_code(place, len(found[0]))
+                continue
+            if kind == "link":
+                continue
+            for piece in self._piece(kind or "", start, place):
+                yield piece
+                place = piece.end
+
+    def _piece(self, kind: str, start: int, end: int) -> Iterator[Opaque]:
+        if kind in ("formula", "dollar"):
+            stop = self._formula(start, end)
+            if stop > 0:
+                yield self._held(start, stop)
+        elif kind == "colon" and (found := _EMOJI.match(self._text.text, start)):
+            if start == 0 or not self._text.text[start - 1].isalnum():
+                yield self._held(start, found.end())
+        elif kind == "url":
+            stop = self._end_of_url(start, end)
+            if stop > end and not self._text.text.startswith("](", max(start - 2, 0), start):
+                yield self._held(start, stop)
+        elif kind == "brace" and (found := _ATTRIBUTES.match(self._text.text, start)):
+            yield Opaque(start, found.end(), "hidden")
+        elif kind == "bracket":
+            yield from self._bracket(start)
+        elif kind == "keys" and (found := _KEYS.match(self._text.text, start)):
+            yield self._held(start, found.end())
+        elif kind in ("pair", "keys"):
+            yield from self._pair(start, end)
+        elif kind == "jsx":
+            stop = self._text.end_of_tag(start)
+            if stop > 0 and ("{" in self._text.text[start:stop] or _NAMESPACE.match(self._text.text, start)):
+                yield Opaque(start, stop, "tag")
+
+    def _held(self, start: int, end: int) -> Opaque:
+        return Opaque(start, end, shown=" ".join(self._text.text[start:end].split()))
+
+    def _formula(self, start: int, end: int) -> int:
+        """Where a formula ends that begins there, or -1."""
+        text, sign = self._text.text, self._text.text[start:end]
+        limit = self._text.end_of_paragraph(start)
+        if sign[0] == "\\":
+            closing = sign.replace("(", ")").replace("[", "]")
+            found = self._text.find(closing, end, limit)
+            inside = text[end:found]
+            is_formula = found > 0 and (is_tex(inside) or (sign[-1] == "(" and _SHORT.search(inside)))
+            return found + len(closing) if is_formula else -1
+        if sign == "$$":
+            found = self._text.find("$$", end, limit)
+            return found + 2 if found > end else -1
+        before = text[start - 1 : start]
+        found = self._text.find("$", end, limit)
+        while found > 0 and text[found - 1] == "\\":
+            found = self._text.find("$", found + 1, limit)
+        if found <= end or before.isalnum() or text[end].isspace() or text[found - 1].isspace():
+            return -1
+        if text[found + 1 : found + 2].isalnum() or not _is_formula(text[end:found]):
+            return -1
+        return found + 1
+
+    def _end_of_url(self, start: int, end: int) -> int:
+        found = _URL.match(self._text.text, end)
+        if found is None:
+            return end
+        text, stop = self._text.text, end
+        opened: list[str] = []
+        for stop in range(end, found.end() + 1):
+            character = text[stop : stop + 1] if stop < found.end() else ""
+            if character in ("(", "["):
+                opened.append(")" if character == "(" else "]")
+            elif character in (")", "]") and (not opened or opened.pop() != character):
+                break
+        while stop > end and text[stop - 1] in _AFTER_URL:
+            stop -= 1
+        return stop
+
+    def _bracket(self, start: int) -> Iterator[Opaque]:
+        text = self._text.text
+        if (found := _FOOTNOTE.match(text, start)) is not None:
+            yield Opaque(start, found.end(), "hidden")
+        elif (found := _CITATION.match(text, start)) is not None:
+            yield Opaque(start, found.end(), shown=found[0])
+        elif (found := _WIKI.match(text, start)) is not None:
+            if found["open"].endswith("|"):
+                yield Opaque(*found.span("open"), "open", pair=f"sign {start}")
+                yield Opaque(*found.span("close"), "close", pair=f"sign {start}")
+            else:
+                yield Opaque(start, found.end(), shown=found["label"])
+
+    def _pair(self, start: int, end: int) -> Iterator[Opaque]:
+        """Signs about a text: ==marked==, ^^inserted^^, ++inserted++."""
+        if start in self._closing:
+            yield Opaque(start, end, "close", pair=self._closing[start])
+            return
+        text, sign = self._text.text, self._text.text[start:end]
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not after or after.isspace() or after == sign[0] or before.isalnum() or before == sign[0]:
+            return
+        found = self._text.find(sign, end, self._text.end_of_paragraph(start))
+        if found > end and not text[found - 1].isspace() and not text[found + 2 : found + 3].isalnum():
+            self._closing[found] = f"sign {start}"
+            yield Opaque(start, end, "open", pair=f"sign {start}")
+
+
+def is_tex(inside: str) -> bool:
+    """Whether what stands between `\\[` and `\\]` is a formula, and no text in brackets."""
+    return _TEX.search(inside) is not None and "](" not in inside
+
+
+def _is_formula(inside: str) -> bool:
+    """Whether what stands between two dollars is none of prices and words."""
+    if inside[0] == "{" or (_WORDS.search(inside) and "\\" not in inside):
+        return False
+    if _MATH_SIGN.search(inside) or not any(map(str.isspace, inside)):
+        return True
+    return _ARITHMETIC.search(inside) is not None and _WORD.search(inside) is None

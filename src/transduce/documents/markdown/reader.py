@@ -1,0 +1,190 @@
+"""Markdown of all dialects: every text that a reader sees; only characters of texts are ever changed.
+
+`parser` finds the texts with markdown-it, `inline` makes parts of a segment of each, and `writing` writes translations.
+HTML within is read as HTML is.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import unescape
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.html.page import HtmlPage
+from transduce.documents.html.text import Written, escape_attribute
+from transduce.documents.markdown.front_matter import front_matter
+from transduce.documents.markdown.inline import Item, items_of
+from transduce.documents.markdown.opaque import HIDDEN, MASK, Opaque, masked
+from transduce.documents.markdown.parser import HtmlBlock, MarkdownParser, Run, Title
+from transduce.documents.markdown.writing import MarkdownWriter
+from transduce.documents.segment import Mark, Segment
+from transduce.documents.text.placeholders import hold
+from transduce.errors import InputError
+
+_TITLE = re.compile(
+    r"""\]\(\s*+(?><[^<>\n]*+>|[^\s"'(]\S*+)\s++(?P<title>"(?>[^"\\]|\\.)*+"|'(?>[^'\\]|\\.)*+'|\((?>[^()\\]|\\.)*+\))\s*+\)""",
+    re.DOTALL,
+)
+_ARGUMENT = re.compile(
+    r"""[\s(](?P<name>title|label|description|caption|alt|heading|summary|tooltip|placeholder|text)\s?=\s?(?P<value>"[^"{}]*+"|'[^'{}]*+')"""
+)
+_BACKSLASH = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_HTML_TAG = re.compile(r"<[a-z]")
+
+
+def read_markdown(data: bytes, name: str, wanted: Languages) -> Document:
+    """Reads all texts of a Markdown file, such as paragraphs, headings, cells and titles; code stays."""
+    file = TextFile.read(data, name)
+    for character, what in (
+        ("\0", "zero bytes"),
+        (MASK, "U+FDD0, which is no character"),
+        (HIDDEN, "U+FDD1, which is no character"),
+    ):
+        if character in file.text:
+            raise InputError(f"{name}: is no Markdown; it holds {what}")
+    reader = _MarkdownReader(file, name.lower().endswith(".mdx"))
+    return Document(reader.units, file.save, reader.untranslated)
+
+
+class _MarkdownReader:
+    def __init__(self, file: TextFile, is_mdx: bool) -> None:
+        self.units: list[Unit] = []
+        self.untranslated: list[Untranslated] = []
+        self._file = file
+        self._text = file.text.replace("\r\n", "\n").replace("\r", "\n")
+        self._returns = [found.start() - n for n, found in enumerate(re.finditer("\r\n", file.text))]
+        begin, scalars = front_matter(self._text)
+        for one in scalars:
+            if one.reason:
+                where = f"line {self._line(one.start)}, {one.key}"
+                self.untranslated.append(Untranslated(where, one.text, one.reason))
+            else:
+                self._add_plain(one.start, one.end, one.text, one.escape, f", {one.key}")
+        blanks = re.sub(r"[^\n]", " ", self._text[:begin])
+        self._parser = MarkdownParser(file.name, is_mdx)
+        for block in self._parser.blocks(blanks + self._text[begin:]):
+            if isinstance(block, Run):
+                self._add_run(block)
+            elif isinstance(block, Opaque):
+                self._add_arguments(block.start, block.end)
+            elif isinstance(block, Title):
+                self._add_title(block.start, block.end)
+            else:
+                self._add_html_block(block)
+
+    def _offset(self, place: int) -> int:
+        """Where in the file a character of the text is, whose lines all end in one character."""
+        return place + bisect_left(self._returns, place)
+
+    def _line(self, place: int) -> int:
+        return self._file.line_of(self._offset(place))
+
+    def _add_run(self, run: Run, what: str = "") -> None:
+        place = run.offset(0)
+        items = items_of(run)
+        where = f"line {self._line(place)}{what}"
+        if items is None:
+            self.untranslated.append(Untranslated(where, run.content, "its markup could not be read"))
+            return
+        writer = MarkdownWriter(self._parser, run, items, self._file, lambda at: self._offset(run.offset(at)))
+        parts = hold(writer.parts, writer.escape_held)
+        self.units.append(Unit(Segment.of(parts), writer.write, where))
+        for item in items:
+            if isinstance(item.part, Mark):
+                self._add_inner(run, item)
+
+    def _add_inner(self, run: Run, item: Item) -> None:
+        """What a mark has that readers see: the text and the title of an image or a link, attributes of tags."""
+        raw = run.content[item.start : item.end]
+        if item.token is not None and item.token.type == "image":
+            start = item.start + 2
+            if item.token.content.strip():
+                label = _part_of(run, start, start + len(item.token.content), item.token.children)
+                self._add_run(label, ", text of an image")
+            self._add_title_after(run, start + len(item.token.content), item.end)
+        elif item.token is not None and item.token.type == "link_close":
+            self._add_title_after(run, item.start, item.end)
+        elif _HTML_TAG.match(raw) and "=" in raw and "{" not in raw and not self._parser.is_mdx:
+            start, end = run.offset(item.start), run.offset(item.end)
+            if self._text[start:end] == raw:
+                self._add_html(raw, range(start, end + 1), "")
+
+    def _add_arguments(self, start: int, end: int) -> None:
+        """What readers see of the arguments of a tag of a template language, or of a component."""
+        for found in _ARGUMENT.finditer(self._text, start, end):
+            value, place = found["value"], found.start("value")
+            if self._text[start] == "<":
+                escape = partial(escape_attribute, quote=value[0])
+                self._add_plain(place + 1, place + len(value) - 1, unescape(value[1:-1]), escape, f", {found['name']}")
+            else:
+                where = f"line {self._line(place)}, {found['name']}"
+                self.untranslated.append(Untranslated(where, value[1:-1], "an argument of a template tag"))
+
+    def _add_title_after(self, run: Run, start: int, end: int) -> None:
+        """The title of a link or an image whose text ends there."""
+        found = _TITLE.match(masked(run.content, run.opaque), start, end)
+        if found is not None:
+            self._add_title(run.offset(found.start("title")), run.offset(found.end("title")))
+
+    def _add_title(self, start: int, end: int) -> None:
+        written = self._text[start + 1 : end - 1]
+        if "\n" in written:
+            self.untranslated.append(
+                Untranslated(f"line {self._line(start)}, title", written, "a title of several lines")
+            )
+            return
+        text = unescape(_BACKSLASH.sub(r"\1", written))
+        self._add_plain(start + 1, end - 1, text, partial(_title, quote=self._text[start]), ", title")
+
+    def _add_plain(self, start: int, end: int, text: str, escape: Callable[[str], str], what: str) -> None:
+        """A text without marks, which is written as `escape` says."""
+        file_start, file_end = self._offset(start), self._offset(end)
+        written = self._text[start:end]
+
+        def write(segment: Segment) -> list[Edit]:
+            return [self._file.edit(file_start, file_end, segment.written(escape))]
+
+        parts = hold([text], lambda held: held if held in written else escape(held))
+        self.units.append(Unit(Segment.of(parts), write, f"line {self._line(start)}{what}"))
+
+    def _add_html_block(self, block: HtmlBlock) -> None:
+        """Lines of HTML, of which each may have the signs of a quotation before it."""
+        text = "\n".join(self._text[begin:stop] for begin, stop in block.lines)
+        offsets = [place for begin, stop in block.lines for place in range(begin, stop + 1)]
+        second = block.lines[1][0] if len(block.lines) > 1 else 0
+        self._add_html(text, offsets, self._text[self._text.rfind("\n", 0, second) + 1 : second])
+
+    def _add_html(self, text: str, offsets: Sequence[int], line_begin: str) -> None:
+        """Adds the texts of HTML, given the offset of each character and what begins each line but the first."""
+        value = Written(text, list(map(self._offset, offsets)))
+        line_end = ("\r\n" if self._returns else "\n") + line_begin
+        page = HtmlPage(text)
+        for one in page.texts:
+            moved = one.within(value, lambda written: written.replace("\n", line_end))
+            self.units.append(Unit(one.source, moved.write, f"line {self._file.line_of(moved.start)}{one.place}"))
+        self.untranslated += [
+            Untranslated(f"line {self._file.line_of(value.offsets[start])}", shown, reason)
+            for start, shown, reason in page.untranslated
+        ]
+
+
+def _part_of(run: Run, start: int, end: int, tokens: Sequence[object]) -> Run:
+    """The text of an image in another text."""
+    inside = [(place - start, source) for place, source in run.origins if start < place < end]
+    opaque = [
+        Opaque(one.start - start, one.end - start, one.kind, one.shown, one.pair)
+        for one in run.opaque
+        if start <= one.start and one.end <= end
+    ]
+    return Run("text of an image", run.content[start:end], [(0, run.offset(start)), *inside], opaque, tokens)
+
+
+def _title(text: str, quote: str) -> str:
+    """Writes the title of a link or an image."""
+    closing = ")" if quote == "(" else quote
+    text = _ENTITY.sub("&amp;", text).replace("\\", "&#92;").replace("|", "&#124;")
+    for sign in {quote, closing}:
+        text = text.replace(sign, "&quot;" if sign == '"' else f"&#{ord(sign)};")
+    return text

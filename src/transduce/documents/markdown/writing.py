@@ -1,0 +1,268 @@
+"""Writes translations as Markdown, and reads what is written again: it must have the same marks and words."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from transduce.documents.document import Edit, TextFile
+from transduce.documents.markdown.inline import LINED, SOFT, Item, items_of
+from transduce.documents.markdown.parser import MarkdownParser, Run
+from transduce.documents.segment import Mark, Part, Segment, joined
+from transduce.orthography.characters import Span
+
+Care = Literal["as the source", "usual", "all"]
+"""Which characters are escaped that might be markup: those that the source escapes, what usually must be, or all."""
+
+_USUAL = re.compile(r"[\\`\[\]<|]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~~|\{\{|\{%|\}\}|%\}")
+_USUAL_IN_MDX = re.compile(rf"{_USUAL.pattern}|[{{}}]")
+_ALL = re.compile(r"[!-/:-@\[-`{-~]")
+_BACKSLASHED = frozenset("\\`*_[]()#+-.!>{}")
+"""Signs that every dialect lets a backslash escape; others are written as character references."""
+_BLANK = "&#32;"  # keeps a mark at the beginning of a line from beginning a block
+_PLAIN = re.compile(r"""[^\W_](?:[^\W_]|[ .,;?'"()/%-])*+""")
+_MARKUP_AFTER = re.compile(r"<(?=[A-Za-z/!?])")
+_BLOCK = re.compile(
+    r"""
+      (?P<sign>\#{1,6} | [-+*](?=\s|\Z) | > | [=-](?=[=-]*\s*\Z) | ~(?=~~) | [!?](?=[!?]{2}) | :(?=\s|:) | =(?=={2})
+             | \| | /(?=//) | \*(?=\[) | \{(?=[:\#.%{\ ]) | \[(?=[!^\[]|[ xX]\]\s|_?TOC|[^\]]*\]:) | \+(?=\+\+)
+             | \$(?=\$) | %(?=%) | \^(?=\^|\w+\Z) | <(?=<<) | @(?=\[) )
+    | \d{1,9}(?P<number>[.)])(?=\s|\Z)
+    """,
+    re.VERBOSE,
+)
+"""What would begin a block of another kind at the beginning of a line, in any dialect."""
+_SCRIPT = re.compile(r"(?:im|ex)port\b")
+_EMPHASIS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del", "==": "mark", "^^": "ins", "++": "ins"}
+_IN_CELL = frozenset(["table", "row"])
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A mark of the source."""
+
+    view: str
+    """The mark as the parser sees it, without what begins the lines of a quotation."""
+    span: Span | None
+    """Where it is in the file, if it is written in the same way there."""
+    is_text: bool = False
+    """Whether the parser takes it for text: signs of dialects and ends of lines."""
+
+
+class MarkdownWriter:
+    """Writes translations of one text."""
+
+    def __init__(
+        self, parser: MarkdownParser, run: Run, items: Sequence[Item], file: TextFile, offset: Callable[[int], int]
+    ) -> None:
+        self._parser, self._run, self._file = parser, run, file
+        self._start, self._end = offset(0), offset(len(run.content))
+        self._escaped = {
+            item.part: item.escapes
+            for item in items
+            if isinstance(item.part, str) and len(item.part) == 1 and item.escapes and not item.part.isalnum()
+        }
+        self._bare = {c for item in items if isinstance(item.part, str) and not item.escapes for c in item.part}
+        if "&" in self._bare:  # which a backslash does not escape in every dialect
+            self._escaped.pop("&", None)
+        self._known: defaultdict[str, list[_Known]] = defaultdict(list)
+        self.parts: list[Part] = []
+        for item in items:
+            if isinstance(item.part, str):
+                self.parts.append(item.part)
+                continue
+            view = run.content[item.start : item.end]
+            is_exact = view == item.part.raw
+            span = (offset(item.start), offset(item.end)) if is_exact else None
+            raw = file.text[slice(*span)] if span else item.part.raw
+            self.parts.append(replace(item.part, raw=raw))
+            self._known[raw].append(_Known(item.part.raw, span, item.is_text))
+        self._is_paragraph: bool | None = None
+
+    def escape_held(self, text: str) -> str:
+        """Writes a text that is held."""
+        return text if text in self._run.content else self._escape(text, "as the source")
+
+    def write(self, segment: Segment) -> list[Edit]:
+        """The edits that put a translation into the file."""
+        parts = _tidied(segment.parts)
+        tried: list[tuple[Care, list[Part]]] = [("as the source", parts), ("usual", parts), ("all", parts)]
+        if any(isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS for part in parts):
+            tried += [("usual", list(_with_stars(parts))), ("usual", list(_with_tags(parts)))]
+        if self._run.kind in LINED:
+            tried.append(("usual", ["\0", *parts]))
+        for care, some in tried:
+            pieces, view = self._written(some, care)
+            if self._is_right(some, view):
+                break
+        else:
+            pieces, _ = self._written(parts, "usual")
+        return [self._file.edit(self._start, self._end, *pieces)]
+
+    def _written(self, parts: Sequence[Part], care: Care) -> tuple[list[str | Span], str]:
+        """The pieces of the file, and the content that the parser will see."""
+        pieces: list[str | Span] = []
+        view: list[str] = []
+        waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
+        is_begin = self._run.kind in LINED
+        for number, part in enumerate(parts):
+            if part == "\0":
+                pieces.append(_BLANK)
+                view.append(_BLANK)
+            elif isinstance(part, str):
+                text = part.lstrip() if not view or view[-1].endswith("\n") else part
+                text = text.rstrip() if number == len(parts) - 1 else text
+                written = self._escape(text, care)
+                if is_begin and text:
+                    written = self._without_block(written, is_first=number == 0)
+                if number == len(parts) - 1 and self._run.kind == "heading":
+                    written = re.sub(r"(?<!#)#++\Z", lambda signs: r"\#" * len(signs[0]), written)
+                pieces.append(written)
+                view.append(written.replace("\\|", "|") if self._run.kind in _IN_CELL else written)
+                is_begin = is_begin and not text
+            else:
+                same = waiting.get(part.raw)
+                known = same.pop() if same else None
+                pieces.append(known.span if known is not None and known.span is not None else part.raw)
+                view.append(known.view if known is not None else part.raw)
+                is_begin = view[-1].endswith("\n") and self._run.kind in LINED
+        return pieces, "".join(view)
+
+    def _escape(self, text: str, care: Care) -> str:
+        """Writes a text so that it is no markup."""
+        is_cell = self._run.kind in _IN_CELL
+        bare = self._bare if care == "as the source" else frozenset()
+
+        def written(found: re.Match[str]) -> str:
+            sign = found[0]
+            if sign in self._escaped:
+                return self._escaped[sign]
+            if sign == "|":
+                return "&#124;" if care == "all" else "\\|" if is_cell else "|"
+            if sign in bare and not (sign == "<" and _MARKUP_AFTER.match(text, found.start())):
+                return sign
+            if care == "usual" and sign == "<" and not _MARKUP_AFTER.match(text, found.start()):
+                return sign
+            return "".join(f"&#{ord(one)};" if care == "all" else _reference(one) for one in sign)
+
+        pattern = _ALL if care == "all" else _USUAL_IN_MDX if self._parser.is_mdx else _USUAL
+        if not self._escaped:
+            return pattern.sub(written, text)
+        own = "|".join(map(re.escape, self._escaped))
+        return re.sub(f"{own}|{pattern.pattern}", written, text)
+
+    def _without_block(self, written: str, is_first: bool) -> str:
+        """A text at the beginning of a line so that it begins no block of another kind."""
+        if is_first and self._parser.is_mdx and _SCRIPT.match(written):
+            return f"&#{ord(written[0])};{written[1:]}"
+        found = _BLOCK.match(written)
+        if found is None:
+            return written
+        place = found.start("number") if found["number"] else 0
+        return f"{written[:place]}{_reference(written[place])}{written[place + 1 :]}"
+
+    def _is_right(self, parts: Sequence[Part], view: str) -> bool:
+        """Whether the parser finds the marks and the words again."""
+        if len(parts) == 1 and isinstance(parts[0], str) and _PLAIN.fullmatch(view):
+            return True
+        if self._is_another_block(view):
+            return False
+        items = items_of(self._parser.run(view, self._run.kind), as_lines=False)
+        return items is not None and list(self._flat(parts)) == list(_flat(items))
+
+    def _is_another_block(self, view: str) -> bool:
+        """Whether a paragraph would be none any more."""
+        if self._run.kind not in LINED or (view[:1].isalpha() and "\n" not in view):
+            return False
+        if self._is_paragraph is None:
+            self._is_paragraph = self._parser.is_paragraph(self._run.content)
+        return self._is_paragraph and not self._parser.is_paragraph(view)
+
+    def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+        waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
+        found: list[Item] = []
+        for part in parts:
+            if part == "\0":
+                continue
+            if isinstance(part, Mark):
+                same = waiting.get(part.raw)
+                known = same.pop() if same else None
+                if known is not None:
+                    part = known.view if known.is_text else replace(part, raw=known.view)
+                elif part.is_held:
+                    part = part.shown
+            found.append(Item(part, 0, 0))
+        return _flat(found)
+
+
+def _flat(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
+    """Words and marks, without white space."""
+    text = ""
+    for item in items:
+        part = item.part
+        if isinstance(part, str):
+            text += part
+        elif part.pair == SOFT:
+            text += " "
+        else:
+            if text.strip():
+                yield "text", " ".join(text.split())
+            text = ""
+            yield "mark", part.raw
+    if text.strip():
+        yield "text", " ".join(text.split())
+
+
+def _reference(sign: str) -> str:
+    """A character so that it is no markup."""
+    if sign == "<":
+        return "&lt;"
+    if sign == "&":
+        return "&amp;"
+    return f"\\{sign}" if sign in _BACKSLASHED else f"&#{ord(sign)};"
+
+
+def _tidied(parts: Sequence[Part]) -> list[Part]:
+    """The parts, in which emphasis has no blanks at its ends, and there is none about nothing."""
+    tidy: list[Part] = []
+    for part in parts:
+        before = tidy[-1] if tidy else ""
+        if isinstance(part, str):
+            blanks = part[: len(part) - len(part.lstrip())]
+            if blanks and _is_emphasis(before, "open"):
+                place = len(tidy)
+                while place and _is_emphasis(tidy[place - 1], "open"):
+                    place -= 1
+                tidy.insert(place, blanks)
+                part = part.lstrip()
+            tidy += [part] if part else []
+        elif not _is_emphasis(part, "close"):
+            tidy.append(part)
+        elif isinstance(before, Mark) and _is_emphasis(before, "open") and before.pair == part.pair:
+            tidy.pop()
+        elif isinstance(before, str):
+            tidy[-1:] = [one for one in (before.rstrip(), part, before[len(before.rstrip()) :]) if one]
+        else:
+            tidy.append(part)
+    return joined(tidy)
+
+
+def _is_emphasis(part: Part, kind: str) -> bool:
+    return isinstance(part, Mark) and part.kind == kind and part.raw in _EMPHASIS
+
+
+def _with_stars(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts with * in place of _, which is no markup within words."""
+    for part in parts:
+        is_line = isinstance(part, Mark) and part.kind != "alone" and part.raw in ("_", "__")
+        yield replace(part, raw="*" * len(part.raw)) if is_line and isinstance(part, Mark) else part
+
+
+def _with_tags(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts with HTML tags for emphasis, which hold whatever is about them."""
+    for part in parts:
+        if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS:
+            yield replace(part, raw=f"<{'/' * (part.kind == 'close')}{_EMPHASIS[part.raw]}>")
+        else:
+            yield part

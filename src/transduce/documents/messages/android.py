@@ -1,0 +1,149 @@
+"""Android's resources of strings (strings.xml): texts, lists of texts and plural forms, with their tags and escapes."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.messages.message import plural_notes
+from transduce.documents.messages.no_text import kind_of_no_text
+from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.documents.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
+from transduce.errors import InputError
+
+_LISTS = frozenset(["string-array", "array", "plurals"])
+_REFERENCE = re.compile(r"\s*+[@?](?:\+?[\w.]++:)?[\w.]++/[\w.]++\s*+|\s*+@(?:null|empty)\s*+")
+_PIECE = re.compile(r'\\u(?P<code>[0-9A-Fa-f]{4})|\\(?P<other>.)|(?P<quote>")|(?P<blanks>[ \t\n\r]++)', re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t"}
+_WRITTEN = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+_UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-\udfff]")
+
+
+def read_android(data: bytes, name: str, wanted: Languages) -> Document:
+    """The texts of all strings, but for those that are not translatable or refer to others.
+
+    Raises InputError for XML that is something else.
+    """
+    file = read_xml(data, name)
+    tokens = tokens_of(file)
+    root = next(token for token in tokens if token.kind == "start")
+    if root.value != "resources":
+        raise InputError(
+            f"{name}: begins with <{root.value[:40]}>; of XML files those of Android are read, which begin with "
+            "<resources>, and XLIFF and TMX by their own endings"
+        )
+    units: list[Unit] = []
+    for token in tokens:
+        if token.kind == "start":
+            units += _units(file, element_of(token, tokens), wanted)
+    return Document(units, file.save)
+
+
+def _units(file: TextFile, element: Element, wanted: Languages) -> Iterator[Unit]:
+    if element.attributes.get("translatable") == "false":
+        return
+    name = element.attributes.get("name", "")
+    if element.name == "string" or (element.name == "item" and element.attributes.get("type") == "string"):
+        yield from _unit(file, element, name)
+    elif element.name in _LISTS:
+        items = [item for item in element.elements if item.name == "item"]
+        forms = [item.attributes.get("quantity", "") for item in items]
+        for number, (item, form) in enumerate(zip(items, forms, strict=True)):
+            notes = plural_notes(form, forms, wanted.target) if form else ()
+            yield from _unit(file, item, f"{name}.{form}" if form else f"{name}[{number}]", notes)
+
+
+def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()) -> Iterator[Unit]:
+    text = _AndroidText(file, element)
+    plain = "".join(part if isinstance(part, str) else part.shown for part in text.parts)
+    raw = file.text[element.inner_start : element.inner_end]
+    if not plain.strip() or _REFERENCE.fullmatch(raw):
+        return
+    is_no_text = len(text.parts) == 1 and kind_of_no_text(plain)
+    source = Segment((Mark(raw, shown=plain),)) if is_no_text else text.segment()
+
+    def write(segment: Segment) -> list[Edit]:
+        return [content_edit(element, file, text.written(segment))]
+
+    yield Unit(source, write, f"line {file.line_of(element.start)}", notes=notes, id=id)
+
+
+class _AndroidText:
+    """A string as Android reads it: escapes mean characters, and unquoted white space is one blank."""
+
+    def __init__(self, file: TextFile, element: Element) -> None:
+        self.file = file
+        self.quotes = 0
+        self.is_quoted: str | None = None
+        """The name of the pair of quotation marks that is open."""
+        self.is_cdata = _is_cdata(element.content)
+        """Whether the whole string is in a CDATA section, in which nothing but escapes is needed."""
+        self.parts = list(self._parts(element))
+
+    def segment(self) -> Segment:
+        """The string with marks for its tags, placeholders and lines."""
+        return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
+
+    def written(self, segment: Segment) -> str:
+        """A segment as it is written."""
+        content = segment.written(self._escape)
+        return f"\\{content}" if content[:1] in ("@", "?") else content
+
+    def _escape(self, text: str) -> str:
+        text = "".join(_WRITTEN.get(character, character) for character in text)
+        text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        return text.replace("]]>", "]]]]><![CDATA[>") if self.is_cdata else as_written(text)
+
+    def _parts(self, element: Element) -> Iterator[Part]:
+        for child in element.content:
+            raw = self.file.text[child.start : child.end]
+            if isinstance(child, Token):
+                if child.kind == "text":
+                    yield from self._text(child.value)
+                elif child.value != CDATA or self.is_cdata:
+                    yield Mark(raw)
+            elif child.tag == "xliff:g" or child.attributes.get("translatable") == "false":
+                yield Mark(raw, shown=child.text)
+            elif child.inner_end == child.end:
+                yield Mark(raw)
+            else:
+                opening, closing = child.tags(self.file)
+                yield Mark(opening, "open", f"{child.name} {child.start}")
+                yield from self._parts(child)
+                yield Mark(closing, "close", f"{child.name} {child.start}")
+
+    def _text(self, text: str) -> Iterator[Part]:
+        for found in divided_by(_PIECE, text):
+            if isinstance(found, str):
+                yield found
+            elif found["quote"]:
+                yield self._quote()
+            elif found["blanks"]:
+                yield from self._blanks(found[0])
+            elif found["code"]:
+                character = chr(int(found["code"], 16))
+                yield character if character.isprintable() and character != " " else Mark(found[0], shown=character)
+            else:
+                yield _ESCAPES.get(found["other"], found["other"])
+
+    def _quote(self) -> Mark:
+        if self.is_quoted is None:
+            self.quotes += 1
+            self.is_quoted = f"quoted {self.quotes}"
+            return Mark('"', "open", self.is_quoted)
+        name, self.is_quoted = self.is_quoted, None
+        return Mark('"', "close", name)
+
+    def _blanks(self, blanks: str) -> Iterator[Part]:
+        if blanks == " ":
+            yield blanks
+        else:  # outside quotation marks one blank, wherever lines end
+            raw = blanks if self.is_cdata else blanks.replace("\r", "&#13;")  # one that the file spells so
+            yield Mark(raw, shown=" ", breaks=self.is_quoted is not None and "\n" in blanks)
+
+
+def _is_cdata(content: Sequence[Element | Token]) -> bool:
+    inner = [child for child in content if isinstance(child, Element) or child.kind != "text" or child.value.strip()]
+    signs = [n for n, one in enumerate(inner) if isinstance(one, Token) and one.kind == "other" and one.value == CDATA]
+    return signs == [0, len(inner) - 1]

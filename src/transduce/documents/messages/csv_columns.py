@@ -1,0 +1,283 @@
+"""CSV: the texts of one column, translated in their place or into another column; all other cells stay."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, NoReturn
+
+from transduce.documents import languages
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.messages.message import message_segment
+from transduce.documents.segment import Segment
+from transduce.errors import InputError
+
+DELIMITERS = ",;\t|"
+SOURCE_NAMES = frozenset(["source", "source text", "source string", "src", "original", "text", "string", "message"])
+TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "translation", "translated"])
+LONGEST_CELL = 2**24  # characters; a quotation mark that is never closed takes in the rest of a file
+FUZZY = "fuzzy"
+"""The name of a column that says, in files of Weblate, that a translation is not finished."""
+_PLAIN_CELLS = {"\t": re.compile(r"[^\t\r\n]*+")}
+_CELLS = {sign: re.compile(rf'"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]*+') for sign in DELIMITERS}
+"""A cell, by the sign that separates cells."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are translated, by their names in the first row, or by their numbers from 1 where no name is so."""
+
+    source: str = ""
+    """Column of the texts (default: the source language's, `source` or `text`)."""
+    target: str = ""
+    """Column for translations (default: the target language's, `target` or `translation`; else the source's)."""
+
+
+def read_csv(data: bytes, name: str, wanted: Languages, columns: Columns | None = None) -> Document:
+    """The texts of a column; InputError where it is not known which, or for what is no CSV."""
+    file = TextFile.read(data, name)
+    if "\0" in file.text:
+        raise InputError(f"{name}: is no CSV; it holds zero bytes")
+    table = _Table(file)
+    chosen = _choose(table, columns or Columns(), wanted)
+    units = [
+        _unit(table, row, chosen)
+        for row in range(chosen.first_row, len(table.rows))
+        if len(table.rows[row]) > chosen.source and table.value(row, chosen.source).strip()
+    ]
+    added = _renamed(table, chosen, wanted)
+    return Document(units, lambda edits: file.save([*edits, *added] if edits else edits))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    source: int
+    target: int
+    first_row: int
+    fuzzy: int | None = None
+
+    @property
+    def is_bilingual(self) -> bool:
+        return self.source != self.target
+
+
+class _Table:
+    """Cells with their places, as the standard library reads them too."""
+
+    def __init__(self, file: TextFile) -> None:
+        self.file = file
+        self.delimiter = delimiter_of(file.text, file.name)
+        self.is_quoted = True
+        """Whether quotation marks about a cell are no part of it."""
+        self._other_line = 0
+        self.rows = self._read(_CELLS)
+        if not self._is_read_alike() and self.delimiter == "\t":
+            self.is_quoted = False
+            self.rows = self._read(_PLAIN_CELLS)
+        if not self._is_read_alike():
+            self._refuse()
+
+    def _read(self, cells: Mapping[str, re.Pattern[str]]) -> list[list[tuple[int, int]]]:
+        """The places of all cells."""
+        file = self.file
+        cell = cells[self.delimiter]
+        end = re.compile(rf"{re.escape(self.delimiter)}|\r\n|\n|\r|\Z")
+        rows: list[list[tuple[int, int]]] = []
+        row: list[tuple[int, int]] = []
+        place = 0
+        while place < len(file.text) or row:
+            found = cell.match(file.text, place)
+            assert found is not None  # it may be empty
+            after = end.match(file.text, found.end())
+            assert after is not None  # a cell goes on to there
+            row.append(found.span())
+            place = after.end()
+            if after[0] != self.delimiter:
+                rows.append([] if len(row) == 1 and not found[0] else row)
+                row = []
+        return rows
+
+    def value(self, row: int, column: int) -> str:
+        """What a cell says."""
+        start, end = self.rows[row][column]
+        raw = self.file.text[start:end]
+        if not self.is_quoted:
+            return raw
+        return raw[1:-1].replace('""', '"') if raw[:1] == '"' and raw[-1:] == '"' and len(raw) > 1 else raw
+
+    def names(self) -> list[str]:
+        """The cells of the first row."""
+        return self._values(0) if self.rows else []
+
+    def _values(self, row: int) -> list[str]:
+        return [self.value(row, column) for column in range(len(self.rows[row]))]
+
+    def written(self, text: str, raw: str) -> str:
+        """A text as a cell, in quotation marks where it needs them or where another cell has them."""
+        if not self.is_quoted:
+            return " ".join(text.split("\t"))
+        needs = raw[:1] == '"' or not {self.delimiter, *'"\n\r'}.isdisjoint(text) or text != text.strip()
+        return '"' + text.replace('"', '""') + '"' if needs else text
+
+    def _is_read_alike(self) -> bool:
+        """Whether the standard library reads the same cells."""
+        csv.field_size_limit(max(csv.field_size_limit(), len(self.file.text) + 1))
+        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
+        reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)
+        try:
+            is_alike = all(row == self._values(number) for number, row in enumerate(reader))
+        except (csv.Error, IndexError):
+            is_alike = False
+        self._other_line = reader.line_num
+        return is_alike
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            f"{self.file.name}: line {self._other_line}: its cells cannot be told apart; a quotation mark in a cell is "
+            'written twice, in a cell in quotation marks ("a ""b"" c")'
+        )
+
+
+def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
+    names = table.names()
+    keys = [plain_name(name) for name in names]
+    asked, other = (None if not name else _asked(table, name, names) for name in (columns.source, columns.target))
+    source = asked[0] if asked else known_column(names, wanted.source, SOURCE_NAMES)
+    if source is None:
+        raise InputError(
+            f"{table.file.name}: which column is to be translated is not known; its first row is {shown_names(names)}; "
+            "name the column (source_column)"
+        )
+    is_numbered = bool(asked and asked[1]) and (other is None or other[1])
+    target = other[0] if other else None if is_numbered else known_column(names, wanted.target, TARGET_NAMES)
+    fuzzy = keys.index(FUZZY) if FUZZY in keys and not is_numbered else None
+    return _Chosen(source, source if target is None else target, 0 if is_numbered else 1, fuzzy)
+
+
+def _asked(table: _Table, asked: str, names: Sequence[str]) -> tuple[int, bool]:
+    """A column that is asked for, and whether by its number."""
+    if (found := find_column(names, asked)) is None:
+        raise InputError(f"{table.file.name}: no column {asked!r}; its first row is {shown_names(names)}")
+    return found
+
+
+def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
+    cells = table.rows[row]
+    start, end = cells[chosen.source]
+    raw = table.file.text[start:end]
+    target = table.value(row, chosen.target) if chosen.is_bilingual and chosen.target < len(cells) else ""
+    is_fuzzy = chosen.fuzzy is not None and chosen.fuzzy < len(cells) and _is_yes(table.value(row, chosen.fuzzy))
+
+    def write(segment: Segment) -> list[Edit]:
+        written = segment.written()
+        if chosen.target < len(cells):
+            place = cells[chosen.target]
+            return [table.file.edit(*place, table.written(written, table.file.text[slice(*place)] or raw))]
+        lacking = table.delimiter * (chosen.target - len(cells) + 1)
+        last = cells[-1][1]
+        return [table.file.edit(last, last, lacking + table.written(written, raw))]
+
+    return Unit(
+        message_segment(table.value(row, chosen.source)),
+        write,
+        f"line {table.file.line_of(start)}",
+        is_bilingual=chosen.is_bilingual,
+        target=message_segment(target) if target.strip() else None,
+        is_draft=is_fuzzy,
+        id=_id(table, row, chosen),
+    )
+
+
+def _is_yes(value: str) -> bool:
+    return value.strip().casefold() in ("true", "yes", "1")
+
+
+def _id(table: _Table, row: int, chosen: _Chosen) -> str:
+    """The first cell, where it is none of those that are translated."""
+    return table.value(row, 0) if 0 not in (chosen.source, chosen.target) and chosen.first_row else ""
+
+
+def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
+    """The edit that renames a translated column from the source language to the target language."""
+    if chosen.is_bilingual or not chosen.first_row or not wanted.target or not wanted.source:
+        return []
+    name = table.value(0, chosen.source)
+    if not languages.is_code(name.strip()) or not languages.is_same(name, wanted.source):
+        return []
+    place = table.rows[0][chosen.source]
+    return [table.file.edit(*place, table.written(wanted.target, table.file.text[slice(*place)]))]
+
+
+def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row of a table, with the number of its last line, from 1.
+
+    Between tabs cells are taken as they are; with other signs, those in quotation marks may hold the sign, line ends
+    and, written twice, quotation marks.
+
+    Args:
+        lines: of the file, without their ends.
+        name: of the file, which tells the sign if its first line does not, for messages too.
+        delimiter: the sign, if it is known.
+
+    Raises InputError where cells cannot be told apart.
+    """
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None:
+        return
+    delimiter, rest = delimiter or delimiter_of(first, name), chain([first], rest)
+    if delimiter == "\t":
+        yield from ((number, line.split("\t")) for number, line in enumerate(rest, 1))
+        return
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    reader = csv.reader((f"{line}\n" for line in rest), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(
+            f"{name}: line {reader.line_num}: its cells cannot be told apart ({error}); a quotation mark in a cell is "
+            'written twice, in a cell in quotation marks ("a ""b"" c")'
+        ) from None
+
+
+def delimiter_of(text: str, name: str) -> str:
+    """What separates cells: of the signs in use the one that the first row has most often, outside quotation marks."""
+    if _without_packing(name).endswith((".tsv", ".tab")):
+        return "\t"
+    first = re.match(r'(?:"(?:[^"]++|"")*+"|[^"\r\n]++|")*+', text)
+    row = re.sub(r'"(?:[^"]++|"")*+"', "", first[0] if first else "")
+    return max(DELIMITERS, key=row.count)
+
+
+def find_column(names: Sequence[str], asked: str) -> tuple[int, bool] | None:
+    """Index of the column that a name in the first row, or else a number from 1, means; True if it was the number."""
+    folded = [name.strip().casefold() for name in names]
+    if asked in names or asked.strip().casefold() in folded:
+        return (names.index(asked) if asked in names else folded.index(asked.strip().casefold())), False
+    if asked.isascii() and asked.isdecimal() and 1 <= int(asked[:9]) <= max(len(names), 1):
+        return int(asked) - 1, True
+    return None
+
+
+def known_column(names: Sequence[str], language: str, known: frozenset[str]) -> int | None:
+    """The column called by a language, or by a name that is known."""
+    if language and (found := languages.find([(name, n) for n, name in enumerate(names)], language)) is not None:
+        return found
+    return next((n for n, name in enumerate(names) if plain_name(name) in known), None)
+
+
+def plain_name(name: str) -> str:
+    """A column's name in small letters, whatever separates its words."""
+    return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """A first row, for messages."""
+    return ", ".join(repr(name[:40]) for name in names[:12])
+
+
+def _without_packing(name: str) -> str:
+    return re.sub(r"\.(?:gz|xz|zst)\Z", "", name.lower())

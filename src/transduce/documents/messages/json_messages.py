@@ -1,0 +1,235 @@
+"""Files of messages in JSON: i18next, vue-i18n, FormatJS, Angular, Chrome's extensions; and ARB of Flutter."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from transduce.documents import languages
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_unit
+from transduce.errors import InputError
+
+_MESSAGES = {
+    "message": {"message", "description", "placeholders", "hash"},
+    "defaultMessage": {"defaultMessage", "description", "id", "file", "start", "end"},
+}
+"""Names of messages in formats where each is an object, and all names that such an object may have."""
+_OTHER_LANGUAGE = "it is in another language than is translated"
+_TOKEN = re.compile(r'[ \t\n\r]*+([\[\]{},:"]|[^\[\]{},:"\s]++)')
+_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|.)")
+_DECODER = json.JSONDecoder()
+_NOT_ENCODABLE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class Json:
+    """A value, from its first to after its last character."""
+
+    start: int
+    end: int = 0
+    text: str | None = None
+    """Content of a string."""
+    members: list[tuple[str, "Json", "Json"]] | None = None
+    """Names of an object, each as the string that it is, and their values."""
+    items: list["Json"] | None = None
+    """Values of a list."""
+
+    def get(self, name: str) -> "Json | None":
+        """The value of a name of an object; the last, as programs read it, where there are several."""
+        return next((value for key, _, value in reversed(self.members or []) if key == name), None)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of an object, in their order."""
+        return [name for name, _, _ in self.members or []]
+
+
+def read_json(data: bytes, name: str, wanted: Languages) -> Document:
+    """Reads messages, of several languages those of the source, which is renamed; InputError for what is no JSON."""
+    file = TextFile.read(data, name)
+    root = parse_json(file)
+    if root.get("@@locale") is not None:
+        return _read_arb(file, root, wanted)
+    if root.get("sourceLanguage") is not None and root.get("strings") is not None:
+        raise InputError(f"{name}: is a string catalogue of Xcode; its name must end in .xcstrings")
+    if (translations := root.get("translations")) is not None and (locale := root.get("locale")) is not None:
+        added = _renamed_value(file, locale, wanted, name)
+        return _document(file, strings_of(translations, ("translations",)), added, wanted)
+    by_language = [(key, place, value) for key, place, value in root.members or [] if value.members is not None]
+    is_by_language = len(by_language) == len(root.names)
+    if is_by_language and (found := language_among([key for key, *_ in by_language], wanted, name)):
+        left = _in_other_languages(file, root, found)
+        place = next(place for key, place, _ in by_language if key == found)
+        value = next(value for key, _, value in reversed(by_language) if key == found)
+        return _document(file, strings_of(value, (found,)), _renamed(file, place, found, wanted), wanted, left)
+    return _document(file, _messages(root), (), wanted)
+
+
+def read_arb(data: bytes, name: str, wanted: Languages) -> Document:
+    """Reads the messages of a Flutter file; keys with @ stay, and `@@locale` becomes the target language."""
+    file = TextFile.read(data, name)
+    return _read_arb(file, parse_json(file), wanted)
+
+
+def _read_arb(file: TextFile, root: Json, wanted: Languages) -> Document:
+    if root.members is None:
+        raise InputError(f"{file.name}: is no ARB file; it must be one object")
+    messages = (found for key, _, value in root.members if key[:1] != "@" for found in strings_of(value, (key,)))
+    locale = root.get("@@locale")
+    added = () if locale is None else _renamed_value(file, locale, wanted, file.name)
+    return _document(file, messages, added, wanted)
+
+
+def _messages(root: Json) -> Iterator[tuple[Path, Json]]:
+    """The strings that are messages: all, but for those beside a message in formats where each is an object."""
+    members: list[tuple[str | int, Json]] = [(name, value) for name, _, value in root.members or []]
+    entries = members or list(enumerate(root.items or []))
+    for name, others in _MESSAGES.items():
+        texts = [(key, text) for key, value in entries if (text := value.get(name)) and set(value.names) <= others]
+        if entries and len(texts) == len(entries) and all(text.text is not None for _, text in texts):
+            return ((path, text) for key, value in texts for path, text in strings_of(value, (key, name)))
+    return strings_of(root)
+
+
+def _document(
+    file: TextFile,
+    strings: Iterator[tuple[Path, Json]],
+    added: Sequence[Edit],
+    wanted: Languages,
+    left: Sequence[Untranslated] = (),
+) -> Document:
+    found = list(strings)
+    units: list[Unit] = []
+    untranslated = list(left)
+    is_ascii = is_ascii_by_escapes(file)
+    forms = PluralForms((path for path, _ in found), wanted.target)
+    for path, value in found:
+        text = value.text or ""
+        if not is_encodable(text):
+            shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            reason = "half of a character is written in it (\\ud800 to \\udfff)"
+            untranslated.append(Untranslated(f"line {file.line_of(value.start)}", shown, reason))
+        elif text.strip():
+            encode = partial(string_like, file, value, is_ascii)
+            units.append(message_unit(file, (value.start, value.end), text, encode, key_of(path), forms.notes(path)))
+    return Document(units, lambda edits: file.save([*edits, *added] if edits else edits), untranslated)
+
+
+def _in_other_languages(file: TextFile, root: Json, language: str) -> list[Untranslated]:
+    return [
+        Untranslated(f"line {file.line_of(value.start)}", value.text or "", _OTHER_LANGUAGE)
+        for path, value in strings_of(root)
+        if path[0] != language and is_encodable(value.text or "") and any(map(str.isalpha, value.text or ""))
+    ]
+
+
+def _renamed(file: TextFile, name: Json, found: str, wanted: Languages) -> list[Edit]:
+    """The edit that gives a string, which is a language's code, the target language; none where that is not known."""
+    if not wanted.target:
+        return []
+    code = wanted.target.replace("-", "_") if "_" in found else wanted.target
+    return [file.edit(name.start, name.end, string_like(file, name, is_ascii_by_escapes(file), code))]
+
+
+def _renamed_value(file: TextFile, value: Json, wanted: Languages, name: str) -> list[Edit]:
+    """The edit that renames the language that a file is in; InputError if it is not the source language."""
+    if value.text is None:
+        return []
+    languages.check(name, "language", value.text, wanted.source)
+    return _renamed(file, value, value.text, wanted)
+
+
+def parse_json(file: TextFile) -> Json:
+    """The value that a file is; InputError for what is no JSON, or nests too deep."""
+    try:
+        json.loads(file.text, parse_int=len, parse_float=len, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {file.line_of(error.pos)}"
+        raise InputError(
+            f"{file.name}: {place}: is not JSON ({error.msg}); comments and commas before a bracket are none of it"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{file.name}: more than {DEEPEST} lists and objects in each other") from None
+    except ValueError as error:
+        raise InputError(f"{file.name}: is not JSON ({error})") from None
+    return _placed(file)
+
+
+def strings_of(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """All strings in a value, in their order, but for names."""
+    waiting = [(path, value)]
+    while waiting:
+        path, value = waiting.pop()
+        if value.text is not None:
+            yield path, value
+        elif value.members is not None:
+            waiting += [((*path, name), inner) for name, _, inner in reversed(value.members)]
+        elif value.items is not None:
+            waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(value.items)))]
+
+
+def string_like(file: TextFile, value: Json, is_ascii: bool, text: str) -> str:
+    """A text as a string with the escapes that a string of the file has, and in ASCII where the whole file is so."""
+    escapes: dict[int, str] = {}  # of characters that need none
+    for found in _ESCAPE.finditer(file.text, value.start + 1, value.end - 1):
+        character = json.loads(f'"{found[0]}"')
+        if character.isprintable() and character.isascii() and character not in '"\\':
+            escapes[ord(character)] = found[0]
+    return json.dumps(text, ensure_ascii=is_ascii).translate(escapes)
+
+
+def is_ascii_by_escapes(file: TextFile) -> bool:
+    """Whether a file writes characters beyond ASCII as escapes."""
+    return file.text.isascii() and "\\u" in file.text
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a string has no half of a character that is written as two (surrogates)."""
+    return _NOT_ENCODABLE.search(text) is None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _placed(file: TextFile) -> Json:
+    """The value of a text that is known to be JSON, with its place and those of all values in it."""
+    root = Json(0)
+    opened: list[Json] = []
+    name: tuple[str, Json] | None = None  # of the member whose value comes next
+    expects_name = False
+    place = 0
+    while (token := _TOKEN.match(file.text, place)) is not None:
+        sign, start, place = token[1], token.start(1), token.end()
+        if sign in ",:":
+            expects_name = sign == "," and opened[-1].members is not None
+            continue
+        if sign in "]}":
+            opened.pop().end = place
+            expects_name = False
+            continue
+        value = Json(start, place)
+        if sign == '"':
+            value.text, value.end = _DECODER.raw_decode(file.text, start)
+            place = value.end
+        if expects_name:
+            name = (value.text or "", value)
+            expects_name = False
+            continue
+        if not opened:
+            root = value
+        elif (members := opened[-1].members) is not None:
+            assert name is not None  # as JSON has it
+            members.append((*name, value))
+        elif (items := opened[-1].items) is not None:
+            items.append(value)
+        if sign in "[{":
+            value.members, value.items = ([], None) if sign == "{" else (None, [])
+            opened.append(value)
+            expects_name = sign == "{"
+            if len(opened) > DEEPEST:
+                line = file.line_of(start)
+                raise InputError(f"{file.name}: line {line}: more than {DEEPEST} lists and objects in each other")
+    return root

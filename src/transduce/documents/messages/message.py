@@ -1,0 +1,146 @@
+"""What files of messages (JSON, YAML, .properties, .strings, strings.xml) have in common: a message as a segment."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from transduce.documents import languages
+from transduce.documents.document import Edit, Languages, TextFile, Unit
+from transduce.documents.messages.no_text import kind_of_no_text
+from transduce.documents.segment import Mark, Segment
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.errors import InputError
+from transduce.orthography.characters import Span
+
+Path = tuple[str | int, ...]
+"""Names and numbers that lead to a message."""
+
+DEEPEST = 200
+"""Lists and mappings that may be in each other."""
+
+_MORE_FORMS = {
+    "few many": "be pl ru uk",
+    "few": "bs hr ro sh sr",
+    "few many ": "cs lt sk",
+    "two few": "dsb gd hsb sl",
+    "two": "he iu iw kw naq se smn",
+    "zero": "lv",
+    "few many  ": "mt",
+    "two few many": "br ga gv",
+    "zero two few many": "ar cy",
+}
+"""Plural forms that languages have beside `one` and `other` (CLDR), but for those of fractions and millions."""
+PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
+"""Categories of plurals in CLDR."""
+
+
+def message_segment(text: str, breaks: Callable[[str], bool] | None = None) -> Segment:
+    """A message with its tags, placeholders and lines; one that is no text is held as a whole.
+
+    Args:
+        text: what the message says, without the escapes of its file.
+        breaks: whether a line ends the text that it is part of (default: every line does).
+    """
+    if kind_of_no_text(text):
+        return Segment((Mark(text, shown=text),))
+    return Segment.of(mark_layout(hold(mark_tags([text])), str, breaks))
+
+
+def in_ascii(text: str, sign: str = "\\u") -> str:
+    """A text in which each character beyond ASCII is an escape such as `\\u00e4`, or two of them."""
+
+    def escaped(character: str) -> str:
+        units = character.encode("utf-16-be")
+        return "".join(f"{sign}{int.from_bytes(units[n : n + 2]):04x}" for n in range(0, len(units), 2))
+
+    return "".join(character if character.isascii() else escaped(character) for character in text)
+
+
+def joined_halves(text: str) -> str:
+    """A text in which two halves of a character (surrogates) are that character; UnicodeDecodeError for only one."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def message_unit(
+    file: TextFile,
+    span: Span,
+    value: str,
+    encode: Callable[[str], str],
+    id: str,
+    notes: tuple[str, ...] = (),
+    source: Segment | None = None,
+    escape: Callable[[str], str] = str,
+) -> Unit:
+    """A message whose translation takes the place of some characters.
+
+    Args:
+        file: the file.
+        span: the characters.
+        value: what the message says.
+        encode: writes what a translation says.
+        id: the message's key.
+        notes: what a person should know of it.
+        source: the message as a segment (default: `message_segment`).
+        escape: writes its texts, beside marks, before the whole is encoded.
+    """
+
+    def write(segment: Segment) -> list[Edit]:
+        return [file.edit(*span, encode(segment.written(escape)))]
+
+    return Unit(source or message_segment(value), write, f"line {file.line_of(span[0])}", notes=notes, id=id)
+
+
+def plural_notes(form: str, forms: Collection[str], language: str) -> tuple[str, ...]:
+    """What a person should know of a plural form of a message, of which there are these forms."""
+    if form != "other" or "one" not in forms:
+        return ()
+    wanted = next((more for more, some in _MORE_FORMS.items() if languages.primary(language) in some.split()), "")
+    lacking = [one for one in wanted.split() if one not in forms]
+    return (f"{language} has further plural forms, which the file lacks: {', '.join(lacking)}",) if lacking else ()
+
+
+def key_of(path: Path) -> str:
+    """A path as programs name it: `home.items[0]`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+class PluralForms:
+    """Plural forms beside each other: `dogs_one` and `dogs_other` of i18next, or names in a message's own mapping."""
+
+    def __init__(self, paths: Iterable[Path], language: str) -> None:
+        """Know all messages of a file that is translated into a language."""
+        self.language = language
+        self.forms: dict[Path, set[str]] = {}
+        for path in paths:
+            message, form = _split_form(path)
+            if form:
+                self.forms.setdefault(message, set()).add(form)
+
+    def notes(self, path: Path) -> tuple[str, ...]:
+        """What a person should know of a message, which may be a plural form."""
+        message, form = _split_form(path)
+        return plural_notes(form, self.forms[message], self.language) if form else ()
+
+
+def language_among(keys: Sequence[str], wanted: Languages, name: str) -> str | None:
+    """Which of a file's first keys is the language that it is translated from; None where they are no languages.
+
+    Raises InputError where they are languages, but not the one that is wanted, or the target language is there already.
+    """
+    if not keys or not all(map(languages.is_code, keys)):
+        return None
+    found = languages.find([(key, key) for key in keys], wanted.source) if wanted.source else keys[0]
+    if found is None:
+        languages.check(name, "language (its first key)", keys[0], wanted.source)
+        return None
+    others = [(key, key) for key in keys if key != found]
+    if wanted.target and (other := languages.find(others, wanted.target)) is not None:
+        raise InputError(f"{name}: has messages in {found!r} and in {other!r}; keep one language in a file")
+    return found
+
+
+def _split_form(path: Path) -> tuple[Path, str]:
+    last = str(path[-1]) if path else ""
+    if last in PLURAL_FORMS:
+        return path[:-1], last
+    name, _, form = last.rpartition("_")
+    return ((*path[:-1], name), form) if form in PLURAL_FORMS else (path, "")

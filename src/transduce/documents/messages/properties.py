@@ -1,0 +1,128 @@
+"""Java's .properties files of messages: keys and values on lines that may go on with a backslash."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from transduce.documents.document import Document, Languages, TextFile, Unit
+from transduce.documents.messages.message import PluralForms, in_ascii, joined_halves, message_unit
+from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.errors import InputError
+
+_BLANK = r"[ \t\f]"
+_CONTINUED = rf"\\(?:\r\n|\n|\r){_BLANK}*+"
+_LINE = re.compile(
+    rf"""
+    {_BLANK}*+ (?: [\#!][^\r\n]*+
+      | (?P<key>(?:[^\\=:\ \t\f\r\n]++ | \\(?:\r\n|\n|\r){_BLANK}*+ | \\. )*+)
+        (?:{_BLANK}|{_CONTINUED})*+ (?:[=:](?:{_BLANK}|{_CONTINUED})*+)?+
+        (?P<value>(?:[^\\\r\n]++ | \\(?:\r\n|.|\Z))*+)
+    ) (?:\r\n|\n|\r|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(rf"{_CONTINUED}|\\(?:u(?P<code>[0-9A-Fa-f]{{4}})|(?P<other>.)|\Z)", re.DOTALL)
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_WRITTEN = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
+_ARGUMENT = re.compile(r"\{\d{1,3}[},]")
+_QUOTED = re.compile(r"'(?P<text>'|[{}#|]++'|\{[^'{}]*+\}')?+")
+
+
+def read_properties(data: bytes, name: str, wanted: Languages) -> Document:
+    """The values of all keys. A file that is not UTF-8 is ISO 8859-1; in one of ASCII alone, as in that, characters
+    beyond it are written as `\\uXXXX`, which every Java reads."""
+    file = _read(data, name)
+    entries = list(_entries(file))
+    forms = PluralForms((tuple(entry.key.split(".")) for entry in entries), wanted.target)
+    return Document([_unit(file, entry, forms) for entry in entries if entry.value.strip()], file.save)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    key: str
+    value: str
+    start: int
+    end: int
+
+
+def _read(data: bytes, name: str) -> TextFile:
+    if data.isascii():
+        return TextFile(name, data.decode("ascii"), "ascii", escape=in_ascii)
+    try:
+        return TextFile.read(data, name)
+    except InputError:
+        if _NO_TEXT.search(data):
+            raise
+        return TextFile(name, data.decode("iso8859-1"), "iso8859-1", escape=in_ascii)
+
+
+def _entries(file: TextFile) -> Iterator[_Entry]:
+    place = 0
+    while place < len(file.text):
+        line = _LINE.match(file.text, place)
+        assert line is not None  # every text is such lines
+        place = max(line.end(), place + 1)
+        if line["key"] or line["value"]:
+            start, end = line.span("value")
+            yield _Entry(
+                _decoded(file, line["key"], line.start("key")), _decoded(file, line["value"], start), start, end
+            )
+
+
+def _decoded(file: TextFile, raw: str, start: int) -> str:
+    """What a key or a value says; InputError for an escape that is none."""
+
+    def character(found: re.Match[str]) -> str:
+        if found["code"]:
+            return chr(int(found["code"], 16))
+        if found["other"] == "u":
+            line = file.line_of(start + found.start())
+            raise InputError(
+                f"{file.name}: line {line}: \\u needs four digits of a character's number, such as \\u00e4"
+            )
+        other = found["other"] or ""
+        return _ESCAPES.get(other, other.strip("\r\n"))
+
+    text = _ESCAPE.sub(character, raw)
+    try:
+        return joined_halves(text)
+    except UnicodeDecodeError:
+        raise InputError(f"{file.name}: line {file.line_of(start)}: half of a character (\\ud800 to \\udfff)") from None
+
+
+def _unit(file: TextFile, entry: _Entry, forms: PluralForms) -> Unit:
+    raw = file.text[entry.start : entry.end]
+    kept = {found["other"] for found in _ESCAPE.finditer(raw) if found["other"] and found["other"] in ":=#!'\""}
+    is_ascii = raw.isascii() and not entry.value.isascii()
+    source = _format_segment(entry.value)
+
+    def encode(text: str) -> str:
+        written = "".join(_WRITTEN.get(c) or (f"\\{c}" if c in kept else c) for c in text)
+        written = f"\\{written}" if written[:1] == " " else written
+        return in_ascii(written) if is_ascii else written
+
+    notes = forms.notes(tuple(entry.key.split(".")))
+    span, escape = (entry.start, entry.end), str if source is None else _doubled
+    return message_unit(file, span, entry.value, encode, entry.key, notes, source, escape)
+
+
+def _format_segment(text: str) -> Segment | None:
+    """A message of Java's MessageFormat, in which an apostrophe is written twice and quotes braces; None for others."""
+    if _ARGUMENT.search(text) is None:
+        return None
+    parts: list[Part] = []
+    for piece in divided_by(_QUOTED, text):
+        if isinstance(piece, str):
+            parts.append(piece)
+        elif (quoted := piece["text"]) is None:
+            return None  # a text in which an apostrophe is only that
+        else:
+            parts.append("'" if quoted == "'" else Mark(piece[0], shown=quoted[:-1]))
+    return Segment.of(mark_layout(hold(mark_tags(parts, _doubled), _doubled)))
+
+
+def _doubled(text: str) -> str:
+    return text.replace("'", "''")

@@ -1,0 +1,74 @@
+"""TBX, term bases (ISO 30042): concepts with terms in several languages, as DCA or DCT, or of version 2 (TBX-Basic)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transduce.documents import languages
+from transduce.documents.xml import Element, checked_root, elements_in, read_xml
+from transduce.errors import InputError
+
+ROOTS = ("tbx", "martif")
+CONCEPTS, SECTIONS, TERMS = ("conceptEntry", "termEntry"), ("langSec", "langSet"), ("termSec", "tig", "ntig")
+STATUS = "administrativeStatus"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of a concept in one language."""
+
+    text: str
+    is_preferred: bool = False
+    is_banned: bool = False
+    """Whether it is deprecated or superseded."""
+
+
+def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterator[tuple[list[Term], list[Term]]]:
+    """The terms of each concept in two languages, which xml:lang names; concepts that lack one are left out.
+
+    Raises InputError for what is no TBX, or has no term in a language.
+    """
+    seen: set[str] = set()
+    count = 0
+    for concept in _concepts(data, name):
+        sections = [
+            (section.attributes.get("xml:lang") or section.attributes.get("lang", ""), section)
+            for section in concept.elements
+            if section.name in SECTIONS
+        ]
+        seen |= {code for code, _ in sections}
+        found = [languages.find(sections, code) for code in (source, target)]
+        terms = [[] if section is None else _terms(section) for section in found]
+        if all(terms):
+            count += 1
+            yield terms[0], terms[1]
+    if not count:
+        raise InputError(
+            f"{name}: no concept has terms in {source!r} and {target!r}; its languages are {', '.join(sorted(seen))}"
+        )
+
+
+def _concepts(data: bytes, name: str) -> Iterator[Element]:
+    file = read_xml(data, name)
+    checked_root(file, "TBX", *ROOTS)
+    return elements_in(file, *CONCEPTS)
+
+
+def _terms(section: Element) -> list[Term]:
+    terms = []
+    for entry in (one for one in section.elements if one.name in TERMS):
+        term = entry.find("term") or ((group := entry.find("termGrp")) and group.find("term"))
+        if not term or not (text := " ".join(term.text.split())):
+            continue
+        status = " ".join(_statuses(entry))
+        terms.append(Term(text, "preferred" in status, "deprecated" in status or "superseded" in status))
+    return terms
+
+
+def _statuses(entry: Element) -> Sequence[str]:
+    """What is said of how a term may be used: by an attribute (DCA) or an element's name (DCT), wherever it is."""
+    found: list[str] = []
+    for element in entry.elements:
+        if STATUS in (element.name, element.attributes.get("type")):
+            found.append(element.text.strip())
+        found += _statuses(element)
+    return found

@@ -1,0 +1,139 @@
+"""TMX, translation memories: units with a text in each of several languages."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transduce.documents import languages
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.inline import InlineKind, segment_of
+from transduce.documents.segment import Segment
+from transduce.documents.xml import (
+    Element,
+    blanks_before,
+    checked_root,
+    content_edit,
+    elements_in,
+    escape,
+    quoted,
+    read_xml,
+)
+from transduce.errors import InputError
+
+
+def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
+    """The units that have a text in the source language; InputError where there are none, or for unknown languages."""
+    file = read_xml(data, name)
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    seen: set[str] = set()
+    for unit in _units(file):
+        seen |= {code for code, _ in unit.variants}
+        source = _variant(unit, wanted.source or unit.source_language)
+        if source is None:
+            left += _left(file, unit, wanted.source or unit.source_language)
+            continue
+        target_language = wanted.target or _other(unit, source[0], name)
+        others = [(code, variant) for code, variant in unit.variants if variant is not source[1]]
+        target = languages.find(others, target_language)
+        units.append(_unit(file, unit.id, source, target, target_language))
+    if not units:
+        what = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
+        raise InputError(f"{name}: {what}")
+    return Document(units, file.save, left)
+
+
+def languages_of_tmx(data: bytes, name: str) -> list[str]:
+    """The codes of all languages, the header's source language first."""
+    codes: dict[str, None] = {}
+    for unit in _units(read_xml(data, name)):
+        if unit.source_language and _variant(unit, unit.source_language) is not None:
+            codes.setdefault(unit.source_language.casefold())
+        for code, _ in unit.variants:
+            codes.setdefault(code.casefold())
+    return list(codes)
+
+
+@dataclass(frozen=True)
+class _TranslationUnit:
+    id: str
+    source_language: str
+    """Source language by the unit or the header; "" for any."""
+    variants: Sequence[tuple[str, Element]]
+    """<tuv> by their languages."""
+
+
+def _units(file: TextFile) -> Iterator[_TranslationUnit]:
+    checked_root(file, "TMX", "tmx")
+    source_language = ""
+    for unit in elements_in(file, "header", "tu"):
+        if unit.name == "header":
+            source_language = _language(unit.attributes.get("srclang", ""))
+            continue
+        variants = [
+            (variant.attributes.get("xml:lang") or variant.attributes.get("lang", ""), variant)
+            for variant in unit.elements
+            if variant.name == "tuv" and variant.find("seg") is not None
+        ]
+        number = unit.attributes.get("tuid", "")
+        yield _TranslationUnit(number, _language(unit.attributes.get("srclang", source_language)), variants)
+
+
+def _language(code: str) -> str:
+    return "" if code == "*all*" else code
+
+
+def _variant(unit: _TranslationUnit, language: str) -> tuple[str, Element] | None:
+    coded = [(code, (code, variant)) for code, variant in unit.variants]
+    return languages.find(coded, language) if language else next(iter(unit.variants), None)
+
+
+def _other(unit: _TranslationUnit, source: str, name: str) -> str:
+    codes = sorted({code.casefold() for code, _ in unit.variants if code != source})
+    if len(codes) != 1:
+        found = f"has {', '.join(codes)}" if codes else "has no other"
+        raise InputError(f"{name}: the target language is not known, and a unit {found}; name the languages")
+    return codes[0]
+
+
+def _left(file: TextFile, unit: _TranslationUnit, language: str) -> Iterator[Untranslated]:
+    """What a unit says that has no text in the language that is translated."""
+    for code, variant in unit.variants[:1]:
+        text = segment_of(_seg(variant), file, _inline)
+        if text.is_translatable:
+            where = f"line {file.line_of(variant.start)}"
+            yield Untranslated(where, text.text.strip(), f"the unit has no text in {language!r} but one in {code!r}")
+
+
+def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element | None, language: str) -> Unit:
+    variant = source[1]
+    source_text, target_text = _seg(variant), None if target is None else _seg(target)
+    segment, found = segment_of(source_text, file, _inline), None
+    if target_text is not None and target_text.has_text:
+        found = segment_of(target_text, file, _inline)
+
+    def write(segment: Segment) -> list[Edit]:
+        content = segment.written(escape)
+        if target_text is not None:
+            return [content_edit(target_text, file, content)]
+        prefix = variant.tag.removesuffix(variant.name)
+        space = variant.attributes.get("xml:space")
+        tag = f"{prefix}tuv xml:lang={quoted(language)}" + (f" xml:space={quoted(space)}" if space is not None else "")
+        new = f"<{tag}><{prefix}seg>{content}</{prefix}seg></{prefix}tuv>"
+        return [file.edit(variant.end, variant.end, blanks_before(variant.start, file) + new)]
+
+    return Unit(segment, write, f"line {file.line_of(variant.start)}", True, found, id=id)
+
+
+def _seg(variant: Element) -> Element:
+    seg = variant.find("seg")
+    assert seg is not None  # see _units
+    return seg
+
+
+def _inline(element: Element) -> tuple[InlineKind, str]:
+    match element.name:
+        case "bpt" | "ept":
+            return ("open" if element.name == "bpt" else "close"), f"i {element.attributes.get('i', '')}"
+        case "it" | "ph" | "ut":
+            return "alone", ""
+    return "pair", element.name  # <hi>, and those of XLIFF that some programs write, such as <g>

@@ -1,0 +1,226 @@
+"""String catalogues of Xcode (.xcstrings): JSON with all languages of each string side by side."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transduce.documents import languages
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.messages.json_messages import Json, is_ascii_by_escapes, is_encodable, parse_json
+from transduce.documents.messages.message import PLURAL_FORMS, message_segment, plural_notes
+from transduce.documents.segment import Segment
+from transduce.errors import InputError
+
+STATE = "needs_review"
+"""State of a translation that nobody has seen yet."""
+DRAFT = "new"
+"""The state of a text that is still to be translated."""
+
+
+def read_string_catalogue(data: bytes, name: str, wanted: Languages) -> Document:
+    """Reads the texts of the source language that are translatable and in use; translations are put beside them."""
+    file = TextFile.read(data, name)
+    root = parse_json(file)
+    strings, source = root.get("strings"), root.get("sourceLanguage")
+    if strings is None or strings.members is None or source is None or source.text is None:
+        raise InputError(f"{name}: is no string catalogue; it needs strings and sourceLanguage")
+    languages.check(name, "source language", source.text, wanted.source)
+    if not wanted.target:
+        raise InputError(f"{name}: the target language is not known; name it (target language)")
+    units: list[Unit] = []
+    style = _Style.of(file)
+    for key, _, value in strings.members:
+        if value.members is not None and not _is_skipped(value):
+            units += _Entry(file, style, key, value, source.text, wanted.target).units()
+    return Document(units, lambda edits: file.save(_whole(edits)))
+
+
+def _is_skipped(entry: Json) -> bool:
+    state, wanted = entry.get("extractionState"), entry.get("shouldTranslate")
+    is_unwanted = wanted is not None and wanted.end - wanted.start == len("false") and wanted.text is None
+    return is_unwanted or (state is not None and state.text == "stale")
+
+
+@dataclass(frozen=True)
+class _Style:
+    """How a file writes values."""
+
+    step: str | None
+    """What a line is indented by, relative to that which it belongs to; None for a file in one line."""
+    colon: str
+    line_end: str
+    is_ascii: bool
+
+    @staticmethod
+    def of(file: TextFile) -> "_Style":
+        """The style at the beginning of a file."""
+        head = file.text[:2000]
+        second = head.strip().partition("\n")[2]
+        step = second[: len(second) - len(second.lstrip(" \t"))] or "  " if second else None
+        line_end = "\r\n" if "\r\n" in head else "\n"
+        return _Style(step, " : " if '" : ' in head else ": ", line_end, is_ascii_by_escapes(file))
+
+    def written(self, value: Any, file: TextFile, place: int) -> str:
+        """A value, with the indent of the line that it begins on."""
+        if self.step is None:
+            return json.dumps(value, ensure_ascii=self.is_ascii)
+        line = file.text[file.text.rfind("\n", 0, place) + 1 : place]
+        indent = line[: len(line) - len(line.lstrip())]
+        separators = (",", self.colon)
+        text = json.dumps(value, ensure_ascii=self.is_ascii, indent=self.step, separators=separators)
+        return text.replace("\n", self.line_end + indent)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A text of a language: a `stringUnit`, by the names that lead to it."""
+
+    path: tuple[str, ...]
+    value: str
+    state: str = ""
+    place: Json | None = None
+    """The object of the text; None for one that is only a key."""
+
+
+@dataclass
+class _Entry:
+    """A string of the catalogue."""
+
+    file: TextFile
+    style: _Style
+    key: str
+    value: Json
+    source: str
+    target: str
+    of_source: Json | None = field(init=False)
+    of_target: Json | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        localizations = self.value.get("localizations")
+        coded = [(code, value) for code, _, value in (localizations.members if localizations else None) or []]
+        self.of_source = languages.find(coded, self.source)
+        others = [(code, value) for code, value in coded if value is not self.of_source]
+        self.of_target = languages.find(others, self.target)
+
+    def units(self) -> Iterator[Unit]:
+        """Units of the source language's texts."""
+        texts = list(_texts(self.of_source, ())) if self.of_source is not None else []
+        if not any(text.path == ("stringUnit",) or text.path[:1] == ("variations",) for text in texts):
+            texts.insert(0, _Text(("stringUnit",), self.key))
+        targets = {text.path: text for text in _texts(self.of_target, ())} if self.of_target is not None else {}
+        forms: dict[tuple[str, ...], set[str]] = {}  # of each message with plural forms
+        for text in texts:
+            forms.setdefault(text.path[:-2], set()).update(PLURAL_FORMS & {*text.path[-2:-1]})
+        for text in texts:
+            if not text.value.strip() or not is_encodable(text.value):
+                continue
+            target = targets.get(text.path)
+            found = message_segment(target.value) if target is not None and target.value.strip() else None
+            where = f"line {self.file.line_of((text.place or self.value).start)}"
+            yield Unit(
+                message_segment(text.value),
+                self._writer(text, target),
+                where,
+                is_bilingual=True,
+                target=found,
+                is_draft=target is not None and target.state == DRAFT,
+                notes=plural_notes("".join(text.path[-2:-1]), forms[text.path[:-2]], self.target),
+                id="/".join([self.key, *(step for step in text.path if step not in _WRAPPERS)]),
+            )
+
+    def _writer(self, text: _Text, target: _Text | None) -> Callable[[Segment], list[Edit]]:
+        def write(segment: Segment) -> list[Edit]:
+            place = self.value if target is None or target.place is None else target.place
+            is_new, value = place is self.value, segment.written()
+            return [_Change(place.start, place.end, (value,), entry=self, path=text.path, value=value, is_new=is_new)]
+
+        return write
+
+    def edit(self, changes: "Sequence[_Change]") -> Iterator[Edit]:
+        """The edits that give the string all its new translations."""
+        if not any(change.is_new for change in changes):
+            for change in changes:
+                yield self._replaced(change.start, change.end, {"state": STATE, "value": change.value})
+            return
+        value = self._read(self.of_target or self.of_source)
+        if self.of_target is not None:
+            _fill(value, changes)
+            yield self._replaced(self.of_target.start, self.of_target.end, value)
+            return
+        value = {key: inner for key, inner in value.items() if key in ("stringUnit", "variations", "substitutions")}
+        _fill(value, changes)  # a language that the string lacks is made like the source language
+        localizations = self.value.get("localizations")
+        if localizations is None or localizations.members is None:
+            yield self._member(self.value, "localizations", {self.target: value})
+        else:
+            yield self._member(localizations, self.target, value)
+
+    def _read(self, place: Json | None) -> dict[str, Any]:
+        return json.loads(self.file.text[place.start : place.end]) if place is not None else {}
+
+    def _replaced(self, start: int, end: int, value: Any) -> Edit:
+        return self.file.edit(start, end, self.style.written(value, self.file, start))
+
+    def _member(self, place: Json, name: str, value: Any) -> Edit:
+        """The edit that puts another member into an object, by the order of its names."""
+        members = place.members or []
+        if not members:
+            return self._replaced(place.start, place.end, {name: value})
+        first = members[0][1].start
+        blanks = self.file.text[place.start + 1 : first]
+        body = self.style.written({name: value}, self.file, first).strip()[1:-1].strip()
+        if self.style.step is not None:  # it is as deep as the other members, not one step deeper
+            body = "\n".join(
+                line.replace(self.style.step, "", number > 0) for number, line in enumerate(body.split("\n"))
+            )
+        following = next((key for other, key, _ in members if other > name), None)
+        if following is not None:
+            return self.file.edit(following.start, following.start, f"{body},{blanks}")
+        return self.file.edit(members[-1][2].end, members[-1][2].end, f",{blanks}{body}")
+
+
+_WRAPPERS = frozenset(["stringUnit", "variations"])
+
+
+def _texts(value: Json, path: tuple[str, ...]) -> Iterator[_Text]:
+    """All `stringUnit` of a language, those of plural forms, devices and substitutions included."""
+    for name, _, inner in value.members or []:
+        if name == "stringUnit" and (text := inner.get("value")) is not None and text.text is not None:
+            state = inner.get("state")
+            yield _Text((*path, name), text.text, (state.text if state else None) or "", inner)
+        elif name in ("variations", "substitutions") or path:
+            yield from _texts(inner, (*path, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Change(Edit):
+    """A translation of a text, for which the string may have no place yet."""
+
+    entry: _Entry = field(hash=False)
+    path: tuple[str, ...]
+    value: str
+    is_new: bool
+
+
+def _whole(edits: Sequence[Edit]) -> list[Edit]:
+    """Edits of which those that make up a string's new translation are one."""
+    of_entry: dict[int, list[_Change]] = {}
+    for edit in edits:
+        if isinstance(edit, _Change):
+            of_entry.setdefault(edit.entry.value.start, []).append(edit)
+    return [edit for changes in of_entry.values() for edit in changes[0].entry.edit(changes)]
+
+
+def _fill(value: dict[str, Any], changes: Sequence[_Change]) -> None:
+    """Put translations into a language's value."""
+    for change in changes:
+        value.pop("variations" if change.path == ("stringUnit",) else "", None)
+        inner = value
+        for step in change.path[:-1]:
+            if step == "variations":
+                inner.pop("stringUnit", None)
+            if not isinstance(inner.get(step), dict):
+                inner[step] = {}
+            inner = inner[step]
+        inner[change.path[-1]] = {"state": STATE, "value": change.value}

@@ -1,0 +1,286 @@
+"""XLIFF 1.2 and 2: texts to be translated beside their translations."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from transduce.documents import languages
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.inline import InlineKind, segment_of
+from transduce.documents.segment import Segment
+from transduce.documents.xml import (
+    Element,
+    Token,
+    blanks_before,
+    checked_root,
+    content_edit,
+    element_of,
+    escape,
+    quoted,
+    read_xml,
+    tag_edits,
+    tokens_of,
+)
+from transduce.errors import InputError
+
+DRAFTS = frozenset(["new", "needs-translation", "needs-l10n", "initial"])
+"""States in which the text of a <target> is still to be translated. The other `needs-` of XLIFF 1.2 are about what is
+no text, or ask a person to review a translation that is there."""
+FINISHED = {
+    "translated": "needs-review-translation",
+    "signed-off": "needs-review-translation",
+    "final": "needs-review-translation",
+}
+"""States of XLIFF 1.2 that a translation which nobody has reviewed must not have, and what it has instead."""
+REVIEWED = {"reviewed": "translated", "final": "translated"}
+"""Such states of XLIFF 2."""
+
+
+def read_xliff(data: bytes, name: str, wanted: Languages) -> Document:
+    """The texts that are to be translated; InputError for languages that are not those wanted."""
+    file = read_xml(data, name)
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    for entry in _entries(file):
+        languages.check(name, "source language", entry.languages.source, wanted.source)
+        languages.check(name, "target language", entry.languages.target, wanted.target)
+        units += _units(file, entry)
+        left += _left(file, entry)
+    if not units:
+        raise InputError(f"{name}: no texts to translate")
+    root = checked_root(file, "XLIFF", "xliff")
+    added: list[Edit] = []
+    if not root.attributes["version"].startswith("1") and "trgLang" not in root.attributes and wanted.target:
+        # XLIFF 2 has none where there are no translations yet, but needs it then
+        place = root.start + len(file.text[root.start : root.end].rstrip(">").rstrip("/").rstrip())
+        added = [file.edit(place, place, f" trgLang={quoted(wanted.target)}")]
+    return Document(units, lambda edits: file.save([*_whole(edits), *added] if edits else edits), left)
+
+
+def languages_of_xliff(data: bytes, name: str) -> list[str]:
+    """Source and target language, as far as they are named."""
+    found = next((entry.languages for entry in _entries(read_xml(data, name))), Languages())
+    return list(filter(None, (found.source, found.target)))
+
+
+_Write = Callable[[Segment], Sequence[Edit]]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A <trans-unit> of XLIFF 1, or a <segment> or <ignorable> of XLIFF 2."""
+
+    root: Token
+    languages: Languages
+    id: str
+    """The names of its file, its unit and itself."""
+    element: Element
+
+    @property
+    def version(self) -> int:
+        """1 or 2."""
+        return int(self.root.attributes["version"][0])
+
+    @property
+    def state(self) -> str | None:
+        """How far the translation is; None if the file does not say."""
+        target = self.element.find("target") if self.version == 1 else self.element
+        return None if target is None else target.attributes.get("state")
+
+
+def _entries(file: TextFile) -> Iterator[_Entry]:
+    tokens, root = tokens_of(file), checked_root(file, "XLIFF", "xliff")
+    version = root.attributes.get("version", "")
+    if not version.startswith(("1.", "2.")):
+        raise InputError(f"{file.name}: XLIFF of version {version[:20]!r}; supported are 1.2 and 2.0")
+    found = Languages(root.attributes.get("srcLang", ""), root.attributes.get("trgLang", ""))
+    file_name = ""
+    skipped: list[bool] = []  # whether each element that is open keeps what is in it from being translated
+    for token in tokens:
+        if token.kind == "end":
+            skipped.pop()
+        if token.kind != "start":
+            continue
+        attributes = token.attributes
+        if token.name == "file":
+            file_name = attributes.get("original") or attributes.get("id", "")
+            if "source-language" in attributes:
+                found = Languages(attributes["source-language"], attributes.get("target-language", ""))
+        is_skipped = attributes["translate"] == "no" if "translate" in attributes else bool(skipped and skipped[-1])
+        if token.name not in ("trans-unit", "unit"):
+            skipped.append(is_skipped)
+            continue
+        element = element_of(token, tokens)
+        if is_skipped:
+            continue
+        for part in [element] if element.name == "trans-unit" else element.elements:
+            if part.name in ("trans-unit", "segment", "ignorable"):
+                own_id = part.attributes.get("id", "") if part is not element else ""
+                ids = (file_name, attributes.get("id", ""), own_id)
+                yield _Entry(root, found, "/".join(filter(None, ids)), part)
+
+
+def _left(file: TextFile, entry: _Entry) -> Iterator[Untranslated]:
+    """The text of what XLIFF 2 lets be between segments."""
+    source = entry.element.find("source")
+    if entry.element.name != "ignorable" or source is None:
+        return
+    text = segment_of(source, file, _inline)
+    if text.is_translatable:
+        yield Untranslated(f"line {file.line_of(source.start)}", text.text.strip(), "<ignorable> is not translated")
+
+
+def _units(file: TextFile, entry: _Entry) -> Iterator[Unit]:
+    source = entry.element.find("seg-source") or entry.element.find("source")
+    if entry.element.name == "ignorable" or source is None:
+        return
+    target = entry.element.find("target")
+    writer = _TargetWriter(file, entry, source, target)
+    segments = list(_segments(source))
+    filled = target is not None and target.has_text
+    others = {_mid(one): one for one in _segments(target)} if target is not None and filled else {}
+    names = {_mid(one) for one in segments}
+    if len(names) < len(segments) or not segments or (filled and not names <= others.keys()) or _has_more(source):
+        yield _unit(file, entry, source, target, writer.write, entry.id)
+        return
+    for one in segments:
+        other = others.get(_mid(one))
+        yield _unit(file, entry, one, other, partial(writer.write_part, one, other), f"{entry.id}/{_mid(one)}")
+
+
+def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None, write: _Write, id: str) -> Unit:
+    segment, found = segment_of(source, file, _inline), None
+    if target is not None and target.has_text:
+        found = segment_of(target, file, _inline)
+        if segment.is_translatable and not found.text.strip():
+            found = None
+    where = f"line {file.line_of(source.start)}"
+    is_draft = found is not None and _is_draft(entry, segment, found)
+    return Unit(segment, write, where, True, found, is_draft, id=id)
+
+
+def _is_draft(entry: _Entry, source: Segment, target: Segment) -> bool:
+    """Whether a translation is none yet: as its state says, or if it has none because it repeats the source."""
+    if (state := entry.state) is not None or entry.element.attributes.get("approved") == "yes":
+        return state in DRAFTS
+    return source.is_translatable and source.text.split() == target.text.split()
+
+
+@dataclass(frozen=True, eq=False)
+class _TargetWriter:
+    """Writes the <target> of a unit, as a whole or the segments of XLIFF 1.2 that it is divided into."""
+
+    file: TextFile
+    entry: _Entry
+    source: Element
+    """The <source>, after which a new <target> is put."""
+    target: Element | None
+
+    def write(self, segment: Segment) -> list[Edit]:
+        """Give the unit a translation."""
+        return self.fill(segment.written(escape))
+
+    def write_part(self, source: Element, target: Element | None, segment: Segment) -> list[Edit]:
+        """Give one of the unit's segments a translation."""
+        content = segment.written(escape)
+        if target is None or self.target is None:
+            return [_NewPart(source.inner_start, source.inner_end, (content,), writer=self)]
+        changed = tag_edits(self.target, self.file, self._target_attributes)
+        return [content_edit(target, self.file, content), *changed, *self._unit_edits]
+
+    def fill(self, content: str) -> list[Edit]:
+        """Give the <target> other content."""
+        if self.target is not None:
+            return [content_edit(self.target, self.file, content, self._target_attributes), *self._unit_edits]
+        name = self.source.tag.removesuffix(self.source.name) + "target"
+        space = self.source.attributes.get("xml:space")
+        tag = name if space is None else f"{name} xml:space={quoted(space)}"
+        place = self.source.end
+        new = f"{blanks_before(self.source.start, self.file)}<{tag}>{content}</{name}>"
+        return [self.file.edit(place, place, new), *self._unit_edits]
+
+    @property
+    def _target_attributes(self) -> dict[str, str | None]:
+        """Attributes of the <target> that a translation changes: it has not been reviewed."""
+        state = self.entry.state
+        return {"state": FINISHED.get(state or "", state), "state-qualifier": None}
+
+    @property
+    def _unit_edits(self) -> list[Edit]:
+        """The edits that do the same to the attributes of the unit or segment."""
+        attributes = self.entry.element.attributes
+        changes: dict[str, str | None] = {}
+        if attributes.get("approved") == "yes":
+            changes["approved"] = "no"
+        elif self.entry.version > 1 and (state := REVIEWED.get(attributes.get("state", ""))) is not None:
+            changes = {"state": state, "subState": None}
+        return tag_edits(self.entry.element, self.file, changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NewPart(Edit):
+    """A translation that takes the place of its source, not there but in a new <target>."""
+
+    writer: _TargetWriter
+
+
+def _whole(edits: Sequence[Edit]) -> list[Edit]:
+    """Edits in which the parts of a new <target> are one."""
+    whole = [edit for edit in edits if not isinstance(edit, _NewPart)]
+    of_writer: dict[_TargetWriter, dict[int, Edit]] = {}
+    for edit in edits:
+        if isinstance(edit, _NewPart):
+            of_writer.setdefault(edit.writer, {})[edit.start] = edit
+    for writer, new in of_writer.items():
+        text, done = "", writer.source.inner_start
+        for segment in _segments(writer.source):
+            if segment.inner_end < segment.end:
+                text += writer.file.text[done : segment.inner_start]
+                text += "".join(map(str, new[segment.inner_start].pieces)) if segment.inner_start in new else ""
+                done = segment.inner_end
+        whole += writer.fill(text + writer.file.text[done : writer.source.inner_end])
+    return whole
+
+
+def _segments(element: Element) -> Iterator[Element]:
+    """The segments of XLIFF 1.2 that a text is divided into."""
+    for child in element.elements:
+        if child.name == "mrk" and child.attributes.get("mtype") == "seg":
+            yield child
+        else:
+            yield from _segments(child)
+
+
+def _mid(segment: Element) -> str:
+    return segment.attributes.get("mid", "")
+
+
+def _has_more(element: Element) -> bool:
+    """Whether there is text to translate outside the segments of a text."""
+    return any(
+        any(map(str.isalpha, child.value))
+        if isinstance(child, Token)
+        else _inline(child)[0] in ("pair", "held", "free") and _has_more(child)
+        for child in element.content
+        if isinstance(child, Element) or child.kind == "text"
+    )
+
+
+def _inline(element: Element) -> tuple[InlineKind, str]:
+    attributes = element.attributes
+    number = attributes.get("rid") or attributes.get("startRef") or attributes.get("id", "")
+    match element.name:
+        case "mrk" if attributes.get("translate") == "no" or attributes.get("mtype") == "protected":
+            return "held", "mrk"
+        case "mrk" if attributes.get("translate") == "yes":
+            return "free", "mrk"
+        case "mrk" if attributes.get("mtype") == "seg":
+            return "apart", "mrk"
+        case "bx" | "bpt" | "sc" | "sm":
+            return "open", f"{element.name[0]} {number}"
+        case "ex" | "ept" | "ec" | "em":
+            opening = {"ex": "b", "ept": "b", "ec": "s", "em": "s"}[element.name]
+            return "close", f"{opening} {number}"
+        case "x" | "ph" | "it" | "cp":
+            return "alone", ""
+    return "pair", element.name

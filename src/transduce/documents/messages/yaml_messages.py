@@ -1,0 +1,318 @@
+"""Files of messages in YAML, such as those of Rails: PyYAML finds the strings, and only these are written anew."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.libraries import require
+from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_segment
+from transduce.documents.segment import Segment
+from transduce.documents.text.sentences import ends_sentence
+from transduce.errors import InputError
+
+_STRING = "tag:yaml.org,2002:str"
+_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+(?:[ \t]|#[^\n]*+\n|[\r\n])++)*+")
+_SWITCH = re.compile(r"(?i:yes|no|on|off)")
+
+
+def read_yaml(data: bytes, name: str, wanted: Languages) -> Document:
+    """Reads messages, of several languages those of the source, which is renamed; InputError for what is no YAML."""
+    file = TextFile.read(data, name)
+    scalars = list(_scalars(file))
+    first_keys = {scalar.text: scalar for scalar in scalars if scalar.is_key and not scalar.path}
+    roots = {str(scalar.path[0]) for scalar in scalars if len(scalar.path) > 1 and not scalar.is_key}
+    language = language_among(list(first_keys), wanted, name) if roots >= set(first_keys) else None
+    messages = [one for one in scalars if one.is_string and not one.is_key]
+    ours = [one for one in messages if language is None or one.path[:1] == (language,)]
+    others = [one for one in messages if language is not None and one.path[:1] != (language,)]
+    forms = PluralForms((one.path for one in ours), wanted.target)
+    units = [_unit(file, one, forms) for one in ours if one.text.strip()]
+    left = [
+        Untranslated(one.where(file), one.text, "it is in another language than is translated")
+        for one in others
+        if any(map(str.isalpha, one.text))
+    ]
+    left += [
+        Untranslated(one.where(file), one.text, "programs read it as yes or no; a text needs quotation marks")
+        for one in scalars
+        if not one.is_string and not one.is_key and one.style is None and _SWITCH.fullmatch(one.text)
+    ]
+    added: list[_Rewriting] = []
+    if language is not None and wanted.target:
+        code = wanted.target.replace("-", "_") if "_" in language else wanted.target
+        added = [_rewriting(file, first_keys[language], code)]
+    return Document(units, lambda edits: _save(file, scalars, [*edits, *added] if edits else edits), left)
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    """A key or a value that is no list or mapping."""
+
+    number: int
+    """How many come before it."""
+    path: Path
+    """What leads to it; for a key, to the mapping that it is in."""
+    is_key: bool
+    is_string: bool
+    text: str
+    style: str | None
+    """`'`, `"`, `|` or `>`; None for a plain one."""
+    start: int
+    end: int
+
+    def where(self, file: TextFile) -> str:
+        """Place for a person to find the scalar."""
+        return f"line {file.line_of(self.start)}"
+
+
+@dataclass
+class _Collection:
+    path: Path
+    is_mapping: bool
+    count: int = 0
+    """Number of keys and values so far."""
+    key: str | None = None
+
+    @property
+    def next_path(self) -> Path:
+        """What leads to the value that comes next."""
+        return (*self.path, self.count if not self.is_mapping else self.key or "")
+
+    @property
+    def expects_key(self) -> bool:
+        """Whether what comes next is a key."""
+        return self.is_mapping and self.count % 2 == 0
+
+
+def _scalars(file: TextFile) -> Iterator[_Scalar]:
+    """All scalars, in their order. Aliases are none: what they refer to is there once."""
+    yaml, _, _ = _loader()
+    opened: list[_Collection] = []
+    number = 0
+    for event in _events(file):
+        if isinstance(event, yaml.CollectionEndEvent):
+            opened.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        outer = opened[-1] if opened else None
+        is_key = outer is not None and outer.expects_key
+        path = () if outer is None else outer.path if is_key else outer.next_path
+        if isinstance(event, yaml.ScalarEvent):
+            if outer is not None and is_key:
+                outer.key = event.value
+            yield _scalar(file, event, number, path, is_key)
+            number += 1
+        elif outer is not None and is_key:
+            outer.key = ""
+        if outer is not None:
+            outer.count += 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append(_Collection(path, isinstance(event, yaml.MappingStartEvent)))
+            if len(opened) > DEEPEST:
+                line = event.start_mark.line + 1
+                raise InputError(f"{file.name}: line {line}: more than {DEEPEST} lists and mappings in each other")
+
+
+def _events(file: TextFile) -> Iterator[Any]:
+    yaml, loader, _ = _loader()
+    try:
+        yield from yaml.parse(file.text, Loader=loader)
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f"line {mark.line + 1}: " if mark is not None else ""
+        what = " ".join(str(problem or getattr(error, "reason", None) or error).split())[:100]
+        raise InputError(f"{file.name}: {where}is not YAML ({what})") from None
+
+
+def _scalar(file: TextFile, event: Any, number: int, path: Path, is_key: bool) -> _Scalar:
+    start, end = event.start_mark.index, event.end_mark.index
+    properties = _PROPERTIES.match(file.text, start, end)
+    start = start if properties is None else properties.end()
+    tag = event.tag or (_tag_of(event.value) if event.implicit[0] else _STRING)
+    return _Scalar(number, path, is_key, tag in (_STRING, "!"), event.value, event.style or None, start, end)
+
+
+def _unit(file: TextFile, scalar: _Scalar, forms: PluralForms) -> Unit:
+    def write(segment: Segment) -> list[Edit]:
+        return [_rewriting(file, scalar, segment.written())]
+
+    breaks = ends_sentence if scalar.style in ("|", ">") else None
+    source = message_segment(scalar.text, breaks)
+    return Unit(source, write, scalar.where(file), notes=forms.notes(scalar.path), id=key_of(scalar.path))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rewriting(Edit):
+    """A scalar that is to have another text."""
+
+    number: int
+    value: str
+    in_quotes: str
+    """The text in quotation marks, in which everything can be written."""
+
+
+def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
+    raw = file.text[scalar.start : scalar.end]
+    end = scalar.end
+    written: str | None
+    if scalar.style in ("|", ">"):
+        written = written_like(raw, scalar.style, scalar.text, text)
+        if written is None:
+            end = scalar.start + len(raw.rstrip())
+    elif scalar.style is None and is_plain(text):
+        written = text
+    elif scalar.style != '"' and text.isprintable():
+        written = "'" + text.replace("'", "''") + "'"
+    else:
+        written = None
+    is_ascii = raw.isascii() and not scalar.text.isascii()
+    in_quotes = double_quoted(text, is_ascii) + (comment_of(raw) if scalar.style in ("|", ">") else "")
+    pieces = (written or in_quotes,)
+    return _Rewriting(scalar.start, end, pieces, number=scalar.number, value=text, in_quotes=in_quotes)
+
+
+def _save(file: TextFile, scalars: Sequence[_Scalar], edits: Sequence[Edit]) -> bytes:
+    """The file with edits made; what then is read otherwise than meant is written in quotation marks."""
+    wanted = [scalar.text for scalar in scalars]
+    rewritings = [edit for edit in edits if isinstance(edit, _Rewriting)]
+    for edit in rewritings:
+        wanted[edit.number] = edit.value
+    saved = file.save(rewritings)
+    if rewritings and (wrong := _misread(saved, file.name, wanted)):
+        quoted = [_quoted(file, edit) if edit.number in wrong else edit for edit in rewritings]
+        saved = file.save(quoted)
+        if _misread(saved, file.name, wanted):
+            raise InputError(f"{file.name}: its translation cannot be written as YAML of the same structure")
+    return saved
+
+
+def _misread(data: bytes, name: str, wanted: Sequence[str]) -> set[int]:
+    """Which scalars of a file are not what they should be."""
+    try:
+        found = [scalar.text for scalar in _scalars(TextFile.read(data, name))]
+    except InputError:
+        found = []
+    if len(found) != len(wanted):
+        return set(range(len(wanted)))
+    return {number for number, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1]}
+
+
+def _quoted(file: TextFile, edit: _Rewriting) -> Edit:
+    end = edit.start + len(file.text[edit.start : edit.end].rstrip())
+    return file.edit(edit.start, end, edit.in_quotes)
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_NOT_LITERAL = re.compile(r'[\\"\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]')
+_NOT_ASCII = re.compile(r'[\\"\x00-\x1f\x7f-\U0010ffff]')
+_NOT_IN_BLOCK = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_SHORT_SWITCH = re.compile(r"(?i:y|n)")
+_BLANKS = (" ", "\t")
+_COMMENT = re.compile(r"[|>]\S*+(?P<comment>[ \t]++#[^\r\n]*+)")
+_FOLD = re.compile(r"(?<=\S) (?=\S)")
+
+
+def double_quoted(text: str, is_ascii: bool) -> str:
+    """A text in double quotation marks, on one line."""
+    return '"' + (_NOT_ASCII if is_ascii else _NOT_LITERAL).sub(_escaped, text) + '"'
+
+
+def comment_of(raw: str) -> str:
+    """The comment in the head of a block, and the blanks before it; "" for none."""
+    found = _COMMENT.match(raw)
+    return "" if found is None else found["comment"]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character, code = found[0], ord(found[0])
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text needs no quotation marks, in lists and mappings of either style."""
+    if not text.isprintable() or _SHORT_SWITCH.fullmatch(text):
+        return False
+    return all(_read(f"{before}{text}{after}") == (text, True) for before, after in (("k: ", ""), ("[", "]")))
+
+
+@cache
+def _loader() -> Any:
+    """PyYAML, its fastest loader, and one that knows what plain scalars are."""
+    yaml = require("yaml")
+    return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader("")
+
+
+def _tag_of(value: str) -> str:
+    yaml, _, resolver = _loader()
+    return resolver.resolve(yaml.ScalarNode, value, (True, False))
+
+
+def _read(text: str) -> tuple[str, bool] | None:
+    """The last scalar of a text, and whether it is a string; None where there are others than one key and it."""
+    yaml, loader, _ = _loader()
+    try:
+        events = [event for event in yaml.parse(text, Loader=loader) if isinstance(event, yaml.NodeEvent)]
+    except yaml.YAMLError:
+        return None
+    found = events[-1]
+    is_same = isinstance(found, yaml.ScalarEvent) and len(events) == (2 if text[0] == "[" else 3)
+    if not is_same or found.anchor or found.tag or not found.implicit[0]:
+        return None
+    return found.value, _tag_of(found.value) == _STRING
+
+
+def written_like(raw: str, style: str, value: str, text: str) -> str | None:
+    """A text as a block, with the head, the indent and the last empty lines of another.
+
+    Args:
+        raw: the other block as it is written, from its sign on.
+        style: `|` or `>`.
+        value: what it says.
+        text: what is to be said instead.
+
+    None where that cannot be said so.
+    """
+    head, ending, body = re.match(r"([^\r\n]*+)(\r\n|\n|\r)?(.*)", raw, re.DOTALL).groups()  # type: ignore[union-attr]
+    core = text.rstrip("\n")
+    if not core or not ending or len(text) - len(core) != len(value) - len(value.rstrip("\n")):
+        return None
+    if _NOT_IN_BLOCK.search(core) or core[0] in " \t\n" or value[:1] in (" ", "\t", "\n"):
+        return None
+    last = body[len(body.rstrip()) :]
+    lines = re.split(r"\r\n|\r|\n", body)
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip(" "))]
+    written = core if style == "|" else _folded(core, max(len(line) for line in lines) - len(indent), value, lines)
+    new = ending.join(indent + line if line else "" for line in written.split("\n"))
+    return head + ending + new + last
+
+
+def _folded(text: str, width: int, value: str, lines: list[str]) -> str:
+    """A text whose lines are divided at blanks, if those of the block were. A line that begins with a blank is not
+    divided, and its ends are what they are; any other line end is written as an empty line."""
+    divides = sum(1 for line in lines if line.strip()) > sum(1 for line in value.split("\n") if line.strip())
+    pieces = re.split("(\n+)", text)
+    for number, piece in enumerate(pieces):
+        if number % 2 == 0:
+            pieces[number] = _divided(piece, width) if divides and piece[:1] not in _BLANKS else piece
+        elif pieces[number - 1][:1] not in _BLANKS and pieces[number + 1][:1] not in _BLANKS:
+            pieces[number] = piece + "\n"
+    return "".join(pieces)
+
+
+def _divided(line: str, width: int) -> str:
+    """A line divided at single blanks, so that no piece is longer than the width, as far as its words are not."""
+    pieces, piece = [], ""
+    for word in _FOLD.split(line):
+        if piece and len(piece) + 1 + len(word) > width:
+            pieces.append(piece)
+            piece = word
+        else:
+            piece = f"{piece} {word}" if piece else word
+    return "\n".join([*pieces, piece])

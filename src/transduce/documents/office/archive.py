@@ -1,0 +1,140 @@
+"""ZIP archives of files (DOCX, PPTX, XLSX, ODT): unpacked within limits, and packed again with some of them changed.
+
+Which files of DOCX, PPTX and XLSX belong together, and as what, is told by relations (ISO/IEC 29500-2).
+"""
+
+import io
+import posixpath
+import zipfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from urllib.parse import unquote
+
+from transduce.documents.document import Edit, TextFile
+from transduce.documents.xml import read_xml, tokens_of
+from transduce.errors import InputError
+
+LARGEST = 256 * 2**20
+"""Bytes that an archive's files may have together, unpacked."""
+DENSEST = 500
+"""How many times as large as the archive its files may be; XML that a program has written is ten to twenty times."""
+SMALL = 2**20
+"""Bytes below which the density does not matter."""
+MOST_FILES = 50_000
+"""Files that an archive may have."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A file that another one refers to."""
+
+    id: str
+    """Name that the other file uses, such as `rId3`."""
+    kind: str
+    """The last word of its type, such as `header`, `slide` or `officeDocument`; transitional and strict alike."""
+    path: str
+    """Name of the file in the archive."""
+
+
+class Archive:
+    """The files of a ZIP archive. Nothing is unpacked before it is read; edits name the file that they are for."""
+
+    def __init__(self, data: bytes, name: str, what: str) -> None:
+        """Read the list of files.
+
+        Args:
+            data: the archive's bytes.
+            name: its name, for messages.
+            what: the kind of document that it should be, for messages: "Word document".
+
+        Raises InputError for what is damaged, encrypted, or would be too large when it is unpacked.
+        """
+        self.data, self.name, self.what = data, name, what
+        self._texts: dict[str, TextFile] = {}
+        try:
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+        except Exception as error:  # zipfile raises many kinds, and names none of its own for some
+            raise InputError(f"{name}: is no {what}, or damaged ({str(error)[:80]})") from None
+        entries = self._archive.infolist()
+        total = sum(entry.file_size for entry in entries)
+        if total > LARGEST or (total > SMALL and total > DENSEST * len(data)):
+            raise InputError(f"{name}: would be {total:,} bytes when unpacked, which is more than is read")
+        if len(entries) > MOST_FILES:
+            raise InputError(f"{name}: holds {len(entries):,} files, which is more than is read")
+        if any(entry.flag_bits & 1 for entry in entries):
+            raise InputError(f"{name}: is encrypted; save it without a password")
+        self._entries = {entry.filename: entry for entry in entries}
+        if len(self._entries) < len(entries):
+            raise InputError(f"{name}: damaged: two files in it have one name")
+
+    @property
+    def paths(self) -> list[str]:
+        """The names of all files, in their order."""
+        return list(self._entries)
+
+    def __contains__(self, path: str) -> bool:
+        """Whether there is a file of this name."""
+        return path in self._entries
+
+    def read(self, path: str) -> bytes:
+        """Unpack a file, of which no more is unpacked than it says to have; InputError if it is damaged, or larger."""
+        entry = self._entries[path]
+        try:
+            with self._archive.open(entry) as stream:
+                content = stream.read(entry.file_size + 1)
+        except Exception as error:  # zlib's and others', of a library that names none of its own
+            raise InputError(f"{self.name}: {path} in it is damaged ({str(error)[:80]})") from None
+        if len(content) != entry.file_size:
+            raise InputError(f"{self.name}: {path} in it is not as large as it says")
+        return content
+
+    def xml(self, path: str) -> TextFile:
+        """The characters of an XML file, which `pack` edits; InputError if it is damaged or in a wrong encoding."""
+        if path not in self._texts:
+            self._texts[path] = replace(read_xml(self.read(path), f"{self.name}: {path}"), part=path)
+        return self._texts[path]
+
+    @property
+    def main_part(self) -> str:
+        """The file that an Office document begins with; InputError where there is none."""
+        for relation in self.relations_of(""):
+            if relation.kind == "officeDocument":
+                return relation.path
+        raise InputError(f"{self.name}: is no {self.what}; nothing in it says which of its files the text is in")
+
+    def relations_of(self, path: str) -> list[Relation]:
+        """The files that one of the archive's files, or for "" the archive itself, refers to, in their order."""
+        folder, name = posixpath.split(path)
+        rels = self._by_small_letters.get(posixpath.join(folder, "_rels", f"{name}.rels").lower())
+        relations = []
+        for token in [] if rels is None else tokens_of(self.xml(rels)):
+            attributes = token.attributes
+            if token.kind != "start" or token.name != "Relationship" or attributes.get("TargetMode") == "External":
+                continue
+            target = posixpath.normpath(posixpath.join("/", folder, unquote(attributes.get("Target", ""))))
+            if (found := self._by_small_letters.get(target.lstrip("/").lower())) is not None:
+                kind = attributes.get("Type", "").rpartition("/")[2]
+                relations.append(Relation(attributes.get("Id", ""), kind, found))
+        return relations
+
+    @cached_property
+    def _by_small_letters(self) -> dict[str, str]:
+        """The names of all files by what they are in small letters, in which packages compare them."""
+        return {path.lower(): path for path in self._entries}
+
+    def pack(self, edits: Sequence[Edit]) -> bytes:
+        """The archive with edits made in its XML files; all other files, and their order, stay."""
+        if not edits:
+            return self.data
+        by_path: defaultdict[str, list[Edit]] = defaultdict(list)
+        for edit in edits:
+            by_path[edit.part].append(edit)
+        changed = {path: self.xml(path).save(of_path) for path, of_path in by_path.items()}
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as new:
+            for entry in self._archive.infolist():
+                content = changed.get(entry.filename)
+                new.writestr(entry, self.read(entry.filename) if content is None else content, entry.compress_type)
+        return packed.getvalue()

@@ -1,0 +1,66 @@
+"""Word documents (DOCX): paragraphs in the XML files of an archive, of which only texts and their runs are changed."""
+
+from collections.abc import Iterator
+
+from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
+from transduce.documents.office.archive import Archive
+from transduce.documents.office.parts import labels_of, read_part, read_properties
+from transduce.documents.xml import Token, tokens_of
+
+MAIN = "word/document.xml"
+"""The file that the text is in, where the archive does not say."""
+_TEXTS = "chart chartEx chartUserShapes comments diagramData diagramDrawing endnotes footer footnotes header"
+TEXTS = frozenset(_TEXTS.split())
+"""Relations to files with text that a reader of the document sees."""
+_ATTRIBUTES = {"textpath": "string", "listEntry": "val"}  # that are texts, by their elements
+
+
+def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
+    """The paragraphs of a document, its headers, footers, notes and comments, of its diagrams and charts.
+
+    Raises InputError for what is no such archive, or would be too large when it is unpacked.
+    """
+    archive = Archive(data, name, "Word document")
+    main = MAIN if MAIN in archive and "_rels/.rels" not in archive else archive.main_part
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    for path in _paths(archive, main, left):
+        more, others = read_part(archive, path)
+        units += more
+        left += others
+        if any(name in archive.xml(path).text for name in _ATTRIBUTES):
+            left += _drawn(archive.xml(path))
+    units += read_properties(archive)
+    return Document(units, archive.pack, left)
+
+
+def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[str]:
+    """The files with text, from the main one on as they refer to each other."""
+    seen = {main}
+    waiting = [main]
+    for path in waiting:
+        yield path
+        for relation in archive.relations_of(path):
+            if relation.path in seen:
+                continue
+            seen.add(relation.path)
+            if relation.kind in TEXTS:
+                waiting.append(relation.path)
+            elif relation.kind == "aFChunk":
+                left.append(Untranslated(path, relation.path, "it is a document within the document"))
+            elif relation.kind == "numbering":
+                left += labels_of(archive.xml(relation.path), _labels)
+
+
+def _drawn(file: TextFile) -> Iterator[Untranslated]:
+    """Texts that are drawn, such as a watermark, and those that a list of choices shows, which are attributes."""
+    for token in tokens_of(file):
+        name = _ATTRIBUTES.get(token.name) if token.kind == "start" else None
+        text = next((value for key, value in token.attributes.items() if key.rpartition(":")[2] == name), "")
+        if any(map(str.isalpha, text)):
+            what = "it is drawn as a picture" if name == "string" else "it is a choice of a form"
+            yield Untranslated(f"line {file.line_of(token.start)} of {file.part}", text, what)
+
+
+def _labels(token: Token) -> list[str]:
+    return [token.prefixed("val")] if token.name == "lvlText" else []

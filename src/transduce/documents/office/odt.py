@@ -1,0 +1,144 @@
+"""OpenDocument texts (ODT): paragraphs and headings of the text, tables, frames, notes, comments, headers, footers."""
+
+import re
+from collections.abc import Iterator
+
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.office.archive import Archive
+from transduce.documents.office.paragraphs import inner_mark, pieces_of
+from transduce.documents.office.parts import BESIDE, labels_of, texts_of
+from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.text.layout import mark_layout
+from transduce.documents.text.placeholders import hold
+from transduce.documents.xml import CDATA, Element, Token, element_of, escape, tokens_of
+from transduce.errors import InputError
+
+_FILES = re.compile(r"(?:Object[^/]*/|\./)?(?:content|styles)\.xml")
+"""Files with text, those of formulas and charts included."""
+_PAIRS = frozenset(["span", "a", "meta", "meta-field", "ruby", "ruby-base", "bookmark-ref", "conditional-text"])
+_BREAKS = frozenset(["tab", "line-break", "s"])
+_RANGE = re.compile(r"(bookmark|reference-mark|toc-mark|user-index-mark|alphabetical-index-mark)-(start|end)")
+_OWN_TEXTS = frozenset(["p", "h", "note", "annotation", "frame", "custom-shape", "text-box", "list", "table", "g"])
+"""Elements in a paragraph whose texts are no part of it."""
+_TITLES = frozenset(["title", "desc"])
+_OF_META = frozenset(["title", "subject", "description"])
+_BLANKS = re.compile(r"([ \t\r\n]++)")
+_LABELS = ("num-prefix", "num-suffix")
+
+
+def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
+    """The paragraphs of a document. Raises InputError for what is no such archive, encrypted, or too large."""
+    archive = Archive(data, name, "OpenDocument text")
+    if "content.xml" not in archive:
+        raise InputError(f"{name}: is no OpenDocument text; it holds no content.xml")
+    if "META-INF/manifest.xml" in archive and "encryption-data" in archive.xml("META-INF/manifest.xml").text:
+        raise InputError(f"{name}: is encrypted; save it without a password")
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    for path in sorted(filter(_FILES.fullmatch, archive.paths), key=lambda path: ("/" in path, path)):
+        file = archive.xml(path)
+        for number, paragraph in enumerate(_paragraphs(file), 1):
+            where = f"paragraph {number} of {path}"
+            if paragraph.segment.text.strip():
+                units.append(Unit(paragraph.segment, paragraph.write, where))
+            left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
+        if any(f":{name}>" in file.text for name in _TITLES):
+            units += texts_of(file, _TITLES, frozenset(["frame", "custom-shape", "g", "rect", "line", "path"]))
+        left += labels_of(file, _labels)
+    if "meta.xml" in archive:
+        units += texts_of(archive.xml("meta.xml"), _OF_META, frozenset(["meta"]))
+    return Document(units, archive.pack, left)
+
+
+def _paragraphs(file: TextFile) -> Iterator["_Paragraph"]:
+    """All paragraphs, those within others after these."""
+    tokens = tokens_of(file)
+    for token in tokens:
+        if token.kind != "start":
+            continue
+        if _is_removed(token.value):
+            element_of(token, tokens)
+        elif _is_paragraph(token.value):
+            waiting = [element_of(token, tokens)]
+            while waiting:
+                element = waiting.pop()
+                if _is_paragraph(element.tag):
+                    yield _Paragraph(element, file)
+                if not _is_removed(element.tag):
+                    waiting += reversed(element.elements)
+
+
+def _is_paragraph(tag: str) -> bool:
+    return tag in ("text:p", "text:h")
+
+
+def _is_removed(tag: str) -> bool:
+    """Whether an element is about text that a reader no longer sees."""
+    return tag in ("text:tracked-changes", "text:deletion")
+
+
+class _Paragraph:
+    """A paragraph as a segment: spans and links are pairs of marks, fields are held."""
+
+    def __init__(self, element: Element, file: TextFile) -> None:
+        self.element, self.file = element, file
+        self.left: list[str] = []
+        """Texts that are not in the segment, such as how a word is read (ruby)."""
+        self.segment = Segment.of(mark_layout(hold(self._parts(element), escape), escape))
+
+    def write(self, segment: Segment) -> list[Edit]:
+        """All that the paragraph holds, anew."""
+        return [self.file.edit(self.element.inner_start, self.element.inner_end, *pieces_of(segment.written(escape)))]
+
+    def _parts(self, element: Element) -> Iterator[Part]:
+        for child in element.content:
+            if isinstance(child, Token):
+                raw = self.file.text[child.start : child.end]
+                if child.kind == "text":  # in which white space is one blank
+                    yield from _with_blanks(child.value)
+                elif child.value != CDATA:
+                    yield Mark(raw)
+            else:
+                yield from self._element(child)
+
+    def _element(self, element: Element) -> Iterator[Part]:
+        raw = self.file.text[element.start : element.end]
+        half = _RANGE.fullmatch(element.name)
+        if element.name in _OWN_TEXTS or _has_paragraphs(element):
+            yield Mark(inner_mark(element) if _has_paragraphs(element) else raw)
+        elif element.name in _BREAKS:
+            yield self._blank(element, raw)
+        elif half is not None:
+            name = next((v for k, v in element.attributes.items() if k.endswith((":name", ":id"))), "")
+            yield Mark(raw, "open" if half[2] == "start" else "close", f"{half[1]} {name}")
+        elif element.name in _PAIRS and element.inner_end < element.end:
+            opening, closing = element.tags(self.file)
+            yield Mark(opening, "open", f"{element.name} {element.start}")
+            yield from self._parts(element)
+            yield Mark(closing, "close", f"{element.name} {element.start}")
+        elif element.name == "ruby-text":
+            self.left += [element.text] if element.text.strip() else []
+            yield Mark(raw)
+        else:  # a field, whose text programs write, or something without text
+            yield Mark(raw, shown=element.text.strip())
+
+    def _blank(self, element: Element, raw: str) -> Mark:
+        """White space that is an element: it breaks the text, but for a blank or two."""
+        count = element.prefixed("c") or "1"
+        is_wide = element.name != "s" or not count.isdecimal() or int(count[:9]) > 2
+        return Mark(raw, shown=" ", breaks=is_wide)
+
+
+def _with_blanks(text: str) -> Iterator[Part]:
+    """A text in which white space other than a single blank, which is read as one, is a mark."""
+    for piece in _BLANKS.split(text):
+        yield Mark(piece, shown=" ") if piece.isspace() and piece != " " else piece
+
+
+def _has_paragraphs(element: Element) -> bool:
+    return any(_is_paragraph(inner.tag) for inner in element.descendants())
+
+
+def _labels(token: Token) -> list[str]:
+    is_style = token.name.startswith(("list-level-style", "outline-level-style"))
+    return [value for key, value in token.attributes.items() if is_style and key.endswith(_LABELS)]

@@ -1,0 +1,86 @@
+"""What Office documents have in common: paragraphs, charts, properties and labels in files of an archive."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from transduce.documents.document import TextFile, Unit, Untranslated
+from transduce.documents.office.archive import Archive
+from transduce.documents.office.paragraphs import paragraphs_in
+from transduce.documents.segment import Segment
+from transduce.documents.text.placeholders import hold
+from transduce.documents.xml import Token, element_of, escape, text_unit, tokens_of
+
+PROPERTIES = frozenset(["title", "subject"])
+"""Properties of a document that programs show with it."""
+CACHES = frozenset(["strCache", "strDim", "txData"])
+"""Elements of charts with texts of the table that the chart was made of."""
+TABLE_STAYS = "the table of the chart keeps its own text"
+BESIDE = "it is beside the text of its paragraph"
+"""Why a text of a paragraph is not translated, such as how a word is read (ruby)."""
+
+
+def read_part(
+    archive: Archive,
+    path: str,
+    is_kept: Callable[[int], bool] = lambda place: False,
+    notes: tuple[str, ...] = (TABLE_STAYS,),
+) -> tuple[list[Unit], list[Untranslated]]:
+    """The paragraphs of a file and the texts of its charts, and what of it cannot be translated.
+
+    Args:
+        archive: the document.
+        path: its file.
+        is_kept: whether the paragraph at a place of the file stays as it is.
+        notes: what a person should know of a chart's texts.
+    """
+    file = archive.xml(path)
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    for number, paragraph in enumerate(paragraphs_in(file), 1):
+        if is_kept(paragraph.start):
+            continue
+        where = f"paragraph {number} of {path}"
+        if paragraph.segment.text.strip():
+            units.append(Unit(paragraph.segment, paragraph.write, where, id=paragraph.id))
+        left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
+    if any(name in file.text for name in CACHES):
+        units += texts_of(file, ("v", "pt"), CACHES, notes)
+    return units, left
+
+
+def read_properties(archive: Archive) -> Iterator[Unit]:
+    """What programs show as the document's title and subject."""
+    for relation in archive.relations_of(""):
+        if relation.kind == "core-properties":
+            yield from texts_of(archive.xml(relation.path), PROPERTIES)
+
+
+def texts_of(
+    file: TextFile, names: Collection[str], within: frozenset[str] = frozenset(), notes: tuple[str, ...] = ()
+) -> Iterator[Unit]:
+    """Elements that are nothing but text, by their names, and by elements that they must be in, if any."""
+    outer: list[str] = []
+    tokens = tokens_of(file)
+    for token in tokens:
+        if token.kind == "end":
+            outer.pop()
+        if token.kind != "start":
+            continue
+        if token.name not in names or (within and within.isdisjoint(outer)):
+            outer.append(token.name)
+            continue
+        waiting = [element_of(token, tokens)]
+        for element in waiting:
+            waiting += element.elements
+            if not element.elements and any(map(str.isalpha, element.own_text)):
+                where = f"line {file.line_of(element.start)} of {file.part}"
+                yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), where, notes=notes)
+
+
+def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> Iterator[Untranslated]:
+    """Words in the numbers of headings and lists, such as `Chapter %1`, each once."""
+    seen: set[str] = set()
+    for token in tokens_of(file):
+        for label in labels_in(token) if token.kind == "start" else ():
+            if sum(map(str.isalpha, label)) > 1 and label not in seen:
+                seen.add(label)
+                yield Untranslated(f"line {file.line_of(token.start)} of {file.part}", label, "it is part of a number")

@@ -1,0 +1,69 @@
+"""PowerPoint presentations (PPTX): paragraphs of slides, notes and comments, tables, charts and diagrams."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
+from transduce.documents.office.archive import Archive
+from transduce.documents.office.parts import read_part, read_properties, texts_of
+from transduce.documents.text.linked_words import is_taken
+from transduce.documents.xml import elements_in
+
+TEXTS = frozenset(["chart", "chartEx", "chartUserShapes", "comments", "diagramData", "diagramDrawing", "notesSlide"])
+"""Relations of a slide to files with text that belongs to it."""
+DESIGNS = frozenset(["slideLayout", "slideMaster"])
+"""Relations to files that slides are drawn upon."""
+EMBEDDED = frozenset(["oleObject", "package"])
+"""Relations to documents within the document."""
+
+
+def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
+    """The paragraphs of a presentation, slide by slide, and then of what all slides are drawn upon.
+
+    Raises InputError for what is no such archive, or would be too large when it is unpacked.
+    """
+    archive = Archive(data, name, "PowerPoint presentation")
+    units: list[Unit] = []
+    left: list[Untranslated] = []
+    for path, is_design in _paths(archive, left):
+        file = archive.xml(path)
+        more, others = read_part(archive, path, _prompts(file) if is_design else lambda place: False)
+        units += more
+        left += [one for one in others if any(map(str.isalpha, one.text))]
+        if "cmLst>" in file.text[-100:]:  # comments as they were before 2021
+            units += texts_of(file, ("text",))
+    units += read_properties(archive)
+    return Document(units, archive.pack, left)
+
+
+def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bool]]:
+    """The files with text, the slides in their order, and whether each is part of the design."""
+    main = archive.main_part
+    slides = {one.id: one.path for one in archive.relations_of(main) if one.kind == "slide"}
+    order = [one.prefixed("id") for one in elements_in(archive.xml(main), "sldId")]
+    waiting = deque(slides[number] for number in dict.fromkeys([*order, *slides]) if number in slides)
+    seen = set(waiting)
+    designs: set[str] = set()
+    while waiting:
+        path = waiting.popleft()
+        yield path, path in designs
+        more: list[str] = []
+        for relation in archive.relations_of(path):
+            if relation.kind in EMBEDDED and not path.startswith("ppt/charts/"):
+                left.append(Untranslated(path, relation.path, "it is a document within the document"))
+            if relation.path in seen or relation.kind not in TEXTS | DESIGNS:
+                continue
+            seen.add(relation.path)
+            if relation.kind in DESIGNS:
+                designs.add(relation.path)
+                waiting.append(relation.path)
+            else:
+                more.append(relation.path)
+        waiting.extendleft(reversed(more))
+
+
+def _prompts(file: TextFile) -> Callable[[int], bool]:
+    """Whether a place is in a placeholder of a design, whose text only those who edit slides see."""
+    shapes = elements_in(file, "sp", "pic", "graphicFrame")
+    spans = [(one.start, one.end) for one in shapes if any(inner.name == "ph" for inner in one.descendants())]
+    return lambda place: is_taken(spans, place, place + 1)

@@ -1,0 +1,229 @@
+"""What is held of a text as clusters, which no blank and no letter divides; how translations are written with them."""
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from transduce.documents.segment import Mark
+from transduce.documents.text.families import GENERAL, pattern_of, takes_next_argument
+from transduce.orthography.characters import Span
+
+_ENDS = frozenset("。！？")  # of sentences that no blank follows
+_BETWEEN_SIZES = frozenset("x×X")  # of %dx%d
+
+
+@dataclass(frozen=True)
+class Member:
+    """A held mark of a cluster, by its number, and where it begins in the cluster's text."""
+
+    number: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Held marks beside each other, with what divides them."""
+
+    shown: str
+    start: int
+    """Start in the source."""
+    members: tuple[Member, ...]
+    before: str
+    """The character before it in the source; "" at its beginning."""
+    after: str
+    is_word: bool
+    """Whether it is no placeholder but a word, of code for example."""
+    is_in_order: bool
+    """Whether something of it stands for the next argument."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the source."""
+        return self.start + len(self.shown)
+
+
+def clusters_of(source: str, marks: Sequence[Mark], places: Sequence[int]) -> list[Cluster]:
+    """The clusters of a text, by its held marks and where they begin."""
+    groups: list[list[int]] = []
+    end = 0
+    for number, (mark, place) in enumerate(zip(marks, places, strict=True)):
+        if groups and _is_glue(source[end:place]):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+        end = place + len(mark.shown)
+    return [_cluster(source, marks, places, group) for group in groups]
+
+
+def _cluster(source: str, marks: Sequence[Mark], places: Sequence[int], group: Sequence[int]) -> Cluster:
+    start, end = places[group[0]], places[group[-1]] + len(marks[group[-1]].shown)
+    members = tuple(Member(number, places[number] - start) for number in group)
+    is_word = all(shape_of(marks[number].shown) == "" for number in group)
+    is_in_order = any(takes_next_argument(marks[number].shown) for number in group)
+    before, after = source[start - 1 : start], source[end : end + 1]
+    return Cluster(source[start:end], start, members, before, after, is_word, is_in_order)
+
+
+def _is_glue(between: str) -> bool:
+    return between in _BETWEEN_SIZES or not any(c.isspace() or c.isalpha() or c in _ENDS for c in between)
+
+
+def tokens_of(text: str, families: tuple[str, ...] = GENERAL) -> list[Span]:
+    """Where placeholders are in a text, by the rules of some families."""
+    return [found.span() for found in pattern_of(families).finditer(text)]
+
+
+def shape_of(shown: str) -> str:
+    """The sign that a placeholder begins with, `address` for an address, "" for a word."""
+    if not shown or shown[0].isalnum() or shown[0].isspace():
+        return "address" if "://" in shown or "@" in shown or shown.startswith("www.") else ""
+    return shown[0] if not shown[0].isalpha() else ""
+
+
+def normalised(text: str) -> str:
+    """A text without blanks and differences of case and width."""
+    return "".join(map(_normal, text))
+
+
+def occurrences(text: str, wanted: Iterable[str], is_exact: bool) -> dict[str, list[Span]]:
+    """Where texts are in another: exactly so, or normalised, as what is searched for is, too."""
+    if is_exact:
+        return {shown: [(start, start + len(shown)) for start in _starts(text, shown)] for shown in wanted}
+    pieces = list(map(_normal, text))
+    begins, size = [], 0
+    for piece in pieces:
+        begins.append(size)
+        size += len(piece)
+    whole = "".join(pieces)
+    found: dict[str, list[Span]] = {}
+    for shown in wanted:
+        spans = []
+        for start in _starts(whole, shown):
+            first = bisect_right(begins, start) - 1
+            last = bisect_right(begins, start + len(shown) - 1) - 1
+            if begins[first] == start and begins[last] + len(pieces[last]) == start + len(shown):
+                spans.append((first, last + 1))
+        found[shown] = spans
+    return found
+
+
+def _starts(text: str, shown: str) -> list[int]:
+    """Where copies of a text begin that do not overlap."""
+    starts, place = [], text.find(shown) if shown else -1
+    while place >= 0:
+        starts.append(place)
+        place = text.find(shown, place + len(shown))
+    return starts
+
+
+def _normal(character: str) -> str:
+    if character.isspace():
+        return ""
+    return character.casefold() if character.isascii() else unicodedata.normalize("NFKC", character).casefold()
+
+
+def is_joined_letter(character: str, neighbour: str) -> bool:
+    """Whether two characters belong to one word: letters or digits of scripts that have blanks between words."""
+    return _is_letter(character) and _is_letter(neighbour)
+
+
+def _is_letter(character: str) -> bool:
+    return (
+        (character.isalnum() or character == "_")
+        and not "\u2e80" <= character <= "\ud7ff"
+        and not (
+            "\u0e00" <= character <= "\u0eff" or "\u1780" <= character <= "\u17ff" or "\uf900" <= character <= "\uffef"
+        )
+    )
+
+
+ENDING = frozenset(".,;:!?…。！？")
+"""Signs at the end of a sentence, or of a part of it."""
+_CLOSING = frozenset(")]}>”’»")
+_OPENING = frozenset("([{<„“«‹¿¡\"'")
+
+
+@dataclass(frozen=True)
+class Change:
+    """Characters of the translation, and the cluster that takes their place; None where nothing does."""
+
+    start: int
+    end: int
+    cluster: Cluster | None
+    is_inserted: bool = False
+
+
+class ClusterWriter:
+    """Writes a text with changes, given in order."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.written: list[str] = []
+        self.size = 0
+        self.last = ""  # character
+        self.done = 0
+        self.cluster: Cluster | None = None  # that has just been written
+        self.places: list[tuple[Cluster, int]] = []
+
+    def write(self, change: Change) -> None:
+        """Write what is before a change, and the cluster that it brings."""
+        start, end = max(change.start, self.done), max(change.end, self.done)
+        following = self.text[end : end + 1]
+        self._put(self.text[self.done : start])
+        self.done = end
+        if change.cluster is None:
+            if not self.last or self.last.isspace():
+                if following.isspace():
+                    self.done += 1
+                elif not following or following in ENDING or following in _CLOSING:
+                    self._drop_last_blank()
+            elif is_joined_letter(self.last, following):
+                self._put(" ")
+            return
+        cluster = change.cluster
+        if self._must_part(cluster, change.is_inserted):
+            self._put(" ")
+        self.places.append((cluster, self.size))
+        self._put(cluster.shown, cluster)
+        if (
+            change.is_inserted
+            and following
+            and (following.isalnum() or following in _OPENING)
+            and (cluster.after.isspace() or not is_joined_letter(following, cluster.after))
+        ):
+            self._put(" ")
+
+    def _must_part(self, cluster: Cluster, is_inserted: bool) -> bool:
+        """Whether a blank belongs before a cluster that is written next."""
+        if not self.last or self.last.isspace():
+            return False
+        if self.cluster is not None:
+            return True  # what touches in the source is one cluster
+        if self.last in "%$@!{#&\\" and self.last != cluster.before:  # which would belong to what is held
+            return True
+        if is_inserted:
+            return self.last not in _OPENING
+        return is_joined_letter(self.last, "a") and not is_joined_letter(cluster.before, "a")
+
+    def _put(self, text: str, cluster: Cluster | None = None) -> None:
+        if not text:
+            return
+        is_after = cluster is None and self.cluster is not None and is_joined_letter(text[0], "a")
+        if is_after and self.cluster is not None and not is_joined_letter(self.cluster.after, "a"):
+            text = f" {text}"
+        self.written.append(text)
+        self.size += len(text)
+        self.last = text[-1]
+        self.cluster = cluster
+
+    def _drop_last_blank(self) -> None:
+        if self.written and self.cluster is None and self.written[-1][-1:].isspace():
+            self.written[-1] = self.written[-1][:-1]
+            self.size -= 1
+            self.last = self.written[-1][-1:] or (self.written[-2][-1:] if len(self.written) > 1 else "")
+
+    def finish(self) -> str:
+        """The text, with what is left of it."""
+        self._put(self.text[self.done :])
+        return "".join(self.written)

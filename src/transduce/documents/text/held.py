@@ -1,0 +1,373 @@
+"""Sees to it that what a translation must hold is in it exactly as in the source, as often as there, neighbours too.
+
+Things that no blank and no letter divides in the source, such as `%d/%d` or `<kbd>Ctrl</kbd>+<kbd>C</kbd>`, are one
+cluster, which is found, mended or put in as a whole. All of a translation's text is written anew once, from what was
+found in it.
+"""
+
+import re
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict, deque
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from transduce.documents.segment import Mark
+from transduce.documents.text.clusters import (
+    ENDING,
+    Change,
+    Cluster,
+    ClusterWriter,
+    clusters_of,
+    is_joined_letter,
+    normalised,
+    occurrences,
+    shape_of,
+    tokens_of,
+)
+from transduce.documents.text.families import GENERAL
+from transduce.documents.text.linked_words import is_taken, span_about
+from transduce.orthography.characters import Span
+
+STAND_IN = "\ufffc"
+"""What a translator may read in place of something that it is not to translate."""
+
+_WORD = re.compile(r"\w{2,}+")
+_PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
+
+
+@dataclass
+class Restored:
+    """A translation that holds what it must."""
+
+    text: str
+    spans: list[Span]
+    """Where each held mark is, in the source's order."""
+    notes: list[str] = field(default_factory=list)
+    """What the search had not got right, for a person to see."""
+
+
+def restore_held(
+    output: str,
+    source: str,
+    marks: Sequence[Mark],
+    places: Sequence[int],
+    expected: Sequence[Span | None] = (),
+    families: tuple[str, ...] = (),
+    replaced: Container[int] = (),
+) -> Restored:
+    """A translation in which each held mark is once: found, else mended where it is misspelt, else put in; and no
+    placeholder or tag that the source has not.
+
+    Args:
+        output: the translation.
+        source: the text that was translated.
+        marks: what is held of it, in its order.
+        places: where in the source each begins.
+        expected: where in the translation each belongs that is missing from it, in place of some characters or of
+            none; None or nothing where that is not known, and the place in the source has to do.
+        families: the rules that the source's placeholders were found by; none for the general ones.
+        replaced: where those begin that the translator has read `STAND_IN` for, which it may have written, too.
+    """
+    return _Restoring(output, source, marks, places, expected, families or GENERAL).restored(replaced)
+
+
+@dataclass
+class _Restoring:
+    output: str
+    source: str
+    marks: Sequence[Mark]
+    places: Sequence[int]
+    expected: Sequence[Span | None]
+    families: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        output, source, families = self.output, self.source, self.families
+        self.clusters = clusters_of(source, self.marks, self.places)
+        self.notes: list[str] = []
+        self.taken: list[Span] = []  # in order
+        self.changes: list[Change] = []
+        self.missing = dict.fromkeys(range(len(self.clusters)))
+        bounds = [0, *(place for cluster in self.clusters for place in (cluster.start, cluster.end)), len(source)]
+        free = "\0".join(source[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True))
+        self.free_text = normalised(free)
+        unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
+        words = set(_WORD.findall(free.casefold()))
+        self.tokens = [
+            (start, end)
+            for start, end in tokens_of(output, families)
+            if normalised(output[start:end]) not in unheld
+            and words.isdisjoint(_WORD.findall(output[start:end].casefold()))  # else text has got into it
+        ]
+
+    def _tokens_of_text(self) -> Iterator[Span]:
+        """What the rules would hold of the source though it is not held."""
+        starts = [cluster.start for cluster in self.clusters]
+        for start, end in tokens_of(self.source, self.families):
+            before = bisect_right(starts, start)
+            if not before or self.clusters[before - 1].end < end:
+                yield start, end
+
+    def restored(self, replaced: Container[int]) -> Restored:
+        self._find_replaced([number for number in self.missing if self.clusters[number].start in replaced])
+        self._find(is_exact=True)
+        self._find(is_exact=False)
+        if self.missing:
+            self._find_divided()
+        for span in self._take_for_missing(self._others()):
+            self.notes.append(f"{self.output[slice(*span)]!r} is not in the source and has been taken out")
+            self._change(*span, None)
+        for number in self.missing:
+            self._insert(number)
+        self._keep_order()
+        return self._written()
+
+    def _find_replaced(self, numbers: Sequence[int]) -> None:
+        """Give clusters the places of what was read for them: their words may be elsewhere, as text."""
+        spans = occurrences(self.output, [STAND_IN], is_exact=True)[STAND_IN]
+        for number, span in _nearest(numbers, spans, self._wanted):
+            self._take(number, *span)
+
+    def _find(self, is_exact: bool) -> None:
+        """Give clusters the places of their texts, the longest first."""
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        for number in self.missing:
+            shown = self.clusters[number].shown
+            alike[shown if is_exact else normalised(shown)].append(number)
+        if not alike:
+            return
+        found = occurrences(self.output, alike, is_exact)
+        for shown in sorted(alike, key=lambda shown: (-len(shown), shown)):
+            numbers = alike[shown]
+            first = self.clusters[numbers[0]]
+            spans = [span for span in found[shown] if self._is_free(*span) and self._is_whole(first, *span)]
+            for number, span in _nearest(numbers, spans, self._wanted):
+                self._take(number, *span)
+
+    def _wanted(self, number: int) -> float:
+        """Where a cluster would be, as far into the translation as it is into the source."""
+        return self.clusters[number].start / max(len(self.source), 1) * len(self.output)
+
+    def _is_free(self, start: int, end: int) -> bool:
+        return not is_taken(self.taken, start, end)
+
+    def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
+        """Whether what is there is no part of a longer word or placeholder."""
+        text = self.output
+        for token in self._tokens_about(start, end):
+            if token[0] < start or end < token[1]:
+                return False
+        if cluster.is_word or text[start:end] != cluster.shown:
+            before, after = text[start - 1 : start], text[end : end + 1]
+            if is_joined_letter(text[start], before) and not is_joined_letter(text[start], cluster.before):
+                return False
+            if is_joined_letter(text[end - 1], after) and not is_joined_letter(text[end - 1], cluster.after):
+                return False
+        return True
+
+    def _tokens_about(self, start: int, end: int) -> Iterator[Span]:
+        number = max(bisect_right(self.tokens, (start, 0)) - 1, 0)
+        while number < len(self.tokens) and self.tokens[number][0] < end:
+            if self.tokens[number][1] > start:
+                yield self.tokens[number]
+            number += 1
+
+    def _take(self, number: int, start: int, end: int) -> None:
+        shown, found = self.clusters[number].shown, self.output[start:end]
+        if found not in (shown, "".join(shown.split()), STAND_IN):
+            self.notes.append(f"{shown!r} was misspelt as {found!r}")
+        self._change(start, end, self.clusters[number])
+        del self.missing[number]
+
+    def _change(self, start: int, end: int, cluster: Cluster | None, is_inserted: bool = False) -> None:
+        self.changes.append(Change(start, end, cluster, is_inserted))
+        if start < end:
+            insort(self.taken, (start, end))
+
+    def _find_divided(self) -> None:
+        """Put a cluster that the translation divides where the first of its things is, and take out the others."""
+        wanted: defaultdict[str, list[int]] = defaultdict(list)
+        for number in self.missing:
+            if len(self.clusters[number].members) > 1:
+                for member in self.clusters[number].members:
+                    wanted[self.marks[member.number].shown].append(number)
+        if not wanted:
+            return
+        found = occurrences(self.output, wanted, is_exact=True)
+        found_again = occurrences(self.output, {normalised(shown): [] for shown in wanted}, is_exact=False)
+        of_cluster: defaultdict[int, list[Span]] = defaultdict(list)
+        seen: set[int] = set()
+        for shown, numbers in wanted.items():
+            spans = sorted({*found[shown], *found_again[normalised(shown)]})
+            is_word = shape_of(shown) == ""
+            free = [
+                span
+                for span in spans
+                if self._is_free(*span)
+                and (not is_word or not self._touches_letters(*span))
+                and all(span[0] <= start and end <= span[1] for start, end in self._tokens_about(*span))
+            ]
+            for number, span in zip(numbers, [span for span in free if span[0] not in seen], strict=False):
+                of_cluster[number].append(span)
+                seen.add(span[0])
+        for number, spans in of_cluster.items():
+            first, *others = sorted(spans)
+            if not self._is_free(*first):
+                continue
+            self._take(number, *first)
+            for span in others:
+                if self._is_free(*span):
+                    self._change(*span, None)
+
+    def _others(self) -> list[Span]:
+        """Placeholders and tags that none of the source's is, and further copies of these."""
+        held = {one.shown for one in self.clusters}
+        held |= {self.marks[member.number].shown for one in self.clusters for member in one.members}
+        copies = {normalised(shown): shape_of(shown) for shown in held if shape_of(shown) or not shown.isalnum()}
+        copies = {
+            shown: shape for shown, shape in [*copies.items(), (STAND_IN, STAND_IN)] if shown not in self.free_text
+        }
+        again = occurrences(self.output, copies, is_exact=False)
+        spans = [span for span in self.tokens if self._is_made_up(*span)]
+        for shown, found in again.items():
+            is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
+            spans += [span for span in found if not is_torn(*span)]
+        spans.sort(key=lambda span: (span[0], -span[1]))
+        others: list[Span] = []
+        for span in spans:
+            if self._is_free(*span) and (not others or others[-1][1] <= span[0]):
+                others.append(span)
+        return others
+
+    def _is_made_up(self, start: int, end: int) -> bool:
+        """Whether a placeholder cannot be text, since the source's text has no sign such as it begins with."""
+        text = self.output[start:end]
+        shape = shape_of(text)
+        return (shape in _PLAIN_SIGNS and shape not in self.free_text) or (
+            shape == "address" and normalised(text) not in self.free_text
+        )
+
+    def _is_torn_by_letters(self, start: int, end: int) -> bool:
+        return is_joined_letter(self.output[end - 1], self.output[end : end + 1]) and " " in self.output[start:end]
+
+    def _touches_letters(self, start: int, end: int) -> bool:
+        before, after = self.output[start - 1 : start], self.output[end : end + 1]
+        return is_joined_letter(self.output[start], before) or is_joined_letter(self.output[end - 1], after)
+
+    def _take_for_missing(self, others: Sequence[Span]) -> list[Span]:
+        """Takes made-up placeholders for missing ones, by stand-in, name, then sign; returns the rest."""
+        left = dict.fromkeys(others)
+        for key_of in (_stand_in, _name_of, shape_of):
+            waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+            for number in self.missing:
+                shown = self.clusters[number].shown
+                waiting[STAND_IN if key_of is _stand_in else key_of(shown)].append(number)
+            for span in list(left):
+                key = key_of(self.output[slice(*span)])
+                if key and waiting[key]:
+                    self._take(waiting[key].popleft(), *span)
+                    del left[span]
+        return list(left)
+
+    def _keep_order(self) -> None:
+        """Put what stands for the next argument into the source's order, since a program fills it in in that order."""
+        slots = sorted(
+            (change.start, change.end, change.cluster.start, place)
+            for place, change in enumerate(self.changes)
+            if change.cluster is not None and change.cluster.is_in_order
+        )
+        wanted = sorted((one for one in self.clusters if one.is_in_order), key=lambda one: one.start)
+        is_changed = False
+        for (*_, place), cluster in zip(slots, wanted, strict=True):
+            before = self.changes[place].cluster
+            is_changed |= before is not None and before.shown != cluster.shown
+            self.changes[place] = replace(self.changes[place], cluster=cluster)
+        if is_changed:
+            names = ", ".join(dict.fromkeys(repr(one.shown) for one in wanted))
+            self.notes.append(f"{names} have been put into the order of the source, in which a program fills them in")
+
+    def _insert(self, number: int) -> None:
+        """Put a cluster between words, or in the place of some."""
+        cluster = self.clusters[number]
+        member = cluster.members[0].number
+        guess = round(self._wanted(number))
+        wanted = self.expected[member] if member < len(self.expected) else None
+        place, end = (guess, guess) if wanted is None else wanted
+        text = self.output
+        while place < end and text[end - 1] in ENDING:
+            end -= 1
+        if place < end and self._is_free(place, end):
+            self.notes.append(f"{cluster.shown!r} was missing and has been put in for {text[place:end]!r}")
+            self._change(place, end, cluster)
+            return
+        place = min(max(place, 0), len(text))
+        if inside := span_about(self.taken, place):
+            place = inside[1]
+        place = self._bounds[bisect_left(self._bounds, place)]
+        while place > 0 and text[place - 1] in ENDING and not span_about(self.taken, place - 1):
+            place -= 1  # of the sentence, or a part of it
+        if inside := span_about(self.taken, place):
+            place = inside[1]
+        self.notes.append(f"{cluster.shown!r} was missing and has been put in")
+        self._change(place, place, cluster, is_inserted=True)
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        """Places in the translation that are between words, or characters of scripts without blanks."""
+        text = self.output
+        return [
+            place
+            for place in range(len(text) + 1)
+            if place in (0, len(text))
+            or text[place].isspace()
+            or text[place - 1].isspace()
+            or not (text[place].isascii() or is_joined_letter(text[place], "a"))
+        ]
+
+    def _written(self) -> Restored:
+        """The translation with all changes made, and the clusters as far from their neighbours as in the source."""
+        writer = ClusterWriter(self.output)
+        for change in sorted(
+            self.changes, key=lambda one: (one.start, one.end, one.cluster.start if one.cluster else 0)
+        ):
+            writer.write(change)
+        text = writer.finish()
+        spans: list[Span] = [(0, 0)] * len(self.marks)
+        for cluster, place in writer.places:
+            for member in cluster.members:
+                begin = place + member.offset
+                spans[member.number] = (begin, begin + len(self.marks[member.number].shown))
+        return Restored(text, spans, self.notes)
+
+
+def _nearest(
+    numbers: Sequence[int], spans: Sequence[Span], wanted: Callable[[int], float]
+) -> Iterator[tuple[int, Span]]:
+    """Pairs clusters of one text with places in the same order, each with the nearest that leaves enough."""
+    wanted_places, starts = [wanted(number) for number in numbers], [start for start, _ in spans]
+    if len(numbers) <= len(spans):
+        yield from zip(numbers, [spans[pick] for pick in _picks(wanted_places, starts)], strict=True)
+    else:
+        yield from zip([numbers[pick] for pick in _picks(starts, wanted_places)], spans, strict=True)
+
+
+def _picks(wanted: Sequence[float], among: Sequence[float]) -> Iterator[int]:
+    """For each number the index of the nearest in an ordered list that is no shorter, later ones further on."""
+    first = 0
+    for count, value in enumerate(wanted):
+        last = len(among) - (len(wanted) - count)
+        after = min(max(bisect_left(among, value), first), last)
+        if after > first and abs(among[after - 1] - value) <= abs(among[after] - value):
+            after -= 1
+        yield after
+        first = after + 1
+
+
+def _stand_in(text: str) -> str:
+    return text if text == STAND_IN else ""
+
+
+def _name_of(placeholder: str) -> str:
+    """Sign and letters of a placeholder; "" if it has none."""
+    letters = "".join(filter(str.isalnum, normalised(placeholder)))
+    return shape_of(placeholder) + letters if letters and shape_of(placeholder) else ""

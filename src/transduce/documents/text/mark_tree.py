@@ -1,0 +1,83 @@
+"""The marks of a segment as they nest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from transduce.documents.segment import Mark, Part
+from transduce.orthography.characters import Span
+
+BEYOND = Mark("", "alone")
+"""Half of a pair, whose other half a break divides from it."""
+
+
+def is_fixed(mark: Mark) -> bool:
+    """Whether a mark's place in a translation is known before the others': see `place_marks`."""
+    return mark.is_held or mark.breaks
+
+
+@dataclass
+class Node:
+    """A pair of marks, or one that is alone, by its characters in the source's text."""
+
+    order: int
+    opening: Mark
+    start: int
+    end: int
+    closing: Mark | None = None
+    inside: list["Node"] = field(default_factory=list)
+    place: Span = (0, 0)
+    """Place in the translation."""
+
+
+def mark_tree(parts: Sequence[Part], opened: int, crossing: set[str]) -> tuple[list[Node], list[Span]]:
+    """Marks as they nest, pairs that cross others taken apart; and where in the text each is that is fixed."""
+    roots: list[Node] = []
+    stack: list[Node] = []
+
+    def begin(order: int, mark: Mark, start: int, end: int) -> Node:
+        node = Node(order, mark, start, end)
+        (stack[-1].inside if stack else roots).append(node)
+        return node
+
+    for order in range(opened):
+        stack.append(begin(order - opened, BEYOND, 0, 0))
+    fixed: list[Span] = []
+    place = 0
+    for order, part in enumerate(parts):
+        if isinstance(part, str):
+            place += len(part)
+            continue
+        end = place + len(part.shown)
+        if is_fixed(part):
+            fixed.append((place, end))
+        elif part.kind == "close" and part.pair not in crossing:
+            node = stack.pop()
+            node.closing, node.end = part, place
+        else:
+            node = begin(order, part, place, end)
+            if part.kind == "open" and part.pair not in crossing:
+                stack.append(node)
+        place = end
+    for node in stack:
+        node.closing, node.end = BEYOND, place
+    return roots, fixed
+
+
+def crossing_pairs(marks: Sequence[Mark]) -> set[str]:
+    """Pairs to be taken apart, so that the others nest."""
+    crossing: set[str] = set()
+    opened: list[str] = []
+    is_open: set[str] = set()
+    for mark in marks:
+        if mark.kind == "open":
+            opened.append(mark.pair)
+            is_open.add(mark.pair)
+        elif mark.kind == "close" and mark.pair in is_open:
+            is_open.remove(mark.pair)
+            while opened and opened[-1] not in is_open and opened[-1] != mark.pair:
+                opened.pop()  # what has been closed out of turn
+            if opened[-1] != mark.pair:
+                crossing.add(mark.pair)
+            else:
+                opened.pop()
+    return crossing

@@ -1,0 +1,146 @@
+"""What must be in a translation exactly as in its source: placeholders, addresses, tags in plain text."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
+from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
+from transduce.documents.text.icu_messages import mark_messages
+
+_NAMES = (
+    "a abbr acronym address area article aside audio b base bdi bdo big blockquote body br button c canvas caption "
+    "center cite code col colgroup data dd del details dfn dialog dir div dl dt em embed fieldset figure font footer "
+    "form frame h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label lang legend li link main map "
+    "mark menu meta meter nav nobr object ol option output p param picture pre progress q rb rp rt ruby s samp script "
+    "section select small source span strike strong style sub summary sup svg table tbody td template textarea tfoot "
+    "th thead time title tr track tt u ul v var video wbr"
+)
+_ELEMENTS = frozenset(_NAMES.split())
+"""Elements of HTML and WebVTT, whose tags are markup also where one is without the other."""
+_IN_TEXT = re.compile(rf"{STRICT_TAG}|<(?:v|lang|c)(?:\.[\w.-]{{1,100}}+)?[ \t][^<>\"=]{{1,200}}+>", re.VERBOSE)
+"""The latter of WebVTT, such as `<lang en>`."""
+
+_WORDS = (
+    "if|elif|elsif|elseif|else|ifchanged|unless|for|foreach|each|case|when|switch|with|block|filter|macro|call|raw|"
+    "verbatim|autoescape|spaceless|while|range|define|blocktrans|blocktranslate|plural"
+)
+_BLOCK = re.compile(
+    rf"""\{{%[-+~]?\s*+(?:end\w*+|(?:{_WORDS})\b) | \{{\{{[-~]?\s*+(?:[\#^/]|else\b|end\b|(?:{_WORDS})\s)
+    | <%-?\s*+(?![=\-\#@!\s]) | \{{(?:/|[\#:])\w | \{{(?:if|elseif|foreach|section)\s | </?\#\w
+    | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
+    re.VERBOSE,
+)
+"""Tags of templates about what follows, such as `{% if x %}`: what is between them is a text of its own."""
+
+_QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # of GCC: quotation marks about what is between
+
+Escape = Callable[[str], str]
+
+
+def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] = GENERAL) -> list[Part]:
+    """The parts, with a mark for each placeholder and address in a text.
+
+    Args:
+        parts: texts and marks; texts are as people read them.
+        escape: writes a text for the document.
+        families: names of the rules to hold by, see `transduce.documents.text.families`.
+
+    What parts plural forms (`one file|many files`), the branches of a message of ICU or the blocks of a template breaks
+    the text.
+    """
+    held: list[Part] = []
+    pattern = pattern_of(families)
+    has_quotes = any(name in families for name in ("gcc-internal-format", "gfc-internal-format"))
+    for part in mark_messages(list(parts), escape) if "icu" in families else joined(parts):
+        if isinstance(part, Mark):
+            held.append(part)
+            continue
+        for piece in divided_by(pattern, part):
+            held.append(piece if isinstance(piece, str) else _mark(piece, escape, has_quotes))
+    return _paired_quotes(held) if has_quotes else held
+
+
+def _mark(found: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
+    text = found[0]
+    if found.lastgroup == group_of("plural forms") or _BLOCK.match(text):
+        return Mark(escape(text), shown=" ", breaks=True)
+    if has_quotes and text in _QUOTES:
+        return Mark(escape(text), "open" if text == "%<" else "close", "%<")
+    return Mark(escape(text), shown=text)
+
+
+def _paired_quotes(parts: list[Part]) -> list[Part]:
+    """The parts, in which each mark that opens a quotation has a name with that which closes it."""
+    opened: list[int] = []
+    for place, part in enumerate(parts):
+        if not isinstance(part, Mark) or part.pair != "%<":
+            continue
+        if part.kind == "open":
+            opened.append(place)
+        elif opened:
+            name = f"quotation {place}"
+            begin = opened.pop()
+            first = parts[begin]
+            assert isinstance(first, Mark)
+            parts[begin], parts[place] = replace(first, pair=name), replace(part, pair=name)
+        else:
+            parts[place] = Mark(part.raw, shown=part.raw)
+    for begin in opened:
+        parts[begin] = Mark("%<", shown="%<")
+    return parts
+
+
+def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
+    """The parts, with a mark for each tag in a text; opening and closing ones are paired.
+
+    A name in angle brackets that is no element of HTML and is never closed, such as `<file>`, is text (to be held).
+    """
+    marked: list[Part] = []
+    texts: dict[int, str] = {}  # of the tags, by their places
+    for part in joined(parts):
+        if isinstance(part, Mark):
+            marked.append(part)
+            continue
+        for piece in divided_by(_IN_TEXT, part):
+            if isinstance(piece, str):
+                marked.append(piece)
+                continue
+            text = texts[len(marked)] = piece[0]
+            name = text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
+            if text[1] != "/" and text.endswith("/>"):
+                marked.append(Mark(escape(text)))
+            else:
+                marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
+    paired = pair_tags(marked)
+    for place, text in texts.items():
+        was, tag = marked[place], paired[place]
+        if isinstance(was, Mark) and was != tag and was.pair[1:] not in _ELEMENTS and tag == Mark(was.raw):
+            paired[place] = text
+    return joined(paired)
+
+
+def pair_tags(parts: Sequence[Part]) -> list[Part]:
+    """Pairs the marks of tags; a closing one closes the last of its name, and those left open within it stand alone."""
+    opened: list[int] = []
+    open_by_name: defaultdict[str, list[int]] = defaultdict(list)  # how many were open before
+    pairs: dict[int, str] = {}
+    tags = {n: part for n, part in enumerate(parts) if isinstance(part, Mark) and part.pair.startswith("<")}
+    for place, mark in tags.items():
+        if mark.kind == "open":
+            open_by_name[mark.pair].append(len(opened))
+            opened.append(place)
+        elif depths := open_by_name[mark.pair]:
+            depth = depths[-1]
+            pairs[opened[depth]] = pairs[place] = f"tag {len(pairs) // 2 + 1}"
+            while len(opened) > depth:
+                open_by_name[tags[opened.pop()].pair].pop()
+    for place, mark in tags.items():
+        tags[place] = replace(mark, pair=pairs[place]) if place in pairs else Mark(mark.raw)
+    return [tags.get(place, part) for place, part in enumerate(parts)]
+
+
+def plain_segment(text: str, escape: Escape = str) -> Segment:
+    """A text that may have tags and placeholders in it."""
+    return Segment.of(hold(mark_tags([text], escape), escape))

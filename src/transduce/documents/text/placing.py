@@ -1,0 +1,358 @@
+"""Puts the marks of a segment into its translation, where word alignment says that they belong.
+
+What is held is in the translation's text already. The words between an opening and a closing mark go with certain words
+of the translation: the marks are put about the run of words that holds as many of these, and as few others, as it can.
+A mark that is alone follows the word that it followed. Nothing is lost or doubled, pairs that nest in the source nest
+in the translation, and no mark passes one that breaks the text, whatever the alignment says.
+"""
+
+import re
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, pairwise
+
+from transduce.documents.segment import Mark, Part, Segment, joined, size_of
+from transduce.documents.text.clusters import clusters_of
+from transduce.documents.text.linked_words import (
+    LinkedWords,
+    Links,
+    is_punctuation,
+    is_taken,
+    overlapping,
+    span_about,
+    word_starts,
+)
+from transduce.documents.text.mark_tree import BEYOND, Node, crossing_pairs, is_fixed, mark_tree
+from transduce.orthography.characters import Span
+
+HELD = 1000.0  # how much more what is held counts than a word
+UNLINKED = -0.01  # keeps words that nothing is known of out of a run's ends
+
+
+def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence[Span]) -> Segment:
+    """A translation's text with the marks of its source.
+
+    Args:
+        source: the segment, without marks or blanks at its edges.
+        text: its translation, in which all that is held is written.
+        links: a word alignment of the source's text and this one; without one, words are taken in their order.
+        fixed: where in the text each mark is that is held or breaks, in the source's order.
+    """
+    if not source.marks:
+        return Segment(tuple(joined([text])))
+    crossing = crossing_pairs(source.marks)
+    parts: list[Part] = []
+    for one in _between_breaks(source, text, links, fixed, crossing):
+        parts += one if isinstance(one, list) else one.parts()
+    for first, last in _halves(parts, crossing):
+        half = parts[first]
+        if isinstance(half, Mark) and half.kind == "close":
+            parts[first], parts[last] = parts[last], parts[first]
+    return Segment(tuple(joined(parts)))
+
+
+def _between_breaks(
+    source: Segment, text: str, links: Links | None, fixed: Sequence[Span], crossing: set[str]
+) -> Iterator["list[Part] | _Placing"]:
+    """What is between the marks that break the text, each to be placed by itself, and these marks."""
+    spans = iter(fixed)
+    places = {n: next(spans) for n, part in enumerate(source.parts) if isinstance(part, Mark) and is_fixed(part)}
+    source_starts, starts = word_starts(source.text), word_starts(text)
+    linked = sorted(links) if links is not None else None
+    begin = place = done = 0  # of the parts, the source's text and the translation
+    opened = 0  # pairs
+    for stop in [*_breaks(source, places), len(source.parts)]:
+        end, following = places.get(stop, (len(text), len(text)))
+        within = source.parts[begin:stop]
+        size = sum(map(size_of, within))
+        own_links = None
+        if linked is not None:
+            i, j = bisect_left(source_starts, place), bisect_left(starts, done)
+            first, last = (bisect_left(linked, (n, 0)) for n in (i, bisect_left(source_starts, place + size)))
+            own_links = [(a - i, b - j) for a, b in linked[first:last] if b >= j]
+        own = [(places[n][0] - done, places[n][1] - done) for n in range(begin, stop) if n in places]
+        yield _Placing(within, opened, text[done:end], own_links, own, crossing)
+        if stop < len(source.parts):
+            yield [source.parts[stop]]
+            place += size + size_of(source.parts[stop])
+        begin, done = stop + 1, following
+        nested = [part.kind for part in within if isinstance(part, Mark) and part.pair not in crossing]
+        opened += nested.count("open") - nested.count("close")
+
+
+def _breaks(source: Segment, places: dict[int, Span]) -> list[int]:
+    """Indices of the marks that break the text; none if the translation has fixed marks in another order."""
+    breaks = [n for n in places if (part := source.parts[n]) and isinstance(part, Mark) and part.breaks]
+    bounds = [0, *chain.from_iterable(places[n] for n in breaks)]
+    if any(first > second for first, second in pairwise(bounds)):
+        return []
+    for n, span in places.items():
+        before = bisect_left(breaks, n)
+        begin = places[breaks[before - 1]][1] if before else 0
+        if n not in breaks[before : before + 1] and (
+            span[0] < begin or (before < len(breaks) and span[1] > places[breaks[before]][0])
+        ):
+            return []
+    return breaks
+
+
+@dataclass
+class _Placing:
+    """Places the marks that are between two breaks."""
+
+    source_parts: Sequence[Part]
+    opened: int
+    """Pairs that were opened before them and are still open."""
+    text: str
+    links: Links | None
+    own_fixed: Sequence[Span]
+    crossing: set[str]
+
+    def __post_init__(self) -> None:
+        parts, text, fixed = self.source_parts, self.text, self.own_fixed
+        self.source = Segment(tuple(parts)).text
+        marks = [part for part in parts if isinstance(part, Mark) and is_fixed(part)]
+        self.fixed = sorted(zip(fixed, marks, strict=True), key=lambda pair: pair[0])
+        self.mark_spans = [span for span, _ in self.fixed]
+        self.roots, fixed_sources = mark_tree(parts, self.opened, self.crossing)
+        cuts = _cuts(parts)
+        fixed_sources, fixed = _whole_clusters(self.source, text, marks, fixed_sources, fixed, cuts)
+        self.fixed_spans = sorted(fixed)  # of what no mark may be put into
+        linked = LinkedWords.of(self.source, text, self.links, fixed_sources, fixed, cuts)
+        self.source_words, self.words, self.sources_of = linked.source_words, linked.words, linked.sources_of
+        self.is_fixed = linked.is_fixed
+        self.places_of: defaultdict[int, list[int]] = defaultdict(list)  # the other way round
+        for place, sources in enumerate(self.sources_of):
+            for one in sources:
+                self.places_of[one].append(place)
+        weights = (self._weight(place, range(0)) for place in range(len(self.words)))
+        self.weight_before = [0.0, *accumulate(weights)]  # of the words before each, if none is wanted
+
+    def parts(self) -> list[Part]:
+        """All parts of the translation."""
+        whole = (0, len(self.text))
+        self._place(self.roots, whole)
+        return [part for part in self._render(self.roots, whole) if part is not BEYOND]
+
+    def _place(self, nodes: Sequence[Node], room: Span) -> None:
+        """Choose the places of marks that are beside each other, within some characters."""
+        for node in nodes:
+            if node.opening is BEYOND or node.closing is BEYOND:  # from or to a break, so the others are beside it
+                start, end = self._run(node, room, ()) or self._point(node, room, ())
+                node.place = (
+                    room[0] if node.opening is BEYOND else start,
+                    room[1] if node.closing is BEYOND else end,
+                )
+                room = (node.place[1], room[1]) if node.opening is BEYOND else (room[0], node.place[0])
+        taken: list[Span] = []  # in order
+        inner = [node for node in nodes if node.opening is not BEYOND and node.closing is not BEYOND]
+        pairs = [node for node in inner if node.closing is not None and self.source[node.start : node.end].strip()]
+        for node in sorted(pairs, key=lambda node: (node.start - node.end, node.order)):  # the longest first
+            node.place = self._run(node, room, taken) or self._point(node, room, taken)
+            if node.place[0] < node.place[1]:
+                insort(taken, node.place)
+        placed = {id(node) for node in pairs}
+        for node in inner:
+            if id(node) not in placed:
+                node.place = self._line_end(node, room, taken) or self._point(node, room, taken)
+                if node.place[0] < node.place[1]:
+                    insort(taken, node.place)
+        for node in nodes:
+            self._place(node.inside, node.place)
+
+    def _run(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
+        """The run of words in the room that goes best with those of the pair; None where none does."""
+        inside = overlapping(self.source_words, (node.start, node.end))
+        rooms = overlapping(self.words, room)
+        linked = {place for source in inside for place in self.places_of.get(source, ()) if place in rooms}
+        best, most = None, 0.0
+        total, begin, last = 0.0, 0, -1
+        for place in sorted(linked):
+            if is_taken(taken, *self.words[place]):
+                continue
+            between = self.weight_before[place] - self.weight_before[last + 1]
+            if last < 0 or total + between <= 0 or is_taken(taken, self.words[last][1], self.words[place][0]):
+                total, begin = 0.0, place
+            else:
+                total += between
+            total += self._weight(place, inside)
+            last = place
+            if total > most + 1e-9:
+                best, most = (begin, place), total
+        if best is None:
+            return None
+        start, end = self._without_punctuation(node, *best)
+        start, end = max(start, room[0]), min(end, room[1])
+        return (start, end) if start < end else None
+
+    def _weight(self, place: int, inside: range) -> float:
+        sources = self.sources_of[place]
+        if not sources:
+            return UNLINKED
+        weight = 2 * sum(source in inside for source in sources) / len(sources) - 1
+        return weight * HELD if self.is_fixed[place] else weight
+
+    def _without_punctuation(self, node: Node, first: int, last: int) -> Span:
+        """The characters of a run, without the punctuation about it that the pair leaves out in the source."""
+        start, end = self.words[first][0], self.words[last][1]
+        if not is_punctuation(self.source[node.end - 1 : node.end]):
+            end = self._without_last_signs(start, end)
+        if not is_punctuation(self.source[node.start : node.start + 1]):
+            while (
+                start < end - 1
+                and is_punctuation(self.text[start])
+                and not is_taken(self.fixed_spans, start, start + 1)
+            ):
+                start += 1
+        return start, end
+
+    def _without_last_signs(self, start: int, end: int) -> int:
+        """The end of a word without its last punctuation, unless that is all there is, or fixed."""
+        shorter = end
+        while shorter > start and is_punctuation(self.text[shorter - 1]):
+            if is_taken(self.fixed_spans, shorter - 1, shorter):
+                break
+            shorter -= 1
+        return shorter if shorter > start else end
+
+    def _line_end(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
+        """A blank that a line's end takes the place of, as far on in the text as in the source; None for others."""
+        if not node.opening.shown.isspace():
+            return None
+        wanted = node.start * len(self.text) / max(len(self.source), 1)
+        after = bisect_left(self._blanks, (wanted, 0))
+        before = after - 1
+        while before >= 0 or after < len(self._blanks):
+            is_first = after >= len(self._blanks) or (
+                before >= 0 and wanted - self._blanks[before][0] <= self._blanks[after][0] - wanted
+            )
+            span = self._blanks[before if is_first else after]
+            before, after = (before - 1, after) if is_first else (before, after + 1)
+            if room[0] < span[0] and span[1] < room[1] and not is_taken(taken, *span):
+                return span
+        return None
+
+    @cached_property
+    def _blanks(self) -> list[Span]:
+        """White space of the translation that is not fixed."""
+        blanks = [found.span() for found in re.finditer(r"\s+", self.text)]
+        return [span for span in blanks if not is_taken(self.fixed_spans, *span)]
+
+    def _point(self, node: Node, room: Span, taken: Sequence[Span]) -> Span:
+        """A place between characters for a mark, or for a pair without words: where its neighbour is."""
+        after = bisect_left(self.source_words, (node.start, 0))  # the first word that does not begin before it
+        next_character = self.source[node.end : node.end + 1]
+        is_apart = self.source[node.start - 1 : node.start].isspace()
+        before = range(after - 1, -1, -1)
+        if not before:
+            place = room[0]
+        elif after == len(self.source_words) and not is_punctuation(next_character):
+            place = room[1]
+        elif is_apart and next_character.strip() and not is_punctuation(next_character):
+            place = self._beside(chain([after], before), is_bound_to_next=True)
+        else:
+            place = self._beside(before, leaves_signs=is_punctuation(next_character))
+        place = min(max(place, room[0]), room[1])
+        for spans in (self.fixed_spans, taken):  # tears nothing
+            span = span_about(spans, place)
+            place = place if span is None else span[1]
+        blanks = self.text[place : place + 2]
+        if is_apart and len(blanks) == 2 and blanks.isspace():
+            place += 1
+        place = min(place, room[1])
+        return place, place
+
+    def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, leaves_signs: bool = False) -> int:
+        """End of the word linked to the first linked source word, or its beginning if a mark is bound to that word."""
+        for number, source in enumerate(sources):
+            places = self.places_of.get(source)
+            if places and number == 0 and is_bound_to_next:
+                return self.words[places[0]][0]
+            if places:
+                start, end = self.words[places[-1]]
+                return self._without_last_signs(start, end) if leaves_signs else end
+        return 0
+
+    def _render(self, nodes: Sequence[Node], room: Span) -> Iterator[Part]:
+        done = room[0]
+        for node in sorted(nodes, key=lambda node: (node.place[0], node.order)):
+            start, end = max(node.place[0], done), max(node.place[1], done)
+            yield from self._texts(done, start)
+            done = end
+            if node.closing is None:
+                yield from self._spaced(node, start, end)
+            else:
+                yield node.opening
+                yield from self._render(node.inside, (start, end))
+                yield node.closing
+        yield from self._texts(done, room[1])
+
+    def _spaced(self, node: Node, start: int, end: int) -> Iterator[Part]:
+        """A mark that is alone, with blanks about it where the source has them."""
+        has_none = node.opening.shown != ""
+        left, right = self.source[node.start - 1 : node.start], self.source[node.end : node.end + 1]
+        if not has_none and node.start > 0 and left.isspace() and self.text[start - 1 : start].strip() and start:
+            yield " "
+        yield node.opening
+        if not has_none and right.isspace() and self.text[end : end + 1].strip():
+            yield " "
+
+    def _texts(self, start: int, end: int) -> Iterator[Part]:
+        """Characters of the translation, with marks in place of what is fixed."""
+        done = start
+        for number in range(bisect_left(self.mark_spans, (start, 0)), bisect_left(self.mark_spans, (end + 1, 0))):
+            span, mark = self.fixed[number]
+            if span[1] <= end:
+                yield self.text[done : span[0]]
+                yield mark
+                done = span[1]
+        yield self.text[done:end]
+
+
+def _whole_clusters(
+    source: str,
+    text: str,
+    marks: Sequence[Mark],
+    fixed_sources: Sequence[Span],
+    fixed: Sequence[Span],
+    cuts: Sequence[int],
+) -> tuple[list[Span], list[Span]]:
+    """What is fixed in source and translation, where that which touches is one, but for marks that are within it."""
+    cuts = sorted(cuts)
+    places = [start for start, _ in fixed_sources]
+    sources: list[Span] = []
+    spans: list[Span] = []
+    for cluster in clusters_of(source, marks, places):
+        numbers = [member.number for member in cluster.members]
+        start = fixed[numbers[0]][0]
+        moved = start - cluster.start
+        if text[start : start + len(cluster.shown)] == cluster.shown and all(
+            fixed[number][0] == fixed_sources[number][0] + moved for number in numbers
+        ):
+            inner = cuts[bisect_left(cuts, cluster.start + 1) : bisect_left(cuts, cluster.end)]
+            pieces = list(pairwise([cluster.start, *sorted(set(inner)), cluster.end]))
+            sources += pieces
+            spans += [(first + moved, last + moved) for first, last in pieces]
+        else:
+            sources += [fixed_sources[number] for number in numbers]
+            spans += [fixed[number] for number in numbers]
+    return sources, spans
+
+
+def _cuts(parts: Sequence[Part]) -> list[int]:
+    """Where in the text marks are that may be within a word."""
+    return [place for place, mark in Segment(tuple(parts)).placed_marks() if not mark.shown]
+
+
+def _halves(parts: Sequence[Part], pairs: set[str]) -> Iterator[Span]:
+    """Where the two marks of some pairs are."""
+    first: dict[str, int] = {}
+    for place, part in enumerate(parts):
+        if isinstance(part, Mark) and part.pair in pairs:
+            if part.pair in first:
+                yield first[part.pair], place
+            else:
+                first[part.pair] = place

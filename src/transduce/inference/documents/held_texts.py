@@ -1,0 +1,256 @@
+"""Sentences of a segment: what each holds, what the model reads of it, and what its translation becomes."""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict, deque
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from transduce.documents.segment import Mark, Segment
+from transduce.documents.text.clusters import Cluster, clusters_of, shape_of
+from transduce.documents.text.held import STAND_IN, restore_held
+from transduce.documents.text.linked_words import word_starts
+from transduce.documents.text.mark_tree import is_fixed
+from transduce.inference.documents.sentence_translator import TranslatedSentence, confidence
+from transduce.orthography.characters import Span
+from transduce.orthography.joining import gap_in_translation
+from transduce.orthography.words import words as words_of
+
+
+@dataclass
+class HeldText:
+    """A sentence of a segment, or what else stands between two line ends."""
+
+    start: int
+    end: int
+    """Offset in the segment's text."""
+    text: str
+    held: list[Mark]
+    places: list[int]
+    """Where the held marks begin in the text."""
+    families: tuple[str, ...] = ()
+    """The rules that what is held was found by; none for the general ones."""
+    is_translated: bool = True
+    read: str = ""
+    """The text as the model reads it: one unknown word for what its vocabulary cannot write."""
+    is_required: bool = True
+    """Whether the search is to hold what is held."""
+    stand_ins: list[tuple[int, int, int]] = field(default_factory=list)
+    """Start of each stand-in in what is read, characters that it saves, and start in the text of what it stands for."""
+    output: str = ""
+    translation: TranslatedSentence | None = None
+    """What the model made of it; None for what it has not read."""
+    spans: list[Span] = field(default_factory=list)
+    """Places of the held marks in the output."""
+    links: set[tuple[int, int]] | None = None
+    """Words of text and output that go together; None where that is not known."""
+
+    @property
+    def free_text(self) -> str:
+        """The text without what is held."""
+        kept, done = [], 0
+        for mark, place in zip(self.held, self.places, strict=True):
+            kept.append(self.text[done:place])
+            done = place + len(mark.shown)
+        return "".join([*kept, self.text[done:]])
+
+    @property
+    def sureness(self) -> float:
+        """Confidence of the translation; 0 for none."""
+        return confidence([] if self.translation is None else [self.translation]) or 0.0
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether its output lacks something that it must hold."""
+        return any(shown not in self.output for shown in {cluster.shown for cluster in self.clusters})
+
+    def let_read(self, unknown: Container[str], holds: bool = True) -> None:
+        """Set what the model reads of a sentence, with what is held if that is required.
+
+        Args:
+            unknown: texts that the model's vocabulary lacks, for each of which one unknown word is read.
+            holds: whether the search can hold what is required. Where it cannot, the model reads an unknown word for
+                each held word, too, which it would translate; and nothing for either if they are not required.
+        """
+        done = size = 0
+        read: list[str] = []
+        for cluster in self.clusters:
+            shown = [self.held[member.number].shown for member in cluster.members]
+            if any(one in unknown or not (holds or shape_of(one)) for one in shown):
+                text = STAND_IN if holds or self.is_required else ""
+            elif holds:
+                text = cluster.shown if self.is_required else ""
+            else:
+                text = "".join(cluster.shown.split())  # so that no blank divides it
+            size += cluster.start - done
+            if text != cluster.shown:
+                self.stand_ins.append((size, len(cluster.shown) - len(text), cluster.start))
+            read += [self.text[done : cluster.start], text]
+            size += len(text)
+            done = cluster.end
+        self.read = "".join([*read, self.text[done:]])
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        """What is held, with what touches as one."""
+        return clusters_of(self.text, self.held, self.places)
+
+    @property
+    def loses_stand_ins(self) -> bool:
+        """Whether the output has fewer unknown words than the model has read for what is held."""
+        return self.output.count(STAND_IN) < self.read.count(STAND_IN)
+
+    def words_read(self) -> list[int]:
+        """Index in the text of each word that the model reads."""
+        numbers, starts = [], word_starts(self.text)
+        shorter = number = 0
+        for begin in word_starts(self.read):
+            while number < len(self.stand_ins) and self.stand_ins[number][0] < begin:
+                shorter += self.stand_ins[number][1]
+                number += 1
+            numbers.append(bisect_right(starts, begin + shorter) - 1)
+        return numbers
+
+    def restore(self) -> list[str]:
+        """Make the output hold what it must."""
+        if not self.is_translated:
+            self._leave()
+            return []
+        restored = restore_held(
+            self.output,
+            self.text,
+            self.held,
+            self.places,
+            self._expected(),
+            self.families,
+            {place for *_, place in self.stand_ins},
+        )
+        if not self.output.strip() or not restored.text.strip():
+            self._leave()
+            return ["the model wrote nothing, so that the source stays"]
+        if restored.text != self.output:
+            self.links = None
+        self.output, self.spans = restored.text, restored.spans
+        return restored.notes
+
+    @property
+    def _replaced(self) -> set[int]:
+        """Starts in the text of what the model reads stand-ins for."""
+        return {place for *_, place in self.stand_ins}
+
+    def _leave(self) -> None:
+        self.output, self.links = self.text, None
+        self.spans = [(place, place + len(mark.shown)) for mark, place in zip(self.held, self.places, strict=True)]
+
+    def _expected(self) -> list[Span | None]:
+        """Where in the output each held mark belongs if it is missing: in place of the words that go with it and with
+        nothing else, if the model read an unknown word for it, or after the word that goes with the one before it; None
+        where that is not known."""
+        if self.links is None:
+            return [None] * len(self.held)
+        words = words_of(self.output)
+        starts = word_starts(self.text)
+        targets: defaultdict[int, list[int]] = defaultdict(list)
+        sources = Counter(j for _, j in self.links)
+        for i, j in self.links:
+            if j < len(words):
+                targets[i].append(j)
+        linked = sorted(targets)
+        unknown = self._replaced
+        expected: list[Span | None] = []
+        for place in self.places:
+            number = bisect_right(starts, place) - 1
+            ours = targets.get(number, [])
+            before = bisect_left(linked, bisect_left(starts, place))
+            if place in unknown and len(ours) == 1 and sources[ours[0]] == 1:
+                expected.append(words[ours[0]])
+            elif before:
+                end = words[max(targets[linked[before - 1]])][1]
+                expected.append((end, end))
+            else:
+                expected.append((0, 0))
+        return expected
+
+
+def held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
+    """What is held, and where in the text it begins."""
+    held = [(mark, place) for place, mark in segment.placed_marks() if mark.is_held]
+    return [mark for mark, _ in held], [place for _, place in held]
+
+
+def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterator[Span]:
+    """Bounds in which a sentence that would end within something held goes on to the next end."""
+    begin: int | None = None
+    starts = [cluster.start for cluster in clusters]
+    for start, end in bounds:
+        begin = start if begin is None else begin
+        before = bisect_left(starts, end)
+        if not before or clusters[before - 1].end <= end:
+            yield begin, end
+            begin = None
+
+
+def after_same(text: str, start: int, part: str) -> int:
+    """Where a part ends that begins at `start`, whose blanks may be others."""
+    place = start
+    for character in part:
+        if character.isspace():
+            continue
+        while text[place].isspace():
+            place += 1
+        place += 1
+    return place
+
+
+def has_tags(segment: Segment) -> bool:
+    """Whether there are marks whose places word alignment must find."""
+    return any(not is_fixed(mark) for mark in segment.marks)
+
+
+def join(
+    segment: Segment, pieces: Sequence[HeldText], language: str
+) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
+    """Joins the sentences' translations: text, places of fixed marks, and which words go together."""
+    source = segment.text
+    breaks = deque(place for place, mark in segment.placed_marks() if mark.breaks)
+    written: list[str] = []
+    size = done = 0
+    spans: list[tuple[int, Span]] = []  # by their places in the source
+    begins = []  # of the pieces, in the text
+    before: HeldText | None = None
+    for piece in [*pieces, None]:
+        stop = len(source) if piece is None else piece.start
+        gap = source[done:stop]
+        if before is not None and piece is not None and not (breaks and breaks[0] < stop):
+            gap = gap_in_translation(gap, (before.text, piece.text), (before.output, piece.output), language)
+        while breaks and breaks[0] < stop:
+            place = breaks.popleft()
+            spans.append((place, (size + place - done, size + place - done + 1)))
+        written.append(gap)
+        size += len(gap)
+        if piece is None:
+            break
+        spans += [
+            (piece.start + place, (size + start, size + end))
+            for place, (start, end) in zip(piece.places, piece.spans, strict=True)
+        ]
+        begins.append(size)
+        written.append(piece.output)
+        size += len(piece.output)
+        done, before = piece.end, piece
+    text = "".join(written)
+    return text, [span for _, span in sorted(spans)], _joined_links(source, text, pieces, begins)
+
+
+def _joined_links(
+    source: str, text: str, pieces: Sequence[HeldText], begins: Sequence[int]
+) -> set[tuple[int, int]] | None:
+    """Links between the words of a segment and its translation; None if any sentence's are unknown."""
+    if any(piece.is_translated and piece.links is None for piece in pieces):
+        return None
+    source_starts, starts = word_starts(source), word_starts(text)
+    links = set()
+    for piece, begin in zip(pieces, begins, strict=True):
+        source_words, words = bisect_left(source_starts, piece.start), bisect_left(starts, begin)
+        links |= {(i + source_words, j + words) for i, j in piece.links or ()}
+    return links
