@@ -22,6 +22,7 @@ from xml.sax.saxutils import escape
 
 from transduce.documents.document import Languages
 from transduce.inference.documents.segments import SegmentTranslator
+from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.translator import Candidate, Translation, Translator
@@ -104,7 +105,7 @@ class CarelessSegments(SegmentTranslator):
     """Aligns words at random, or not at all."""
 
     def _align(self, pieces: Sequence[Any]) -> None:
-        chance = cast(Careless, self.translator).random
+        chance = cast(Careless, cast(SentenceModel, self._sentences).translator).random
         for piece in pieces:
             sizes = len(piece.text.split()), len(piece.output.split())
             if chance.random() < 0.8 and all(sizes):
@@ -451,7 +452,7 @@ def measure(kind: Kind, segments: int, seed: int) -> Count:
     data = kind.write(trees)
     translator = cast(Translator, Careless(seed))
     documents = DocumentTranslator(translator, languages=Languages("en", "de"))
-    documents._segments = CarelessSegments(translator)
+    documents._segments = CarelessSegments(SentenceModel(translator))
     translated = documents.translate(data, "made-up", NAMES.get(kind.name, "xliff"))
     found = kind.read(translated.data)
     before = kind.read(data) if kind.name not in ("XLIFF 1.2", "XLIFF 2.0", "TMX", "PO") else None

@@ -103,7 +103,7 @@ def batches(run: FineTuning) -> Iterator[tuple[int, int, bool, NDArray[np.int64]
     """For each update its number, how many epochs are whole after it, whether one ends with it, and its examples."""
     update = 0
     for epoch in count():
-        plan = run.prepared.data.plan(epoch)
+        plan = run.prepared.data.epoch(epoch).batches
         for number, examples in enumerate(plan, 1):
             update += 1
             ends_epoch = number == len(plan)

@@ -54,17 +54,17 @@ def prepare(recipe: str, folder: Path, model: Path) -> tuple[Update, Update, lis
     """An update of each library, and the texts of each batch."""
     run = FineTuning.open(recipe, {"training.start_from": str(model)})
     prepared, config = run.prepared, run.config
-    network = prepared.bundle.model.train()
+    network, epoch = prepared.bundle.model.train(), prepared.data.epoch(0)
     (optimizer,) = build_optimizers(config.optimizer, network, torch.float32)
 
     def ours(rows: NDArray[np.int64]) -> None:
-        loss = prepared.objective(network, prepared.data.batch(rows), None)
+        loss = prepared.objective(network, epoch.make(rows), None)
         loss.total.backward()
         normalize_gradients(network.parameters(), loss.tokens, config.training.clip_norm)
         optimizer.step()
         optimizer.zero_grad()
 
-    return ours, TransformersClassifier(folder, run).update, prepared.data.plan(0)
+    return ours, TransformersClassifier(folder, run).update, epoch.batches
 
 
 if __name__ == "__main__":

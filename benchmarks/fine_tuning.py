@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from transduce.bundle import ModelBundle
 from transduce.config import Changes
 from transduce.corpora.examples import ExampleCorpus, LabelledText
+from transduce.data.parts import batches_by_length
 from transduce.evaluation.metric import PLAIN
 from transduce.evaluation.scores import Scores
 from transduce.experiment.recipe import load_recipe
-from transduce.inference.texts import batches_of
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.task_table import find_task
 from transduce.tasks.classification import CLASSIFICATION, ClassificationConfig, Labelled
@@ -54,7 +54,7 @@ class FineTuning:
     def updates(self) -> int:
         """How many the run makes."""
         training = self.config.training
-        return training.updates or (training.epochs or 0) * len(self.prepared.data.plan(0))
+        return training.updates or (training.epochs or 0) * len(self.prepared.data.epoch(0).batches)
 
     @cached_property
     def train(self) -> list[LabelledText]:
@@ -121,7 +121,7 @@ class TransformersClassifier:
         """[texts, outputs], float64."""
         self.model.eval()
         found = torch.empty(len(texts), self.model.config.num_labels, dtype=torch.float64)
-        for places in batches_of([len(text["input_ids"]) for text in texts], TOKENS_AT_ONCE):
+        for places in batches_by_length([len(text["input_ids"]) for text in texts], TOKENS_AT_ONCE, longest_first=True):
             batch = self.tokenizer.pad([dict(texts[place]) for place in places], return_tensors="pt")
             found[places] = self.model(**batch).logits.double()
         return found

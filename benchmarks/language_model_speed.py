@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.data.batch import Batch
-from transduce.data.streams import StreamData
+from transduce.data.streams import Streams
 from transduce.data.text_store import TextStore
-from transduce.data.windows import WindowData
+from transduce.data.windows import Windows
 from transduce.experiment import load_recipe
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
@@ -92,8 +92,9 @@ def main() -> None:
     text = torch.randint(260, VOCABULARY, (200_000,), generator=torch.Generator().manual_seed(1))
     store = TextStore(text.numpy(), len(text), len(text))
     remembers = isinstance(config.model, TransformerXLConfig)
-    data = StreamData(store, config.batching) if remembers else WindowData(store, config.batching, seed=1)
-    batches = [data.batch(numbers) for numbers in data.plan(0)[: options.updates]]
+    read = Streams(store, config.batching) if remembers else Windows(store, config.batching, seed=1)
+    first = read.planned().epoch(0)
+    batches = [first.make(numbers) for numbers in first.batches[: options.updates]]
     dtype = choose_precision(config.training.precision, torch.device("cpu"))
     jobs = {"Transduce": ours(config, dtype), "a plain loop": plain(config, dtype)}
     seconds: dict[str, list[float]] = {name: [] for name in jobs}

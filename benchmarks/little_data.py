@@ -42,8 +42,7 @@ from transduce.evaluation.translations import count_bleu
 from transduce.experiment import load_recipe, sweep
 from transduce.experiment.sweep import Combination
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule
-from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.choices import DecisionRule, MinimumBayesRisk
 from transduce.search.sampling import Sampling
 from transduce.training.observers import Lines
 

@@ -87,7 +87,7 @@ def _check(name: str, lines: list[str], place: Path) -> None:
 
 def _same_outputs(theirs: Any, tokenizer: Any, bundle: Any, languages: list[str], size: int, lines: list[str]) -> int:
     """Without normalisation for length, since transformers counts the token of the language as one of the output."""
-    from transduce.inference.engines.engine import PyTorchEngine
+    from transduce.inference.engines.pytorch import PyTorchEngine
     from transduce.inference.requests import Constraints, Request
     from transduce.search.beam import Beam
 

@@ -67,7 +67,7 @@ def _check(name: str, pairs: Iterator[tuple[str, str]], place: Path) -> None:
     from marian_folder import write_marian
     from transduce.bundle import ModelBundle
     from transduce.exchange.huggingface.importing import import_huggingface
-    from transduce.inference.engines.engine import PyTorchEngine
+    from transduce.inference.engines.pytorch import PyTorchEngine
     from transduce.inference.requests import Constraints, Request
     from transduce.search.beam import Beam
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from transduce.inference.translator import Translation as Translation
     from transduce.inference.translator import Translator as Translator
     from transduce.search.beam import Beam as Beam
+    from transduce.search.choices import MinimumBayesRisk as MinimumBayesRisk
     from transduce.search.diverse import DiverseBeam as DiverseBeam
-    from transduce.search.minimum_bayes_risk import MinimumBayesRisk as MinimumBayesRisk
     from transduce.search.sampling import Sampling as Sampling
     from transduce.tasks.language.settings import LanguageConfig as LanguageConfig
     from transduce.tasks.translation.settings import TranslationConfig as TranslationConfig
@@ -50,7 +50,7 @@ _PLACES = {
     "Beam": "search.beam",
     "DiverseBeam": "search.diverse",
     "Sampling": "search.sampling",
-    "MinimumBayesRisk": "search.minimum_bayes_risk",
+    "MinimumBayesRisk": "search.choices",
     "Scorer": "inference.scorer",
     "SentencePair": "corpora.corpus",
     "TranslationConfig": "tasks.translation.settings",

@@ -8,7 +8,7 @@ import pytest
 
 from transduce.inference.loading import load
 from transduce.search.beam import Beam
-from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.choices import MinimumBayesRisk
 from transduce.search.sampling import Sampling
 
 LINES = ["The dog sleeps.", "", "A cat."]

@@ -5,28 +5,29 @@ import pytest
 
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData, TextBatchingConfig
+from transduce.data.planned import PlannedData
 from transduce.data.text_batch import make_text_batch, row_length, shorten
 
 LENGTHS = np.random.default_rng(1).integers(3, 40, size=203)
 SPECIAL = SpecialIds(0, 3, 0, 2, 3)
 
 
-def data(config: TextBatchingConfig, seed: int = 1) -> ExampleData[list[int]]:
-    return ExampleData(LENGTHS, lambda examples: examples.tolist(), config, seed)
+def data(config: TextBatchingConfig, seed: int = 1) -> PlannedData[list[int]]:
+    return ExampleData(LENGTHS, lambda examples: examples.tolist(), config, seed).planned()
 
 
 @pytest.mark.parametrize("config", [TextBatchingConfig(examples=7), TextBatchingConfig(tokens=90)], ids=str)
 def test_an_epoch_has_every_example_once_and_repeats_for_its_seed(config: TextBatchingConfig) -> None:
-    plan = data(config).plan(1)
+    plan = data(config).epoch(1).batches
     assert sorted(np.concatenate(plan).tolist()) == list(range(203))
-    again = data(config).plan(1)
+    again = data(config).epoch(1).batches
     assert [batch.tolist() for batch in plan] == [batch.tolist() for batch in again]
-    other = np.concatenate(data(config).plan(2)).tolist()
+    other = np.concatenate(data(config).epoch(2).batches).tolist()
     assert other != np.concatenate(plan).tolist()
 
 
 def test_batches_by_tokens_fit_and_have_similar_lengths() -> None:
-    plan = data(TextBatchingConfig(tokens=90)).plan(0)
+    plan = data(TextBatchingConfig(tokens=90)).epoch(0).batches
     assert max(int(LENGTHS[batch].sum()) for batch in plan) < 90 + LENGTHS.max()
     spread = np.mean([LENGTHS[batch].max() - LENGTHS[batch].min() for batch in plan])
     assert spread < 10
@@ -35,8 +36,9 @@ def test_batches_by_tokens_fit_and_have_similar_lengths() -> None:
 def test_no_part_is_larger_than_the_largest() -> None:
     found = data(TextBatchingConfig(examples=7))
     (largest,) = found.largest(2).parts
-    parts = [part for epoch in range(3) for batch in found.plan(epoch) for part in found.split(batch, 2)]
-    assert found.padded_tokens(largest) >= max(map(found.padded_tokens, parts))
+    epochs = [found.epoch(number) for number in range(3)]
+    parts = [part for epoch in epochs for batch in epoch.batches for part in epoch.split(batch, 2)]
+    assert epochs[0].tokens(largest) >= max(map(epochs[0].tokens, parts))
 
 
 def test_a_row_is_one_text_or_two_between_special_tokens() -> None:

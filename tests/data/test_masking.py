@@ -7,8 +7,9 @@ import torch
 from transduce.corpora.documents import Document
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
+from transduce.data.masked_words import MaskedBatch, MaskedRow, MaskedTexts, SentenceStore, store_sentences
 from transduce.data.masking import Masking, MaskingConfig
-from transduce.data.sentence_pairs import MaskedData, MaskedRow, SentenceStore, store_sentences
+from transduce.data.planned import Epoch
 from transduce.models.bert import BertConfig
 from transduce.models.families import build_model
 from transduce.models.heads import WordHeadConfig
@@ -30,11 +31,11 @@ def masking(tokenizer: Tokenizer, **settings: float) -> Masking:
     return Masking.of(MaskingConfig(**settings), tokenizer)  # type: ignore[arg-type]
 
 
-def data(tokenizer: Tokenizer, next_sentence: bool = True, **settings: float) -> MaskedData:
+def data(tokenizer: Tokenizer, next_sentence: bool = True, **settings: float) -> MaskedTexts:
     special = SpecialIds(tokenizer.pad, tokenizer.eos, tokenizer.pad, tokenizer.bos, tokenizer.eos)
     config = TextBatchingConfig(examples=5, max_tokens=30)
     store = store_sentences(DOCUMENTS, tokenizer, "test")
-    return MaskedData(store, masking(tokenizer, **settings), special, config, next_sentence, seed=4)
+    return MaskedTexts(store, masking(tokenizer, **settings), special, config, next_sentence, seed=4)
 
 
 def test_eighty_of_a_hundred_are_masked_ten_random_and_ten_stay(tokenizer: Tokenizer) -> None:
@@ -76,22 +77,28 @@ def test_at_least_one_token_is_hidden(tokenizer: Tokenizer) -> None:
 
 
 def test_other_tokens_are_hidden_in_each_epoch_unless_masking_is_static(tokenizer: Tokenizer) -> None:
-    dynamic, static = data(tokenizer), data(tokenizer, dynamic=False)
-    assert not np.intersect1d(np.concatenate(dynamic.plan(0)), np.concatenate(dynamic.plan(1))).size
-    first, second = (np.sort(np.concatenate(static.plan(epoch))) for epoch in (0, 1))
-    assert (first == second).all()
-    again = data(tokenizer)
-    for epoch in (1, 0, 1):
-        for one, other in zip(dynamic.plan(epoch), again.plan(epoch), strict=True):
-            left, right = dynamic.batch(one), again.batch(other)
+    dynamic, static = data(tokenizer).planned(), data(tokenizer, dynamic=False).planned()
+    assert not hidden_rows(dynamic.epoch(0)) & hidden_rows(dynamic.epoch(1))
+    assert hidden_rows(static.epoch(0)) == hidden_rows(static.epoch(1))
+    again = data(tokenizer).planned()
+    for number in (1, 0, 1):
+        one, other = dynamic.epoch(number), again.epoch(number)
+        for left, right in zip(map(one.make, one.batches), map(other.make, other.batches), strict=True):
             assert (left.text.tokens == right.text.tokens).all() and (left.words == right.words).all()
+
+
+def hidden_rows(epoch: Epoch[MaskedBatch]) -> set[tuple[int, ...]]:
+    """The tokens of each row, some of them hidden."""
+    texts = [epoch.make(rows).text for rows in epoch.batches]
+    return {tuple(row[real].tolist()) for text in texts for row, real in zip(text.tokens, text.is_real, strict=True)}
 
 
 def test_a_batch_tells_what_was_hidden_and_where(tokenizer: Tokenizer) -> None:
     found = data(tokenizer)
-    for rows in found.plan(0):
-        batch = found.batch(rows)
-        originals = [found._row(number) for number in rows.tolist()]
+    drawn, epoch = found.draw(0), found.planned().epoch(0)
+    for rows in epoch.batches:
+        batch = epoch.make(rows)
+        originals = [drawn[number] for number in rows]
         tokens = batch.text.tokens.clone()
         tokens.view(-1)[batch.places] = batch.words
         for row, original in enumerate(originals):
@@ -107,7 +114,7 @@ def test_a_batch_tells_what_was_hidden_and_where(tokenizer: Tokenizer) -> None:
 def test_half_of_the_second_texts_follow_the_first(tokenizer: Tokenizer) -> None:
     found = data(tokenizer)
     whole = found.store.ids.tolist()
-    rows: list[MaskedRow] = [row for epoch in range(9) for row in found._draw(epoch)]
+    rows: list[MaskedRow] = [row for epoch in range(9) for row in found.draw(epoch)]
     share = sum(row.follows for row in rows) / len(rows)
     assert 0.3 < share < 0.55  # documents of an odd end leave a last sentence that nothing follows
     for row in rows[:50]:
@@ -119,9 +126,10 @@ def test_half_of_the_second_texts_follow_the_first(tokenizer: Tokenizer) -> None
 
 def test_without_next_sentences_rows_are_the_whole_text(tokenizer: Tokenizer) -> None:
     found = data(tokenizer, next_sentence=False)
-    rows = found._draw(0)
+    rows = found.draw(0)
     assert np.concatenate([row.first for row in rows]).tolist() == found.store.ids.tolist()
-    assert found.batch(found.plan(0)[0]).follows is None
+    epoch = found.planned().epoch(0)
+    assert epoch.make(epoch.batches[0]).follows is None
 
 
 @pytest.mark.parametrize(
@@ -137,7 +145,7 @@ def test_pieces_of_a_word_are_known_whatever_the_tokenizer(kind: str, size: int 
 
 def test_without_second_texts_rows_are_filled_with_whole_sentences(tokenizer: Tokenizer) -> None:
     found = data(tokenizer, next_sentence=False)
-    rows = found._rows(0)
+    rows = found.draw(0)
     begins = {int(start) for start in found.store.sentences}
     room, longest = 28, max(len(tokenizer.encode(sentence)) for sentence in SENTENCES)
     assert longest < room
@@ -150,22 +158,22 @@ def test_without_second_texts_rows_are_filled_with_whole_sentences(tokenizer: To
 def test_a_single_document_has_no_true_next_text_among_the_others(tokenizer: Tokenizer) -> None:
     store = SentenceStore(np.arange(5, 105, dtype=np.int32), np.arange(0, 101, 5), np.array([0, 20]))
     special, config = SpecialIds(0, 0, 0, 0, 0), TextBatchingConfig(examples=5, max_tokens=30)
-    found = [MaskedData(store, masking(tokenizer), special, config, True, seed=seed)._rows(0) for seed in range(90)]
+    found = [MaskedTexts(store, masking(tokenizer), special, config, True, seed=seed).draw(0) for seed in range(90)]
     others = [(row.first[-1], row.second[0]) for rows in found for row in rows if not row.follows]  # type: ignore[index]
     assert len(others) > 200
     assert all(after != before + 1 for before, after in others)
 
 
 def test_the_losses_of_parts_add_up_to_that_of_their_batch(tokenizer: Tokenizer) -> None:
-    found = data(tokenizer)
+    found = data(tokenizer).planned().epoch(0)
     torch.manual_seed(3)
     config = BertConfig(layers=1, dim=12, heads=3, feed_forward_dim=20, max_positions=30, dropout=0.0)
     model = build_model(config, len(tokenizer), len(tokenizer), WordHeadConfig()).eval()
     rows = np.arange(24)
-    whole = MaskedWords()(model, found.batch(rows), None)
-    parts = [MaskedWords()(model, found.batch(part), None) for part in (rows[:3], rows[3:10], rows[10:])]
+    whole = MaskedWords()(model, found.make(rows), None)
+    parts = [MaskedWords()(model, found.make(part), None) for part in (rows[:3], rows[3:10], rows[10:])]
     assert sum(part.total.item() for part in parts) == pytest.approx(whole.total.item(), rel=1e-6)
     assert sum(int(part.tokens) for part in parts) == int(whole.tokens)
     follows = whole.total - whole.plain
-    weights = found.batch(rows).words_per_row * len(rows) / int(whole.tokens)
+    weights = found.make(rows).words_per_row * len(rows) / int(whole.tokens)
     assert 0.5 < weights < 1.5 and float(follows) > 0  # the means of both tasks count alike

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
-from transduce.data.windows import WindowData, WindowsConfig, windows_in_order
+from transduce.data.windows import Windows, WindowsConfig, windows_in_order
 from transduce.errors import DataError
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
@@ -23,12 +23,13 @@ def store_of(length: int) -> TextStore:
 def test_windows_of_an_epoch_do_not_overlap_and_leave_out_less_than_two(
     length: int, window: int, target_tokens: int, epoch: int
 ) -> None:
-    data = WindowData(store_of(length), WindowsConfig(window=window, target_tokens=target_tokens), seed=3)
-    plan = data.plan(epoch)
-    read = np.concatenate([data.batch(starts).target_in.flatten().numpy() for starts in plan])
-    assert len(set(read.tolist())) == len(read) >= length - 1 - 2 * (data.window - 1) - 1
-    assert all(len(starts) * data.window <= max(target_tokens, data.window) for starts in plan)
-    assert all((a == b).all() for a, b in zip(plan, data.plan(epoch), strict=True))
+    windows = Windows(store_of(length), WindowsConfig(window=window, target_tokens=target_tokens), seed=3)
+    planned = windows.planned().epoch(epoch)
+    plan = planned.batches
+    read = np.concatenate([planned.make(starts).target_in.flatten().numpy() for starts in plan])
+    assert len(set(read.tolist())) == len(read) >= length - 1 - 2 * (windows.window - 1) - 1
+    assert all(planned.tokens(starts) <= max(target_tokens, windows.window) for starts in plan)
+    assert all((a == b).all() for a, b in zip(plan, windows.planned().epoch(epoch).batches, strict=True))
 
 
 @given(st.integers(2, 90), st.integers(1, 40), st.integers(1, 100))
@@ -39,11 +40,11 @@ def test_in_order_each_token_but_the_first_is_predicted_once(length: int, window
 
 
 def test_what_is_predicted_is_what_follows_and_epochs_differ() -> None:
-    data = WindowData(store_of(200), WindowsConfig(window=7, target_tokens=21), seed=3)
-    batch = data.batch(data.plan(0)[0])
+    data = Windows(store_of(200), WindowsConfig(window=7, target_tokens=21), seed=3).planned()
+    batch = data.epoch(0).make(data.epoch(0).batches[0])
     assert (batch.target_out == batch.target_in + 1).all()
     assert batch.source.shape == (3, 0)
-    starts = [np.concatenate(data.plan(epoch)).tolist() for epoch in (0, 1)]
+    starts = [np.concatenate(data.epoch(epoch).batches).tolist() for epoch in (0, 1)]
     assert starts[0] != starts[1]
 
 

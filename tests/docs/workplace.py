@@ -38,8 +38,8 @@ from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
 from transduce.experiment.recipe import find_recipe
 from transduce.inference.engines import ctranslate2 as ctranslate2_engine
-from transduce.inference.engines import pytorch_search as decoding
-from transduce.search.limits import limits_for
+from transduce.inference.engines import pytorch as decoding
+from transduce.search.settings import limits_for
 from transduce.task_table import find_task
 from xlnet_folder import write_xlnet
 

@@ -17,6 +17,7 @@ from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.inference.documents.held_texts import held_of
 from transduce.inference.documents.segments import SegmentTranslator
+from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.translator import Translator
 
 CHANGES: dict[str, Callable[[str], str]] = {
@@ -42,7 +43,7 @@ def test_all_that_is_held_is_there_once_with_its_neighbours(change: str, message
     flag, text = message
     families = families_for([flag])
     source = Segment.of(mark_layout(hold(mark_tags([text]), str, families)), families).split_edges()[1]
-    translator = SegmentTranslator(cast(Translator, Careless(CHANGES[change])))
+    translator = SegmentTranslator(SentenceModel(cast(Translator, Careless(CHANGES[change]))))
     found = translator.translate([source])[0].segment
     assert not problems(source, found)
     for shown, count in clusters(source).items():

@@ -17,7 +17,7 @@ from transduce.errors import CheckpointError, InputError, TransduceError
 from transduce.exchange.argos import export_argos
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
-from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model

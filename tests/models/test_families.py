@@ -34,10 +34,10 @@ from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.recording import record_attention
 from transduce.objectives.next_token import NextToken
-from transduce.search.beam import Beam, beam_search
-from transduce.search.limits import limits_for
-from transduce.search.problem import SearchProblem
+from transduce.search.beam import Beam
+from transduce.search.loop import SearchProblem
 from transduce.search.rules import SuppressTokens
+from transduce.search.settings import limits_for
 
 EVERY_CONFIG = pytest.mark.parametrize("name", CONFIGS)
 TRANSFORMING = {
@@ -220,6 +220,6 @@ def test_it_learns_to_reverse_a_string(name: str) -> None:
     beam = Beam(size=1)
     limits = limits_for(beam, batch.source_is_real.sum(1), model.target_limit)
     state = start(model, batch.source, batch.source_is_real)
-    found = beam_search(SearchProblem(model.decoder, state, limits, begin, end, [SuppressTokens([0, begin])]), beam)
+    found = beam.find(SearchProblem(model.decoder, state, limits, begin, end, [SuppressTokens([0, begin])]))
     right = sum(best.tokens == list(string[::-1]) for string, (best, *_) in zip(sources, found, strict=True))
     assert right >= 0.95 * len(sources)

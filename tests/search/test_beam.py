@@ -26,10 +26,10 @@ from toys import (
 )
 
 from transduce.models.scoring import score_tokens
-from transduce.search.beam import Beam, beam_search
-from transduce.search.limits import limits_for
-from transduce.search.problem import SearchProblem
+from transduce.search.beam import Beam
+from transduce.search.loop import SearchProblem
 from transduce.search.rules import SuppressTokens
+from transduce.search.settings import limits_for
 
 
 @EVERY_DECODER
@@ -43,7 +43,7 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE, normalization=normalization, length_penalty=alpha)
     longest = [5, 3, 4]
     forbidden = [SuppressTokens([BEGIN])]  # leaves three tokens besides the end
-    found = beam_search(SearchProblem(decoder, start(range(3)), limits(longest), BEGIN, END, forbidden), beam)
+    found = beam.find(SearchProblem(decoder, start(range(3)), limits(longest), BEGIN, END, forbidden))
     for sentence, most in enumerate(longest):
         every = every_output(decoder, start, sentence, most, normalization, alpha)
         assert len(found[sentence]) == len(every)
@@ -63,8 +63,8 @@ def test_an_exhaustive_beam_finds_what_trying_every_sequence_finds(
 def test_a_beam_of_one_is_greedy(family: Family, seed: int, shortest: int) -> None:
     decoder, start = family(seed)
     longest = 6
-    found = beam_search(
-        SearchProblem(decoder, start(range(3)), limits([longest] * 3, [shortest] * 3), BEGIN, END), Beam(size=1)
+    found = Beam(size=1).find(
+        SearchProblem(decoder, start(range(3)), limits([longest] * 3, [shortest] * 3), BEGIN, END)
     )
     for sentence, (hypothesis,) in enumerate(found):
         tokens: list[int] = []
@@ -90,8 +90,8 @@ def test_a_beam_follows_the_best_that_go_on_and_sets_aside_those_that_end_among_
 ) -> None:
     decoder, start = family(seed)
     longest = 6
-    found = beam_search(
-        SearchProblem(decoder, start(range(3)), limits([longest] * 3), BEGIN, END), Beam(size=size, n_best=size)
+    found = Beam(size=size, n_best=size).find(
+        SearchProblem(decoder, start(range(3)), limits([longest] * 3), BEGIN, END)
     )
     for sentence in range(3):
         active: list[tuple[float, list[int]]] = [(0.0, [])]
@@ -120,14 +120,12 @@ def test_a_batch_of_sentences_finds_what_each_finds_alone(family: Family, seed: 
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     shortest, longest = [1, 3, 2], [9, 4, 7]
-    together = beam_search(
-        SearchProblem(decoder, start(range(3)), limits(longest, shortest), BEGIN, END, [SuppressTokens([BEGIN])]), beam
+    together = beam.find(
+        SearchProblem(decoder, start(range(3)), limits(longest, shortest), BEGIN, END, [SuppressTokens([BEGIN])])
     )
     for sentence in range(3):
         own = limits(longest[sentence : sentence + 1], shortest[sentence : sentence + 1])
-        (alone,) = beam_search(
-            SearchProblem(decoder, start([sentence]), own, BEGIN, END, [SuppressTokens([BEGIN])]), beam
-        )
+        (alone,) = beam.find(SearchProblem(decoder, start([sentence]), own, BEGIN, END, [SuppressTokens([BEGIN])]))
         assert_same(together[sentence], alone)
 
 
@@ -150,11 +148,10 @@ def test_outputs_keep_their_lengths_hold_nothing_forbidden_and_come_best_first(
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
     shortest, longest = zip(*bounds, strict=True)
-    found = beam_search(
+    found = beam.find(
         SearchProblem(
             decoder, start(range(3)), limits(longest, shortest), BEGIN, END, [SuppressTokens(sorted(forbidden))]
-        ),
-        beam,
+        )
     )
     for sentence, (hypotheses, (least, most)) in enumerate(zip(found, bounds, strict=True)):
         assert 1 <= len(hypotheses) <= size
@@ -176,7 +173,7 @@ def test_log_probabilities_are_what_score_tokens_gives_the_same_tokens() -> None
     model, source, is_real = tiny_transformer(7)
     beam = Beam(size=4, n_best=4)
     state = model.start(model.encode(source, is_real))
-    found = beam_search(SearchProblem(model.decoder, state, limits([6, 8, 7], [2, 3, 4]), BEGIN, END), beam)
+    found = beam.find(SearchProblem(model.decoder, state, limits([6, 8, 7], [2, 3, 4]), BEGIN, END))
     for sentence, hypotheses in enumerate(found):
         one = slice(sentence, sentence + 1)
         for hypothesis in hypotheses:
@@ -191,9 +188,7 @@ def test_log_probabilities_are_what_score_tokens_gives_the_same_tokens() -> None
 def test_a_vocabulary_smaller_than_the_beam_is_enough() -> None:
     decoder, start = recurrent(8, vocabulary=3)  # besides begin and end a single token
     beam = Beam(size=7, n_best=7)
-    found = beam_search(
-        SearchProblem(decoder, start(range(3)), limits([4, 2, 3]), BEGIN, END, [SuppressTokens([BEGIN])]), beam
-    )
+    found = beam.find(SearchProblem(decoder, start(range(3)), limits([4, 2, 3]), BEGIN, END, [SuppressTokens([BEGIN])]))
     for hypotheses, longest in zip(found, [4, 2, 3], strict=True):
         assert sorted(h.tokens for h in hypotheses) == [[2] * length for length in range(longest)]
 
@@ -203,7 +198,7 @@ def test_a_vocabulary_smaller_than_the_beam_is_enough() -> None:
 def test_sentences_that_are_done_leave_the_batch(family: Family, size: int) -> None:
     decoder, start = family(9)
     counter, lengths = RowCounter(decoder), [2, 7, 4]
-    beam_search(SearchProblem(counter, start(range(3)), limits(lengths, lengths), BEGIN, END), Beam(size=size))
+    Beam(size=size).find(SearchProblem(counter, start(range(3)), limits(lengths, lengths), BEGIN, END))
     expected = [sum(length > step for length in lengths) * (size if step else 1) for step in range(max(lengths))]
     assert counter.rows == expected
 
@@ -217,9 +212,8 @@ def test_a_sentence_is_done_once_it_has_as_many_outputs_as_the_beam_is_wide(n_be
         return logits + torch.tensor([0.0, 50.0, 0.0, 0.0, 0.0]), state
 
     counter = RowCounter(ends_gladly)
-    found = beam_search(
-        SearchProblem(counter, start(range(3)), limits([50] * 3), BEGIN, END, [SuppressTokens([BEGIN])]),
-        Beam(size=2, n_best=n_best),
+    found = Beam(size=2, n_best=n_best).find(
+        SearchProblem(counter, start(range(3)), limits([50] * 3), BEGIN, END, [SuppressTokens([BEGIN])])
     )
     assert len(counter.rows) == 2  # at once the empty output, then the best of one token
     assert [[len(h.tokens) for h in hypotheses] for hypotheses in found] == [[0, 1][:n_best]] * 3
@@ -227,7 +221,7 @@ def test_a_sentence_is_done_once_it_has_as_many_outputs_as_the_beam_is_wide(n_be
 
 def test_no_sentences_give_no_outputs() -> None:
     decoder, start = recurrent(11)
-    assert beam_search(SearchProblem(decoder, start([]), limits([]), BEGIN, END), Beam()) == []
+    assert Beam().find(SearchProblem(decoder, start([]), limits([]), BEGIN, END)) == []
 
 
 @given(

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, assert_same, every_output, limits
 
-from transduce.search.beam import Beam, beam_search
-from transduce.search.constrained import constrained_search
-from transduce.search.problem import SearchProblem
+from transduce.search.beam import Beam
+from transduce.search.constrained import DynamicBeamAllocation
+from transduce.search.loop import SearchProblem, search_loop
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import SuppressTokens
 
@@ -57,8 +57,8 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
     longest = [4, 3, 4]
     beam = Beam(size=EXHAUSTIVE, n_best=EXHAUSTIVE)
     rules = [SuppressTokens([BEGIN])]
-    found = constrained_search(
-        SearchProblem(decoder, start(range(3)), limits(longest), BEGIN, END, rules), beam, REQUIRED, edges
+    found = beam.find(
+        SearchProblem(decoder, start(range(3)), limits(longest), BEGIN, END, rules, required=REQUIRED, edges=edges)
     )
     for sentence, (hypotheses, phrases) in enumerate(zip(found, REQUIRED, strict=True)):
         every = every_output(decoder, start, sentence, longest[sentence])
@@ -74,11 +74,17 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
 def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Family, seed: int, size: int) -> None:
     decoder, start = family(seed)
     beam = Beam(size=size, n_best=size)
-    found = constrained_search(
-        SearchProblem(decoder, start(range(3)), limits([9, 8, 9]), BEGIN, END, [SuppressTokens([BEGIN])]),
-        beam,
-        REQUIRED,
-        SUBWORDS,
+    found = beam.find(
+        SearchProblem(
+            decoder,
+            start(range(3)),
+            limits([9, 8, 9]),
+            BEGIN,
+            END,
+            [SuppressTokens([BEGIN])],
+            required=REQUIRED,
+            edges=SUBWORDS,
+        )
     )
     for hypotheses, phrases in zip(found, REQUIRED, strict=True):
         assert 1 <= len(hypotheses) <= size
@@ -90,10 +96,10 @@ def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Fami
 def test_without_phrases_it_is_a_plain_beam(family: Family) -> None:
     decoder, start = family(5)
     beam, rules = Beam(size=3, n_best=3), [SuppressTokens([BEGIN])]
-    found = constrained_search(
-        SearchProblem(decoder, start(range(3)), limits([9, 4, 7]), BEGIN, END, rules), beam, [[], [], []], SUBWORDS
-    )
-    plain = beam_search(SearchProblem(decoder, start(range(3)), limits([9, 4, 7]), BEGIN, END, rules), beam)
+    problem = SearchProblem(decoder, start(range(3)), limits([9, 4, 7]), BEGIN, END, rules)
+    allocation = DynamicBeamAllocation(beam.size, END, [[], [], []], SUBWORDS)
+    found = [hypotheses[:3] for hypotheses in search_loop(problem, allocation, beam.size, beam.normalize)]
+    plain = beam.find(SearchProblem(decoder, start(range(3)), limits([9, 4, 7]), BEGIN, END, rules))
     for some, others in zip(found, plain, strict=True):
         assert_same(some, others)
 
@@ -103,11 +109,10 @@ def test_where_the_phrase_cannot_stand_there_is_an_output_all_the_same(family: F
     decoder, start = family(6)
     required = [[Phrase(((2, 3, 2),))], [Phrase(((2,),))], []]
     rules = [SuppressTokens([BEGIN, 2])]
-    found = constrained_search(
-        SearchProblem(decoder, start(range(3)), limits([3, 5, 4]), BEGIN, END, rules),
-        Beam(size=2),
-        required,
-        WHOLE_WORDS,
+    found = Beam(size=2).find(
+        SearchProblem(
+            decoder, start(range(3)), limits([3, 5, 4]), BEGIN, END, rules, required=required, edges=WHOLE_WORDS
+        )
     )
     assert [len(hypotheses) for hypotheses in found] == [1, 1, 1]
     assert torch.isfinite(torch.tensor([h.score for (h,) in found])).all()

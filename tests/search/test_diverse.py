@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import BEGIN, END, EVERY_DECODER, VOCABULARY, Family, assert_same, limits, log_probability
 
-from transduce.search.beam import beam_search
-from transduce.search.diverse import DiverseBeam, diverse_search
-from transduce.search.problem import SearchProblem
+from transduce.search.beam import Beam
+from transduce.search.diverse import DiverseBeam
+from transduce.search.loop import SearchProblem
 from transduce.search.rules import SuppressTokens
 
 RULES = [SuppressTokens([BEGIN])]
@@ -23,8 +23,8 @@ def test_one_group_is_a_plain_beam(family: Family, seed: int, size: int) -> None
     decoder, start = family(seed)
     beam = DiverseBeam(size=size, n_best=size, groups=1, diversity=3.0)
     longest = limits([9, 4, 7], [1, 3, 2])
-    found = diverse_search(SearchProblem(decoder, start(range(3)), longest, BEGIN, END, RULES), beam)
-    plain = beam_search(SearchProblem(decoder, start(range(3)), longest, BEGIN, END, RULES), beam)
+    found = beam.find(SearchProblem(decoder, start(range(3)), longest, BEGIN, END, RULES))
+    plain = Beam(size=size, n_best=size).find(SearchProblem(decoder, start(range(3)), longest, BEGIN, END, RULES))
     for some, others in zip(found, plain, strict=True):
         assert_same(some, others)
 
@@ -36,7 +36,7 @@ def test_groups_of_one_go_where_the_paper_says(family: Family, diversity: float)
     decoder, start = family(4)
     longest, groups = 6, 3
     beam = DiverseBeam(size=groups, n_best=groups, groups=groups, diversity=diversity)
-    found = diverse_search(SearchProblem(decoder, start(range(3)), limits([longest] * 3), BEGIN, END, RULES), beam)
+    found = beam.find(SearchProblem(decoder, start(range(3)), limits([longest] * 3), BEGIN, END, RULES))
     for sentence in range(3):
         texts: list[list[int]] = [[] for _ in range(groups)]
         outputs: dict[int, list[int]] = {}

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from transduce.search.largest import largest_sums
+from transduce.search.beam import largest_sums
 
 
 @pytest.mark.parametrize("vocabulary", [3, 31, 32, 33, 64, 75, 200, 331])

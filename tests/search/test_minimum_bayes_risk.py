@@ -11,8 +11,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 import transduce
 from transduce.search.beam import Beam
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.choices import MinimumBayesRisk
+from transduce.search.loop import Hypothesis
 from transduce.search.sampling import Sampling
 
 WORDS = ["A dog", "A dog runs", "A cat runs", "Dogs", "", "Rain"]

@@ -4,9 +4,8 @@ import pytest
 from toys import BEGIN, END, limits, recurrent
 
 from operator_calls import OperatorCalls
-from transduce.search.beam import Beam, beam_search
-from transduce.search.constrained import constrained_search
-from transduce.search.problem import SearchProblem
+from transduce.search.beam import Beam
+from transduce.search.loop import SearchProblem
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned, BannedPhrases, ForcedPrefixes, Rule
 
@@ -24,12 +23,10 @@ def test_the_edges_of_words_become_a_tensor_once_and_not_at_each_step(kind: str)
     }
     decoder, start = recurrent(1, VOCABULARY)
     longest = limits([9, 9, 9], [9, 9, 9])
-    asked = SearchProblem(decoder, start(range(3)), longest, BEGIN, END, rules[kind]), Beam(size=2)
+    required = [[Phrase(((5, 6),))]] * 3 if kind == "requirement" else []
+    problem = SearchProblem(decoder, start(range(3)), longest, BEGIN, END, rules[kind], required=required, edges=edges)
     with OperatorCalls() as calls:
-        if kind == "requirement":
-            found = constrained_search(*asked, [[Phrase(((5, 6),))]] * 3, edges)
-        else:
-            found = beam_search(*asked)
+        found = Beam(size=2).find(problem)
     assert all(len(hypothesis.tokens) == 8 for (hypothesis,) in found)  # nine steps with the end
     made_from_python = calls.sizes_given("lift_fresh")
     assert made_from_python and made_from_python.count(VOCABULARY) == 1

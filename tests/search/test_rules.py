@@ -4,7 +4,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.search.limits import Limits
 from transduce.search.required_phrases import WordEdges
 from transduce.search.rules import (
     AfterContext,
@@ -18,6 +17,7 @@ from transduce.search.rules import (
     Prefixes,
     SuppressTokens,
 )
+from transduce.search.settings import Limits
 
 SENTENCES, ROWS, VOCABULARY, END = 3, 2, 7, 4
 WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)

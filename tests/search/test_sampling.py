@@ -1,4 +1,4 @@
-"""Sampling: draws search_loop the model's probabilities, a seed repeats them, and neighbours do not change them."""
+"""Sampling: draws follow the model's probabilities, a seed repeats them, and neighbours do not change them."""
 
 from itertools import pairwise
 from typing import Any
@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import BEGIN, END, EVERY_DECODER, Family, assert_same, limits, log_probability, recurrent
 
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.problem import SearchProblem
+from transduce.search.loop import Hypothesis, SearchProblem
 from transduce.search.rules import NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling, draw, sample
 

@@ -1,4 +1,4 @@
-"""Small decoders that the tests of search beam_per_group, and what trying everything finds with them."""
+"""Small decoders that the tests of search share, and what trying everything finds with them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ from transduce.models.recurrent.attention import BahdanauAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Limits
+from transduce.search.loop import Hypothesis
+from transduce.search.settings import Limits
 
 Model = TypeVar("Model", bound=nn.Module)
 VOCABULARY, BEGIN, END = 5, 0, 1

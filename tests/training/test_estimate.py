@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 import transduce
 from transduce.data.batch import Batch
+from transduce.data.planned import Epoch, Plan, Rows
 from transduce.experiment import load_recipe
 from transduce.objectives.objective import Loss
 from transduce.training.estimate import Estimate, describe_duration, seconds_per_update
@@ -17,13 +17,12 @@ from transduce.training.observers import Report
 from transduce.training.precision import WorkingCopy
 
 
-class Pairs:
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
-        return int(pairs.sum())
-
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        ids, real = torch.from_numpy(pairs)[None], torch.ones(1, len(pairs), dtype=torch.bool)
+def epoch_of(batches: Plan) -> Epoch[Batch]:
+    def make(rows: Rows) -> Batch:
+        ids, real = torch.from_numpy(rows)[None], torch.ones(1, len(rows), dtype=torch.bool)
         return Batch(ids, real, ids, ids, real)
+
+    return Epoch(batches, tokens=lambda rows: int(rows.sum()), make=make, too_large=lambda rows: ("", ""))
 
 
 def objective(model: nn.Module, batch: Batch, carried: object) -> Loss:
@@ -40,8 +39,8 @@ def test_no_weight_gradient_or_random_state_is_left_changed(precision: torch.dty
         return Loss(total, total, torch.tensor(1))
 
     weight, random = model.weight.detach().clone(), torch.get_rng_state()
-    plan = [np.array([n, n + 1]) for n in range(30)]
-    seconds = seconds_per_update(WorkingCopy(model, precision), objective, Pairs(), plan, lambda pairs: [pairs])
+    epoch = epoch_of([np.array([n, n + 1]) for n in range(30)])
+    seconds = seconds_per_update(WorkingCopy(model, precision), objective, epoch, lambda rows: [rows])
     assert seconds > 0
     assert torch.equal(model.weight, weight)
     assert model.weight.grad is None
@@ -50,7 +49,7 @@ def test_no_weight_gradient_or_random_state_is_left_changed(precision: torch.dty
 
 def test_a_process_without_a_share_of_the_batches_estimates_nothing() -> None:
     working = WorkingCopy(nn.Linear(2, 3), torch.float32)
-    assert seconds_per_update(working, objective, Pairs(), [np.array([1])], lambda pairs: []) == 0
+    assert seconds_per_update(working, objective, epoch_of([np.array([1])]), lambda rows: []) == 0
 
 
 class Listener:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from transduce.data.batch import Batch
+from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
 from transduce.training.distributed import Processes
@@ -33,26 +33,22 @@ LACKING = [
 ]
 
 
-@dataclass
-class Parts:
-    """Of batches; also the data that they are of."""
+def data_of(parts: Plan, has_several: bool = False) -> PlannedData[Batch]:
+    """Data whose largest parts are these."""
 
-    parts: list[NDArray[np.int64]]
-    has_several: bool = False
-
-    def largest(self, parts: int) -> "Parts":
-        return self
-
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
-        return int(pairs.sum())
-
-    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
-        return f"a part of {len(pairs)}", "make it smaller"
-
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
-        ids = torch.from_numpy(pairs)[:, None]
-        real = torch.ones(len(pairs), 1, dtype=torch.bool)
+    def make(rows: Rows) -> Batch:
+        ids = torch.from_numpy(rows)[:, None]
+        real = torch.ones(len(rows), 1, dtype=torch.bool)
         return Batch(ids, real, ids, ids, real)
+
+    epoch = Epoch(
+        parts,
+        tokens=lambda rows: int(rows.sum()),
+        make=make,
+        too_large=lambda rows: (f"a part of {len(rows)}", "make it smaller"),
+        find_largest=lambda epoch, count: Largest(parts, has_several),
+    )
+    return PlannedData(lambda number: epoch)
 
 
 class Watch:
@@ -81,7 +77,7 @@ class Watch:
 def check_memory(
     model: nn.Module,
     objective: Any,
-    parts: Parts,
+    data: PlannedData[Batch],
     optimizers: Sequence[torch.optim.Optimizer] = (),
     processes: Processes | None = None,
     of_first: Sequence[MemoryTrial] = (),
@@ -89,7 +85,7 @@ def check_memory(
 ) -> None:
     objective.optimizers = optimizers
     working = WorkingCopy(model, torch.float32)
-    MemoryCheck(working, objective, optimizers, processes or Processes()).run(parts, accumulate, of_first)
+    MemoryCheck(working, objective, optimizers, processes or Processes()).run(data, accumulate, of_first)
 
 
 PARTS = [np.array([3, 5]), np.array([11])]
@@ -98,7 +94,7 @@ PARTS = [np.array([3, 5]), np.array([11])]
 def test_each_part_that_needs_most_is_tried_also_after_the_others_and_no_gradient_or_random_state_stays() -> None:
     model, objective = nn.Linear(2, 3), Watch()
     before = torch.get_rng_state()
-    check_memory(model, objective, Parts(PARTS))
+    check_memory(model, objective, data_of(PARTS))
     assert objective.seen == [[3, 5], [11]] * 3
     assert torch.equal(torch.get_rng_state(), before)
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -107,7 +103,7 @@ def test_each_part_that_needs_most_is_tried_also_after_the_others_and_no_gradien
 @pytest.mark.parametrize("has_several", [False, True])
 def test_gradients_are_there_as_they_will_be(has_several: bool) -> None:
     objective = Watch()
-    check_memory(nn.Linear(2, 3), objective, Parts(PARTS, has_several))
+    check_memory(nn.Linear(2, 3), objective, data_of(PARTS, has_several))
     assert objective.gradients == ([False, True, True, True] * 3 if has_several else [False] * 6)
 
 
@@ -120,7 +116,7 @@ def test_what_optimisers_will_keep_is_there_meanwhile_and_then_forgotten() -> No
     model, objective = nn.Linear(2, 3), Watch()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     optimizers = optimizers_of(model)
-    check_memory(model, objective, Parts(PARTS), optimizers)
+    check_memory(model, objective, data_of(PARTS), optimizers)
     assert objective.kept == [2 * 3 + 6] * 6  # two moments of three biases, one of six weights
     assert not any(optimizer.state for optimizer in optimizers)
     assert [group["lr"] for optimizer in optimizers for group in optimizer.param_groups] == [0.5, 0.5]
@@ -135,7 +131,7 @@ def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -
     for optimizer in optimizers:
         optimizer.step()
     kept = [{name: value.clone() for name, value in state.items()} for o in optimizers for state in o.state.values()]
-    check_memory(model, objective, Parts(PARTS), optimizers)
+    check_memory(model, objective, data_of(PARTS), optimizers)
     assert objective.kept == [2 * 3 + 6] * 6
     after = [state for optimizer in optimizers for state in optimizer.state.values()]
     torch.testing.assert_close(after, kept, rtol=0, atol=0)
@@ -146,7 +142,7 @@ def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> N
     with pytest.raises(
         ConfigError, match=r"a part of 1 does not fit into the memory of cpu; make it smaller, or choose"
     ):
-        check_memory(nn.Linear(2, 3), Watch(error), Parts(PARTS[1:]))
+        check_memory(nn.Linear(2, 3), Watch(error), data_of(PARTS[1:]))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +161,7 @@ def test_the_number_of_parts_that_is_named_is_one_that_fits(most: int, remedy: s
             return super().__call__(model, batch, carried)
 
     with pytest.raises(ConfigError, match=re.escape(f"does not fit into the memory of cpu; {remedy}")):
-        check_memory(nn.Linear(2, 3), Bounded(), Parts([np.arange(7)]), accumulate=3)
+        check_memory(nn.Linear(2, 3), Bounded(), data_of([np.arange(7)]), accumulate=3)
 
 
 def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
@@ -175,7 +171,7 @@ def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
 
     model = nn.Linear(2, 3)
     with pytest.raises(ConfigError, match=r"a model of 9 parameters, .* choose a smaller model in \[model\]"):
-        check_memory(model, Watch(), Parts(PARTS), [Large(model.parameters())])
+        check_memory(model, Watch(), data_of(PARTS), [Large(model.parameters())])
 
 
 def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients() -> None:
@@ -188,14 +184,16 @@ def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients()
         raise MemoryError
 
     with pytest.raises(ConfigError, match="validating does not fit into the memory of cpu; do less"):
-        check_memory(model, objective, Parts(PARTS), optimizers, of_first=[MemoryTrial("validating", "do less", take)])
+        check_memory(
+            model, objective, data_of(PARTS), optimizers, of_first=[MemoryTrial("validating", "do less", take)]
+        )
     assert seen == [(None, 2)]
     assert not any(optimizer.state for optimizer in optimizers)
 
 
 def test_other_errors_stay_what_they_are() -> None:
     with pytest.raises(RuntimeError, match="a shape"):
-        check_memory(nn.Linear(2, 3), Watch(RuntimeError("a shape")), Parts(PARTS))
+        check_memory(nn.Linear(2, 3), Watch(RuntimeError("a shape")), data_of(PARTS))
 
 
 @dataclass(frozen=True)
@@ -215,16 +213,16 @@ class Second(Processes):
 
 def test_all_processes_end_alike_where_one_lacks_memory() -> None:
     with pytest.raises(ConfigError, match="too much for the other"):
-        check_memory(nn.Linear(2, 3), Watch(), Parts(PARTS), processes=Second(other_tells="too much for the other"))
+        check_memory(nn.Linear(2, 3), Watch(), data_of(PARTS), processes=Second(other_tells="too much for the other"))
 
 
 def test_a_process_tries_the_largest_share_that_it_may_get_and_leaves_validation_to_the_first() -> None:
     objective, tried = Watch(), []
     trial = MemoryTrial("", "", lambda: tried.append(True))
-    check_memory(nn.Linear(2, 3), objective, Parts([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
+    check_memory(nn.Linear(2, 3), objective, data_of([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
     assert objective.seen == [[1, 3]] * 3
     assert not tried
-    check_memory(nn.Linear(2, 3), objective, Parts(PARTS), processes=replace(Second(), rank=0), of_first=[trial])
+    check_memory(nn.Linear(2, 3), objective, data_of(PARTS), processes=replace(Second(), rank=0), of_first=[trial])
     assert tried
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from transduce.analysis.design import colour_map, colours, styled
-from transduce.analysis.look import AttentionMap, Look
+from transduce.analysis.findings import AttentionMap, Findings
 from transduce.analysis.plots import (
     confidence_bars,
     curves,
@@ -36,7 +36,7 @@ PER_TOKEN = 0.16  # inches of a heat map
 
 
 @styled()
-def draw_look(look: Look) -> Figure:
+def draw_look(look: Findings) -> Figure:
     """Attention of every layer (the mean of its heads), confidence, leave-out, and the search."""
     of_source = [] if look.source is None else look.source.tokens
     longest = max(len(of_source), len(look.read))
@@ -111,7 +111,7 @@ def draw_positions(positions: PositionVectors) -> Figure:
     return figure
 
 
-def _tokens(look: Look, one: AttentionMap) -> tuple[list[str], list[str]]:
+def _tokens(look: Findings, one: AttentionMap) -> tuple[list[str], list[str]]:
     """What attends and what is attended to."""
     of_source = [] if look.source is None else look.source.tokens
     return {
@@ -122,7 +122,7 @@ def _tokens(look: Look, one: AttentionMap) -> tuple[list[str], list[str]]:
     }[one.part]
 
 
-def _height_of(look: Look) -> float:
+def _height_of(look: Findings) -> float:
     """Inches for the tree: a line for each leaf."""
     assert look.search is not None
     parents = {node.parent for node in look.search.nodes}

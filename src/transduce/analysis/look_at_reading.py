@@ -7,7 +7,8 @@ from typing import cast
 from torch import Tensor
 
 from transduce.analysis.attribution import drops_of, gradients_of, rank_correlation
-from transduce.analysis.look import Agreement, Confidence, Look, Occlusion, TokenText, Unit, direction_of, maps_of
+from transduce.analysis.findings import Agreement, Confidence, Occlusion, TokenText, Unit
+from transduce.analysis.look import Look, direction_of, maps_of
 from transduce.analysis.reading import outputs_of_text, record_reading
 from transduce.bundle import ModelBundle
 from transduce.data.text_batch import Ids, make_text_batch

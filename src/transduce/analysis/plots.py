@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from transduce.analysis.design import colour_map, colours, runs, styled
+from transduce.analysis.findings import Confidence, SearchTree
 from transduce.analysis.fonts import save_figure
-from transduce.analysis.look import Confidence, SearchTree
 from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
 from transduce.errors import InputError

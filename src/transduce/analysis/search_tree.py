@@ -7,8 +7,9 @@ from typing import Any, Literal
 import torch
 
 from transduce.models.interface import Decoder
-from transduce.search.beam import Active, Beam, ChooseCandidates, Step, first_unfinished
-from transduce.search.beam import take_step as take_plain_step
+from transduce.search.beam import Beam
+from transduce.search.loop import Active, ChooseCandidates, Step, first_unfinished
+from transduce.search.loop import take_step as take_plain_step
 from transduce.search.rules import Rule
 
 NodeState = Literal["active", "pruned", "finished", "chosen", "greedy"]
@@ -64,7 +65,7 @@ class SearchTrace:
         beam_per_group: int,
         end: int,
     ) -> Step[Any]:
-        """See `transduce.search.beam.take_step`, whose step this is."""
+        """See `transduce.search.loop.take_step`, whose step this is."""
         step = take_plain_step(decoder, active, choose, rule, beam_per_group, end)
         candidates = step.candidates
         ends = candidates.tokens == end

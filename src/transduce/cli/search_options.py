@@ -15,9 +15,8 @@ from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, Search, can_require
+from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, can_require
 from transduce.search.diverse import DiverseBeam
-from transduce.search.minimum_bayes_risk import MinimumBayesRisk
 from transduce.search.sampling import Sampling
 from transduce.text.glossary import Glossary
 

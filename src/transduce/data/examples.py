@@ -1,8 +1,7 @@
 """Which examples of labelled text make up each batch of an epoch: a function of the seed and the epoch alone."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Annotated, Generic, TypeVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from transduce.config import Settings
-from transduce.data.batching import Largest, Plan, split_evenly
+from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows, in_order, largest_part
 from transduce.data.text_batch import Ids, row_length, shorten
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizer
@@ -62,68 +61,55 @@ def encode_texts(texts: Sequence[tuple[str, str | None]], tokenizer: Tokenizer, 
 
 @dataclass(frozen=True)
 class ExampleData(Generic[B]):
-    """Examples in batches; see training/batches.py. `make` makes one of the examples with some numbers."""
+    """Examples in batches, the longest last; `make` makes one of the examples with some numbers."""
 
     lengths: NDArray[np.int64]
     """Tokens of each example."""
-    make: Callable[[NDArray[np.int64]], B]
+    make: Callable[[Rows], B]
     config: TextBatchingConfig
     seed: int
 
-    def plan(self, epoch: int) -> Plan:
-        """The examples of each batch, the longest last; the same for the same seed and epoch."""
-        return self._first_plan if epoch == 0 else self._plan(epoch)
+    def planned(self) -> PlannedData[B]:
+        """The same examples in other batches in each epoch."""
+        return PlannedData(self.epoch)
 
-    @cached_property
-    def _first_plan(self) -> Plan:
-        return self._plan(0)
-
-    def _plan(self, epoch: int) -> Plan:
-        random = np.random.default_rng([self.seed, epoch])
+    def epoch(self, number: int) -> Epoch[B]:
+        """The batches of an epoch, a function of the seed and its number."""
+        random = np.random.default_rng([self.seed, number])
         order = random.permutation(len(self.lengths))
         if self.config.tokens is None:
-            batches = _of_size(order, self.config.examples or EXAMPLES)
+            batches = in_order(order, self.size)
         else:
             at_once = max(SORTED_BATCHES * self.config.tokens // max(int(self.lengths.mean()), 1), 1)
-            chunks = [self._by_length(chunk) for chunk in _of_size(order, at_once)]
+            chunks = [self._by_length(chunk) for chunk in in_order(order, at_once)]
             batches = [batch for chunk in chunks for batch in self._that_fit(chunk, self.config.tokens)]
             batches = [batches[i] for i in random.permutation(len(batches))]
-        return [self._by_length(batch) for batch in batches]
+        batches = [self._by_length(batch) for batch in batches]
+        return Epoch(batches, self._tokens, self.make, self._too_large, find_largest=self._find_largest)
 
-    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
-        """A batch in so many parts, each of similar lengths."""
-        return split_evenly(pairs, parts)
+    @property
+    def size(self) -> int:
+        """Examples of a batch that is not measured in tokens."""
+        return self.config.examples or EXAMPLES
 
-    def largest(self, parts: int) -> Largest:
-        """The largest part that any epoch may have: of the longest examples."""
+    def _find_largest(self, epoch: Epoch[B], parts: int) -> Largest:
+        """The largest part that any epoch may have: of the longest examples, where batches are drawn at random."""
         if self.config.tokens is None:
-            longest = self._by_length(np.arange(len(self.lengths)))[-(self.config.examples or EXAMPLES) :]
-        else:
-            longest = max(self.plan(0), key=self.padded_tokens)
-        part = self.split(longest, parts)[-1]
-        return Largest([part], (self.padded_tokens(part),), has_several=parts > 1)
+            epoch = replace(epoch, batches=[self._by_length(np.arange(len(self.lengths)))[-self.size :]])
+        return largest_part(epoch, parts)
 
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
+    def _tokens(self, examples: Rows) -> int:
         """Tokens of some examples; padding is not computed."""
-        return int(self.lengths[pairs].sum())
+        return int(self.lengths[examples].sum())
 
-    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
-        """What to say of some examples whose batch is beyond the memory, and what to do then."""
-        what = f"the largest part of a batch, {len(pairs):,} texts of {self.padded_tokens(pairs):,} tokens,"
+    def _too_large(self, examples: Rows) -> tuple[str, str]:
+        what = f"the largest part of a batch, {len(examples):,} texts of {self._tokens(examples):,} tokens,"
         return what, "raise training.accumulate, or lower batching.examples (or tokens) or batching.max_tokens"
 
-    def batch(self, pairs: NDArray[np.int64]) -> B:
-        """A batch of some examples."""
-        return self.make(pairs)
-
-    def _by_length(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_length(self, examples: Rows) -> Rows:
         return examples[np.argsort(self.lengths[examples], kind="stable")]
 
-    def _that_fit(self, examples: NDArray[np.int64], tokens: int) -> Plan:
+    def _that_fit(self, examples: Rows, tokens: int) -> Plan:
         """Examples that follow one another, as many as have so many tokens together."""
         number = (np.cumsum(self.lengths[examples]) - 1) // tokens
         return np.split(examples, np.flatnonzero(np.diff(number)) + 1)
-
-
-def _of_size(order: NDArray[np.int64], size: int) -> Plan:
-    return [order[start : start + size] for start in range(0, len(order), size)]

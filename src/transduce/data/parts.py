@@ -1,4 +1,4 @@
-"""How a batch is cut into parts, which are worked through one after another so that none needs much memory."""
+"""How rows become batches that fit, and batches become parts, worked through one after another to need less memory."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -81,6 +81,23 @@ def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np
         runs.append((int(edges[start]), int(edges[stop])))
         stop = start
     return runs[::-1]
+
+
+def buckets(source: Lengths, target: Lengths, fits: Fits) -> list[NDArray[np.int64]]:
+    """Numbers of pairs in batches that fit, sorted by target then source length; equal lengths keep their order."""
+    order = np.lexsort((source, target))
+    return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], fits)]
+
+
+def batches_by_length(lengths: Sequence[int], tokens: int, longest_first: bool = False) -> list[list[int]]:
+    """Numbers of rows in batches of similar length, the shortest first unless `longest_first`.
+
+    The padded tokens of a batch are within `tokens`, unless it is a single row.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-sizes if longest_first else sizes, kind="stable")
+    runs = runs_that_fit(sizes[order], np.zeros_like(sizes), lambda rows, longest, _: rows * longest <= tokens)
+    return [order[start:stop].tolist() for start, stop in runs]
 
 
 def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:

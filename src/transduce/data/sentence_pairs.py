@@ -1,247 +1,222 @@
-"""Documents cut into rows that fill an encoder: two parts that follow one another, or do not, or one part."""
+"""Which sentence pairs make up each batch of an epoch: a function of the seed and the epoch alone."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from transduce.corpora.documents import Document
-from transduce.data.batch import SpecialIds
-from transduce.data.batching import Largest, Plan, split_evenly
-from transduce.data.examples import ExampleData, TextBatchingConfig
-from transduce.data.masking import Masking
-from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
+from transduce.config import Settings
+from transduce.data.batch import Batch, SpecialIds, make_batch, with_marks
+from transduce.data.parts import buckets, cut, halve, needs, within
+from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows
+from transduce.data.store import TokenStore
 from transduce.errors import DataError
-from transduce.text.tokenizer import Tokenizer
+from transduce.ranges import PositiveInt
 
-SENTENCES_AT_ONCE = 4096
-EPOCH = 2**32  # by which the numbers of an epoch's rows differ from those of the epoch before
-SHORT = 0.1  # share of rows that are filled to a random length (Devlin et al. 2019, appendix A.2)
+SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
+BOTH_SIDES = 4
+"""Times target_tokens: the most source and target tokens together of a batch, padding of each group counted."""
 
-@dataclass(frozen=True)
-class MaskedBatch:
-    """Texts with hidden tokens, what these were, and whether the second of two texts follows the first."""
-
-    text: TextBatch
-    places: torch.Tensor
-    """Of the hidden tokens among rows * time: [hidden]."""
-    words: torch.Tensor
-    """What they were: [hidden]."""
-    follows: torch.Tensor | None
-    """1 where the second text follows the first, else 0: [rows]; None where there is one text."""
-    words_per_row: float = 0.0
-    """Tokens that are hidden in a row, on average over the data: the same in all batches, so that the losses of a
-    batch's parts add up to that of the batch."""
-
-    def to(self, device: torch.device) -> "MaskedBatch":
-        """The same batch on a device."""
-        follows = None if self.follows is None else self.follows.to(device)
-        return replace(
-            self,
-            text=self.text.to(device),
-            places=self.places.to(device),
-            words=self.words.to(device),
-            follows=follows,
-        )
+WITH_MIXED_LENGTHS = 6
+"""Times target_tokens: the most source and target tokens of a batch that is worked through as one rectangle."""
 
 
-@dataclass(frozen=True)
-class SentenceStore:
-    """The ids of all sentences, document after document."""
+class BatchingConfig(Settings, frozen=True):
+    """How large a batch is: by target tokens, or by sentences."""
 
-    ids: NDArray[np.int32]
-    sentences: NDArray[np.int64]
-    """Where each sentence begins among ids, and where the last ends."""
-    documents: NDArray[np.int64]
-    """The number of the first sentence of each document, and of all sentences."""
+    target_tokens: PositiveInt | None = None
+    """Maximum number of target tokens per batch, including the padding within groups; default 4,096 unless sentences is
+    set. Source and target tokens together are limited to four times this number, so long sources also make batches
+    smaller. A longer pair forms a batch of its own. A batch whose padded size as one rectangle exceeds six times this
+    number is split into more parts than training.accumulate says."""
+    sentences: PositiveInt | None = None
+    """Number of sentence pairs per batch, instead of a limit on tokens."""
+    groups: PositiveInt = 1
+    """Number of random groups of similar length (buckets) that form a batch. Mixed lengths train better than equal
+    ones; with training.accumulate, parts of similar length keep padding low. groups = sentences makes batches fully
+    random."""
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    def _check_together(self) -> None:
+        if self.target_tokens is not None and self.sentences is not None:
+            raise ValueError("give either target_tokens or sentences")
 
-    def tokens(self, first: int, stop: int) -> NDArray[np.int32]:
-        """The ids of sentences that follow one another."""
-        return self.ids[self.sentences[first] : self.sentences[stop]]
+    @property
+    def budget(self) -> int:
+        """Target tokens of a batch that is not measured by sentences."""
+        return self.target_tokens or 4096
 
+    @property
+    def of_a_group(self) -> "BatchingConfig":
+        """The size of one group."""
+        if self.sentences is not None:
+            return BatchingConfig(sentences=max(self.sentences // self.groups, 1))
+        return BatchingConfig(target_tokens=max(self.budget // self.groups, 1))
 
-def store_sentences(documents: Iterable[Document], tokenizer: Tokenizer, name: str) -> SentenceStore:
-    """The ids of documents, in memory; raises DataError where there are none."""
-    lengths: list[int] = []
-    counts: list[int] = []
-    parts: list[NDArray[np.int32]] = []
-    waiting: list[str] = []
-
-    def encode() -> None:
-        encoded = tokenizer.encode_batch(waiting)
-        lengths.extend(map(len, encoded))
-        parts.append(np.array([token for ids in encoded for token in ids], dtype=np.int32))
-        waiting.clear()
-
-    for document in documents:
-        counts.append(len(document.sentences))
-        waiting.extend(document.sentences)
-        if len(waiting) >= SENTENCES_AT_ONCE:
-            encode()
-    encode()
-    if not sum(lengths):
-        raise DataError(f"{name}: there is no text")
-    return SentenceStore(np.concatenate(parts), np.cumsum([0, *lengths]), np.cumsum([0, *counts]))
+    def fits(self, rows: Any, source: Any, target: Any) -> Any:
+        """Whether so many pairs, padded to these lengths, may be together; of numbers or of arrays of them."""
+        if self.sentences is not None:
+            return rows <= self.sentences
+        return (rows * target <= self.budget) & (rows * (source + target) <= BOTH_SIDES * self.budget)
 
 
 @dataclass(frozen=True)
-class MaskedRow:
-    """A row before its tokens are hidden."""
+class SentencePairs:
+    """Several stores read as one, each pair as often in an epoch as its store's weight says."""
 
-    first: NDArray[np.int32]
-    second: NDArray[np.int32] | None
-    follows: bool
-
-
-@dataclass(frozen=True)
-class MaskedData:
-    """Rows of documents, drawn anew in each epoch; see training/batches.py."""
-
-    store: SentenceStore
-    masking: Masking
+    stores: Sequence[TokenStore]
+    weights: Sequence[float]
     special: SpecialIds
-    config: TextBatchingConfig
-    next_sentence: bool
-    """Whether a row has two texts, of which half the second ones come from another document."""
+    config: BatchingConfig
     seed: int
-    _kept: dict[int, list[MaskedRow]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    before: Sequence[Sequence[int]] | None = None
+    """Tokens that stand before the sources of each store; None for none."""
+    begins: Sequence[int] | None = None
+    """The token that begins the targets of each store; None for that of `special`."""
+    segment: Callable[[Sequence[TokenStore], Sequence[int]], Sequence[TokenStore]] | None = None
+    """Segments the words of the stores anew for an epoch, given its seed; None for words that stay as they are."""
 
-    def plan(self, epoch: int) -> Plan:
-        """The rows of each batch; the same for the same seed and epoch."""
-        drawn = epoch if self.masking.config.dynamic else 0
-        lengths = np.array([row_length(row.first, row.second) for row in self._rows(drawn)], dtype=np.int64)
-        plan = ExampleData(lengths, lambda rows: rows, self.config, self.seed).plan(epoch)
-        return [batch + drawn * EPOCH for batch in plan]
+    def planned(self) -> PlannedData[Batch]:
+        """The pairs in batches of similar length, in random order.
 
-    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
-        """A batch in so many parts, as even as can be."""
-        return split_evenly(pairs, parts)
+        A batch is split as `cut` does it, with the tokens of `target_tokens` as the most, and no part of any epoch
+        needs more memory than the largest of the first epoch.
+        """
 
-    def largest(self, parts: int) -> Largest:
-        """The largest part of the first epoch: no other has much larger ones, since rows are filled."""
-        most = max(self._first_plan, key=self.padded_tokens)
-        part = self.split(most, parts)[-1]
-        return Largest([part], (self.padded_tokens(part),), has_several=parts > 1)
+        def plan(number: int) -> Epoch[Batch]:
+            seed = [self.seed, number]
+            pairs = self if self.segment is None else replace(self, stores=self.segment(self.stores, seed))
 
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
-        """Tokens of some rows; padding is not computed."""
-        return sum(row_length(row.first, row.second) for row in map(self._row, pairs.tolist()))
+            def split(rows: Rows, parts: int) -> Plan:
+                fits = within(data.largest(parts).needs)
+                cut_parts = pairs._cut(rows, parts)
+                return [part[i:j] for part in cut_parts for i, j in halve(*pairs._lengths(part), fits)]
 
-    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
-        """What to say of some rows whose batch is beyond the memory, and what to do then."""
-        what = f"the largest part of a batch, {len(pairs):,} texts of {self.padded_tokens(pairs):,} tokens,"
-        return what, "raise training.accumulate, or lower batching.examples (or tokens) or batching.max_tokens"
+            def find_largest(epoch: Epoch[Batch], parts: int) -> Largest:
+                return pairs._find_largest(epoch.batches, parts)
 
-    def batch(self, pairs: NDArray[np.int64]) -> MaskedBatch:
-        """Rows with some of their tokens hidden."""
-        rows: list[tuple[Ids, Ids | None]] = []
-        hidden: list[NDArray[np.int64]] = []
-        words: list[NDArray[np.int64]] = []
-        found = [self._row(number) for number in pairs.tolist()]
-        for number, row in zip(pairs.tolist(), found, strict=True):
-            random = np.random.default_rng([self.seed, number])
-            tokens = row.first if row.second is None else np.concatenate([row.first, row.second])
-            changed, places = self.masking.hide(tokens, random)
-            rows.append((changed[: len(row.first)], None if row.second is None else changed[len(row.first) :]))
-            hidden.append(places + 1 + (places >= len(row.first)))  # after [CLS], and [SEP]
-            words.append(tokens[places].astype(np.int64))
-        text = make_text_batch(rows, self.special)
-        time = text.tokens.shape[1]
-        return MaskedBatch(
-            text,
-            torch.from_numpy(np.concatenate([places + row * time for row, places in enumerate(hidden)])),
-            torch.from_numpy(np.concatenate(words)),
-            torch.tensor([int(row.follows) for row in found]) if self.next_sentence else None,
-            self._words_per_row,
+            batches = pairs._batches(np.random.default_rng(seed))
+            return Epoch(batches, pairs._padded_tokens, pairs._make, pairs._too_large, split, find_largest)
+
+        data = PlannedData(plan)
+        return data
+
+    def _find_largest(self, batches: Plan, parts: int) -> Largest:
+        """Sought in the first epoch's batches, and where these have not all pairs, in those of a plan that has."""
+        plans, is_alike = [batches], self.config.groups == 1 and self.segment is None
+        if any(weight % 1 for weight in self.weights):
+            is_alike = False
+            whole = replace(self, weights=[math.ceil(weight) for weight in self.weights])
+            plans.append(whole._batches(np.random.default_rng(self.seed)))
+        met = [self._cut(batch, parts) for plan in plans for batch in plan]
+        together = [part for of_batch in met for part in of_batch]
+        has_several = not is_alike or len(together) > len(met)  # lengths meet others in each epoch, or never
+        return largest_of(together, [self._needs(part) for part in together], has_several)
+
+    def _padded_tokens(self, rows: Rows) -> int:
+        """Source and target tokens of some pairs as one batch, padding counted."""
+        source, target = self._lengths(rows)
+        return len(rows) * int(source.max() + target.max())
+
+    def _too_large(self, rows: Rows) -> tuple[str, str]:
+        source, target = (int(lengths.max()) for lengths in self._lengths(rows))
+        if len(rows) == 1:
+            what = f"a pair of {source:,} source and {target:,} target tokens"
+            return what, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer"
+        tokens = len(rows) * (source + target)
+        return f"the largest part of a batch, {len(rows):,} pairs of {tokens:,} tokens with padding,", SMALLER_PARTS
+
+    def _make(self, rows: Rows) -> Batch:
+        """The padded ids of some pairs."""
+        starts = self._starts()
+        stores = (np.searchsorted(starts, rows, side="right") - 1).tolist()
+        indices = [(store, int(row - starts[store])) for store, row in zip(stores, rows, strict=True)]
+        return make_batch(
+            [with_marks(self.stores[store].source[i], self._before[store]) for store, i in indices],
+            [self.stores[store].target[i] for store, i in indices],
+            self.special,
+            None if self.begins is None else [self.begins[store] for store, _ in indices],
         )
 
-    @cached_property
-    def _words_per_row(self) -> float:
-        rows = self._draw(0)
-        tokens = sum(len(row.first) + (0 if row.second is None else len(row.second)) for row in rows)
-        return self.masking.config.share * tokens / max(len(rows), 1)
+    @property
+    def _before(self) -> Sequence[Sequence[int]]:
+        return [()] * len(self.stores) if self.before is None else self.before
 
-    @cached_property
-    def _first_plan(self) -> Plan:
-        return self.plan(0)
+    def _batches(self, random: np.random.Generator) -> Plan:
+        pairs = random.permutation(self._draw(random))
+        if not len(pairs):
+            raise DataError("data.train: with these weights an epoch has no pairs; raise a corpus's weight")
+        source, target = self._lengths(pairs)
+        groups = buckets(source, target, self.config.of_a_group.fits)
+        shuffled = random.permutation(len(groups))
+        batches = []
+        for together in self._together([groups[i] for i in shuffled], source, target):
+            batch = np.concatenate(together)
+            batches.append(pairs[batch[np.lexsort((source[batch], target[batch]))]])
+        return batches
 
-    def _row(self, number: int) -> MaskedRow:
-        return self._rows(number // EPOCH)[number % EPOCH]
-
-    def _rows(self, epoch: int) -> list[MaskedRow]:
-        """All rows of an epoch; those of the last one asked for are kept."""
-        if epoch not in self._kept:
-            self._kept.clear()
-            self._kept[epoch] = self._draw(epoch)
-        return self._kept[epoch]
-
-    def _draw(self, epoch: int) -> list[MaskedRow]:
-        random = np.random.default_rng([self.seed, epoch])
-        rows = []
-        documents = self.store.documents
-        for number in range(len(documents) - 1):
-            rows += self._of_document(number, int(documents[number]), int(documents[number + 1]), random)
-        return rows
-
-    def _of_document(self, number: int, first: int, stop: int, random: np.random.Generator) -> list[MaskedRow]:
-        room = self.config.max_tokens - (3 if self.next_sentence else 2)
-        rows = []
-        while first < stop:
-            goal = int(random.integers(2, room + 1)) if random.random() < SHORT else room
-            if not self.next_sentence:
-                end = self._last_within(first, stop, goal)
-                tokens = self.store.tokens(first, end)
-                rows += [MaskedRow(part, None, False) for part in _pieces(tokens, room)]
-                first = end
-                continue
-            end = first + 1
-            while end < stop and self.store.sentences[end] - self.store.sentences[first] < goal:
-                end += 1
-            middle = int(random.integers(first + 1, end)) if end - first > 1 else end
-            one = self.store.tokens(first, middle)
-            is_next = end - first > 1 and random.random() < 0.5
-            other = (
-                self.store.tokens(middle, end) if is_next else self._elsewhere(number, middle, goal - len(one), random)
+    def _together(self, groups: Plan, source: NDArray[np.int64], target: NDArray[np.int64]) -> Iterator[Plan]:
+        """The groups of each batch: fewer where some are a pair that takes more than a group's part."""
+        together: Plan = []
+        tokens = target_tokens = 0
+        for group in groups:
+            of_target = len(group) * int(target[group].max())
+            of_both = of_target + len(group) * int(source[group].max())
+            fits = self.config.sentences is not None or (
+                target_tokens + of_target <= self.config.budget and tokens + of_both <= BOTH_SIDES * self.config.budget
             )
-            one, other = _cut(one, other, room)
-            if len(one) and len(other):
-                rows.append(MaskedRow(one, other, is_next))
-            first = end if is_next else middle  # what was not used comes next
-        return rows
+            if together and (len(together) == self.config.groups or not fits):
+                yield together
+                together, tokens, target_tokens = [], 0, 0
+            together.append(group)
+            tokens, target_tokens = tokens + of_both, target_tokens + of_target
+        yield together
 
-    def _last_within(self, first: int, stop: int, goal: int) -> int:
-        """The end of the sentences from the first on, one at least, that have no more tokens than the goal."""
-        end = first + 1
-        while end < stop and self.store.sentences[end + 1] - self.store.sentences[first] <= goal:
-            end += 1
-        return end
+    def _cut(self, pairs: Rows, parts: int) -> Plan:
+        by_sentences = self.config.sentences is not None
+        most = np.inf if by_sentences else WITH_MIXED_LENGTHS * self.config.budget // parts
+        return [pairs[start:stop] for start, stop in cut(*self._lengths(pairs), parts, most)]
 
-    def _elsewhere(self, number: int, after: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
-        """Sentences of another document, from a random one on; of a single document, those that do not come next."""
-        documents = self.store.documents
-        count = len(documents) - 1
-        other = (number + int(random.integers(1, max(count, 2)))) % count
-        first = int(random.integers(documents[other], documents[other + 1]))
-        if count == 1 and first == after:
-            first = 0 if after else int(documents[-1]) - 1
-        end = first + 1
-        while end < documents[other + 1] and self.store.sentences[end] - self.store.sentences[first] < goal:
-            end += 1
-        return self.store.tokens(first, end)
+    def _needs(self, pairs: Rows) -> tuple[int, ...]:
+        source, target = self._lengths(pairs)
+        return needs(len(pairs), int(source.max()), int(target.max()))
+
+    def _draw(self, random: np.random.Generator) -> Rows:
+        drawn = []
+        for start, store, weight in zip(self._starts(), self.stores, self.weights, strict=True):
+            whole, part = divmod(weight, 1)
+            pairs = np.arange(start, start + len(store))
+            drawn += [pairs] * int(whole)
+            drawn.append(random.permutation(pairs)[: round(part * len(store))])
+        return np.concatenate(drawn)
+
+    def _starts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum([len(store) for store in self.stores])[:-1]])
+
+    def _lengths(self, pairs: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Source and target tokens of each pair, the end token counted."""
+        source, target = self._all_lengths
+        return source[pairs] + 1, target[pairs] + 1
+
+    @cached_property  # asked for at every update, and for every batch before the first one
+    def _all_lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return (
+            np.concatenate([s.source.lengths + len(ids) for s, ids in zip(self.stores, self._before, strict=True)]),
+            np.concatenate([store.target.lengths for store in self.stores]),
+        )
 
 
-def _pieces(tokens: NDArray[np.int32], room: int) -> Sequence[NDArray[np.int32]]:
-    return [tokens[start : start + room] for start in range(0, len(tokens), room)]
+def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
+    """Of parts and what each needs; none that needs nothing more than another is told of."""
+    found = np.array(of_each)  # [parts, measures]
+    most = {of_each[np.lexsort((found.sum(1), measure))[-1]] for measure in found.T}
+    alone = [one for one in most if not any(one != other and _covers(other, one) for other in most)]
+    return Largest([parts[of_each.index(one)] for one in sorted(alone)], has_several, tuple(found.max(0).tolist()))
 
 
-def _cut(one: NDArray[np.int32], other: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Both, the longer one cut where they do not meet, until they fit."""
-    of_other = min(len(other), max(room // 2, room - len(one)))
-    return one[max(len(one) + of_other - room, 0) :], other[:of_other]
+def _covers(needs: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    return all(need >= other for need, other in zip(needs, others, strict=True))

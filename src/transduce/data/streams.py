@@ -4,17 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from transduce.data.batch import Batch, Stream
-from transduce.data.batching import Largest, Plan, split_evenly
+from transduce.data.planned import Epoch, Largest, PlannedData, Rows, in_order
 from transduce.data.text_store import TextStore
 from transduce.data.windows import WindowsConfig, batch_of
 
 
 @dataclass(frozen=True)
-class StreamData:
-    """A text cut into streams of one length, read side by side, a segment of each at a time; see training/batches.py.
+class Streams:
+    """A text cut into streams of one length, read side by side, a segment of each at a time.
 
     With `config.bidirectional` each piece of the text is two streams: the second half of them read the same pieces as
     the first, each from its end to its beginning. All epochs are alike. A segment is named by its number: those of a
@@ -40,41 +39,31 @@ class StreamData:
         """Tokens of a segment; of a stream's last there may be fewer."""
         return min(self.config.window, self.length)
 
-    def plan(self, epoch: int) -> Plan:
-        """The next segment of each stream, for each batch."""
-        steps = -(-self.length // self.window)
-        return list(np.arange(steps * self.streams).reshape(steps, self.streams))
+    def planned(self) -> PlannedData[Batch]:
+        """The next segment of each stream, for each batch; parts of a batch have the same streams each time."""
+        steps = in_order(np.arange(-(-self.length // self.window) * self.streams), self.streams)
+        epoch = Epoch(steps, self._tokens, self._make, self._too_large, find_largest=_first_parts)
+        return PlannedData(lambda number: epoch)
 
-    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
-        """A batch in so many parts, as even as can be; the same streams each time."""
-        return split_evenly(pairs, parts)
+    def _tokens(self, segments: Rows) -> int:
+        return len(segments) * self.window
 
-    def largest(self, parts: int) -> Largest:
-        """The first parts of the first batch and of the next, which goes on from it: no other is larger."""
-        largest = [self.split(batch, parts)[0] for batch in self.plan(0)[:2]]
-        return Largest(largest, tuple(map(self.padded_tokens, largest)), has_several=parts > 1)
-
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
-        """Tokens of some segments."""
-        return len(pairs) * self.window
-
-    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
-        """What to say of some segments whose batch is beyond the memory, and what to do then."""
-        what = f"the largest part of a batch, {len(pairs):,} segments of {self.window:,} tokens and their memory,"
-        return what, "raise training.accumulate, or lower batching.target_tokens, batching.window or model.memory"
-
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+    def _make(self, segments: Rows) -> Batch:
         """The ids of some streams' segments, and those that follow each."""
-        step = int(pairs[0]) // self.streams
-        streams, first = pairs % self.streams, step * self.window
+        step = int(segments[0]) // self.streams
+        streams, first = segments % self.streams, step * self.window
         time = min(self.window, self.length - first)
         is_backward = streams >= self._pieces
-        places = np.where(is_backward, self.length - first - time, first)
-        starts = streams % self._pieces * self.length + places
+        begins = np.where(is_backward, self.length - first - time, first)
+        starts = streams % self._pieces * self.length + begins
         rows = [self.store.ids[start : start + time + 1] for start in starts]
         rows = [row[::-1] if backward else row for row, backward in zip(rows, is_backward, strict=True)]
         turned = torch.from_numpy(is_backward) if self.config.bidirectional else None
         return batch_of(rows, Stream(int(streams[0]), step == 0, turned))
+
+    def _too_large(self, segments: Rows) -> tuple[str, str]:
+        what = f"the largest part of a batch, {len(segments):,} segments of {self.window:,} tokens and their memory,"
+        return what, "raise training.accumulate, or lower batching.target_tokens, batching.window or model.memory"
 
     @property
     def _directions(self) -> int:
@@ -84,3 +73,8 @@ class StreamData:
     def _pieces(self) -> int:
         """Of the text, each read by a stream in each direction."""
         return min(self.config.windows // self._directions, len(self.store) - 1)
+
+
+def _first_parts(epoch: Epoch[Batch], parts: int) -> Largest:
+    """The first parts of the first batch and of the next, which goes on from it: no other is larger."""
+    return Largest([epoch.split(batch, parts)[0] for batch in epoch.batches[:2]], has_several=parts > 1)

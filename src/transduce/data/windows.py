@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.data.batch import Batch, Stream
-from transduce.data.batching import Largest, Plan, split_evenly
+from transduce.data.planned import Epoch, PlannedData, Rows, in_order
 from transduce.data.text_store import TextStore
 from transduce.ranges import PositiveInt
 
@@ -38,10 +37,10 @@ class WindowsConfig(Settings, frozen=True):
 
 
 @dataclass(frozen=True)
-class WindowData:
-    """A text cut into windows anew in each epoch, at a place drawn at random; see training/batches.py.
+class Windows:
+    """A text cut into windows anew in each epoch, from an offset drawn at random, and read in random order.
 
-    A window is named by the place of its first token.
+    The number of a window is that of its first token.
     """
 
     store: TextStore
@@ -53,43 +52,27 @@ class WindowData:
         """Tokens read of each window: fewer than the settings say where the text is shorter."""
         return min(self.config.window, len(self.store) - 1)
 
-    def plan(self, epoch: int) -> Plan:
-        """The windows of each batch, in random order; the same for the same seed and epoch."""
-        return self._first_plan if epoch == 0 else self._plan(epoch)
+    def planned(self) -> PlannedData[Batch]:
+        """The windows in batches."""
+        return PlannedData(self._epoch)
 
-    @cached_property
-    def _first_plan(self) -> Plan:
-        return self._plan(0)
-
-    def _plan(self, epoch: int) -> Plan:
-        random = np.random.default_rng([self.seed, epoch])
-        last = len(self.store) - 1 - self.window  # the last place where one may begin
+    def _epoch(self, number: int) -> Epoch[Batch]:
+        random = np.random.default_rng([self.seed, number])
+        last = len(self.store) - 1 - self.window  # the last token that a window may begin with
         offset = int(random.integers(min(self.window, last + 1)))
         starts = random.permutation(np.arange(offset, last + 1, self.window))
-        count = -(-len(starts) // self.config.windows)
-        return [starts[i * self.config.windows : (i + 1) * self.config.windows] for i in range(count)]
+        return Epoch(in_order(starts, self.config.windows), self._tokens, self._make, self._too_large)
 
-    def split(self, pairs: NDArray[np.int64], parts: int) -> Plan:
-        """A batch in so many parts, as even as can be."""
-        return split_evenly(pairs, parts)
+    def _tokens(self, starts: Rows) -> int:
+        return len(starts) * self.window
 
-    def largest(self, parts: int) -> Largest:
-        """The first part of the first batch: no other is larger."""
-        first = self.plan(0)[0]
-        return Largest(self.split(first, parts)[:1], (self.padded_tokens(first),), has_several=parts > 1)
-
-    def padded_tokens(self, pairs: NDArray[np.int64]) -> int:
-        """Tokens of some windows."""
-        return len(pairs) * self.window
-
-    def too_large(self, pairs: NDArray[np.int64]) -> tuple[str, str]:
-        """What to say of some windows whose batch is beyond the memory, and what to do then."""
-        what = f"the largest part of a batch, {len(pairs):,} windows of {self.window:,} tokens,"
-        return what, "raise training.accumulate, or lower batching.target_tokens (or window)"
-
-    def batch(self, pairs: NDArray[np.int64]) -> Batch:
+    def _make(self, starts: Rows) -> Batch:
         """The ids of some windows, and those that follow each."""
-        return batch_of([self.store.ids[start : start + self.window + 1] for start in pairs])
+        return batch_of([self.store.ids[start : start + self.window + 1] for start in starts])
+
+    def _too_large(self, starts: Rows) -> tuple[str, str]:
+        what = f"the largest part of a batch, {len(starts):,} windows of {self.window:,} tokens,"
+        return what, "raise training.accumulate, or lower batching.target_tokens (or window)"
 
 
 def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]:

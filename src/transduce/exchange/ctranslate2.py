@@ -17,8 +17,9 @@ from transduce.inference.engines.ctranslate2 import (
     require_ctranslate2,
     vocabulary_of,
 )
-from transduce.inference.engines.engine import Engine, PyTorchEngine
+from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import FORMAT, Export, Parity, Quantization
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.probe import read_probe

@@ -19,7 +19,7 @@ from transduce.analysis.attention import record_pass
 from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import make_batch
-from transduce.inference.execution.batches import batches_of
+from transduce.data.parts import batches_by_length
 from transduce.inference.scorer import check_lengths
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
@@ -68,7 +68,7 @@ class Aligner:
         found: list[Links] = [set() for _ in texts]
         real = [i for i in range(len(texts)) if len(sources[i]) > marked and targets[i]]
         lengths = [max(len(sources[i]), len(targets[i])) + 1 for i in real]
-        for batch_of in batches_of(lengths, TOKENS_AT_ONCE):
+        for batch_of in batches_by_length(lengths, TOKENS_AT_ONCE):
             chosen = [real[place] for place in batch_of]
             batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
             maps = record_pass(model, batch.to(self.bundle.device)).cross()

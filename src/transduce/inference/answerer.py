@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from transduce.analysis.look import RUNNERS_UP, Confidence, Look, RunnerUp
+from transduce.analysis.findings import Confidence, RunnerUp
+from transduce.analysis.look import RUNNERS_UP, Look
 from transduce.analysis.look_at_reading import Told
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds

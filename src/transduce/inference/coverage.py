@@ -9,12 +9,12 @@ from torch import Tensor
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
+from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
-from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.recording import record_attention
 from transduce.nn.state import DecoderState
-from transduce.search.hypothesis import Hypothesis
+from transduce.search.loop import Hypothesis
 
 TOKENS_AT_ONCE = 2048
 """Padded tokens of the longer side of a recorded pass."""
@@ -50,7 +50,7 @@ def coverage(
     """The coverage of each pair of token ids: 0 if each source token was attended to with a sum of 1, else below."""
     lengths = [max(len(source), len(target)) + 2 for source, target in zip(sources, targets, strict=True)]
     results = [0.0] * len(lengths)
-    for chosen in batches_of(lengths, TOKENS_AT_ONCE):
+    for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
         own = None if begins is None else [begins[i] for i in chosen]
         batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special, own)
         batch = batch.to(bundle.device)

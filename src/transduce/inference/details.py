@@ -8,8 +8,8 @@ from transduce.analysis.attention import record_pass
 from transduce.analysis.look import linked_words, words_of_output
 from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
+from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
-from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
 from transduce.orthography.words import word_texts
@@ -78,7 +78,7 @@ def details_of(
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     found: dict[int, Details] = {}
     lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
-    for chosen in batches_of(lengths, TOKENS_AT_ONCE):
+    for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
         batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special)
         batch = batch.to(bundle.device)
         recorded = record_pass(model, batch)

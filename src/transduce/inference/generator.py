@@ -7,7 +7,6 @@ from typing import cast, overload
 
 import msgspec
 import torch
-from torch import Tensor
 
 from transduce.analysis.look import Look
 from transduce.bundle import ModelBundle, bundle_facts
@@ -15,7 +14,7 @@ from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.engines.pytorch_search import rules_for, search_from
+from transduce.inference.engines.pytorch import problem_of, rules_for
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.looking import look_at_generation
@@ -28,11 +27,10 @@ from transduce.reprs import shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
-from transduce.search.limits import Limits
-from transduce.search.one_by_one import tokens_one_by_one
-from transduce.search.problem import SearchProblem
+from transduce.search.loop import SearchProblem
 from transduce.search.rules import AfterContext, EndWhere, Rule
-from transduce.search.sampling import Sampling
+from transduce.search.sampling import Sampling, tokens_one_by_one
+from transduce.search.settings import Limits
 from transduce.task_table import check_tool
 from transduce.text.running_text import encode_running
 
@@ -311,17 +309,19 @@ class Generator:
         room = self.window + 1 if limit is None else min(self.window + 1, limit)
         return self._constraints.pieces(request, [context])[0], min(room - len(context), left)
 
-    def _begin(
-        self, pieces: Sequence[Piece], length: int, ends: Ends
-    ) -> tuple[DecoderState, Tensor, Limits, Vocabulary]:
-        """The state after contexts of one length but for their last tokens, these, and how the search is bounded."""
+    def _problem(
+        self, pieces: Sequence[Piece], writings: Sequence[Writing], search: Search, length: int, ends: Ends
+    ) -> SearchProblem[DecoderState]:
+        """What is searched after contexts of one length, which are read but for their last tokens."""
         context = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
         state = self.model.start(self.model.encode(context[:, :0], context[:, :0].bool()))
         for read in context[:, :-1].split(READ_AT_ONCE, 1) if context.shape[1] > 1 else ():
             _, state = self.model.decoder(read, state)
         vocabulary = self._vocabulary(ends.with_line)
         longest = context.new_full((len(pieces),), length + 1)
-        return state, context[:, -1], Limits(torch.ones_like(longest), longest, end_is_free=True), vocabulary
+        limits = Limits(torch.ones_like(longest), longest, end_is_free=True)
+        rules = self._rules(pieces, writings, search, vocabulary, ends)
+        return problem_of(self.model, state, limits, context[:, -1], pieces, vocabulary, search, rules=rules)
 
     def _vocabulary(self, ends_with_line: bool) -> Vocabulary:
         """All tokens; an end token that only ends a line is text like any other, unless writing ends there."""
@@ -361,18 +361,15 @@ class Generator:
         self, pieces: Sequence[Piece], writings: Sequence[Writing], search: Search, length: int, ends: Ends
     ) -> list[list[tuple[list[int], float, bool]]]:
         """Of each context the tokens written after it, their log-probability, and whether they ended by themselves."""
-        state, begin, limits, vocabulary = self._begin(pieces, length, ends)
-        rules = self._rules(pieces, writings, search, vocabulary, ends)
+        problem = self._problem(pieces, writings, search, length, ends)
         with threads_for(len(pieces) * search.rows, size_of(self.bundle.model), self.bundle.device):
-            found = search_from(self.model, state, limits, begin, pieces, vocabulary, search, rules=rules)
+            found = search.find(problem)
         return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in found]
 
     @torch.inference_mode()
     def _tokens(self, piece: Piece, writing: Writing, search: Search, length: int, ends: Ends) -> Iterator[int]:
         """The tokens written after a context, as they come."""
-        state, begin, limits, vocabulary = self._begin([piece], length, ends)
-        rules = self._rules([piece], [writing], search, vocabulary, ends)
-        problem = SearchProblem(self.model.decoder, state, limits, begin, vocabulary.end, rules)
+        problem = self._problem([piece], [writing], search, length, ends)
         sampling = search if isinstance(search, Sampling) else None
         generator = sampling.generator(piece.source) if sampling else None
         yield from tokens_one_by_one(problem, sampling, generator)

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from transduce.analysis.alignment import AlignmentHead
-from transduce.analysis.look import Look, SearchTree, look_at_pair, look_at_text
+from transduce.analysis.findings import SearchTree
+from transduce.analysis.look import Look, look_at_pair, look_at_text
 from transduce.analysis.look_at_reading import Told, look_at_reading
 from transduce.analysis.search_tree import SearchTrace
 from transduce.bundle import ModelBundle
@@ -15,18 +16,19 @@ from transduce.data.batch import make_batch
 from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
 from transduce.errors import InputError
-from transduce.inference.engines.pytorch_search import decode, search_from
-from transduce.inference.requests import Piece
+from transduce.inference.engines.pytorch import PyTorchEngine, problem_of
+from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.state import DecoderState
-from transduce.search.beam import Beam, TakeStep
-from transduce.search.limits import Limits
+from transduce.search.beam import Beam
+from transduce.search.loop import TakeStep
+from transduce.search.settings import Limits
 from transduce.text.tokenizer import Tokenizer
 
 
 def look_at_translation(
-    bundle: ModelBundle, vocabulary: Vocabulary, piece: Piece, target: str | None, search: Beam, text: str
+    bundle: ModelBundle, constraints: Constraints, piece: Piece, target: str | None, search: Beam, text: str
 ) -> Look:
     """Translate a piece of text, unless a target is given, and look at what happened.
 
@@ -36,15 +38,15 @@ def look_at_translation(
     of_target = bundle.tokenizers.target
     tree = None
     if target is None:
-        batch = make_batch([piece.source], [[]], bundle.special).to(bundle.device)
+        engine = PyTorchEngine(bundle)
 
         def find(beam: Beam, step: TakeStep) -> list[int]:
-            found = decode(bundle, model, batch.source, batch.source_is_real, [piece], vocabulary, beam, step=step)[0]
+            (found,) = engine.search([piece], constraints, beam, step)
             if not found:
                 raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
             return found[0].tokens
 
-        tokens, tree = _searched(find, search, vocabulary, of_target)
+        tokens, tree = _searched(find, search, Vocabulary.of(of_target, lambda: constraints.edges), of_target)
     else:
         tokens = of_target.encode(target)
         if model.target_limit is not None and len(tokens) + 1 > model.target_limit:
@@ -81,7 +83,9 @@ def look_at_generation(
                 _, state = model.decoder(context[:, :-1], state)
             longest = context.new_full((1,), length + 1)
             limits = Limits(torch.ones_like(longest), longest, end_is_free=True)
-            return search_from(model, state, limits, context[:, -1], [piece], vocabulary, beam, step)[0][0].tokens
+            begin = context[:, -1]
+            problem = problem_of(model, state, limits, begin, [piece], vocabulary, beam, step)
+            return beam.find(problem)[0][0].tokens
 
         tokens, tree = _searched(find, search, vocabulary, bundle.tokenizers.target)
     else:

@@ -13,9 +13,9 @@ from torch import Tensor
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import Batch, make_batch
+from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.execution.batches import batches_of
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 from transduce.nn.state import DecoderState
@@ -81,7 +81,7 @@ class Scorer:
     def _score(self, sources: list[list[int]], targets: list[list[int]]) -> list[PairScore]:
         results: dict[int, PairScore] = {}
         lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
-        for chosen in batches_of(lengths, TOKENS_AT_ONCE):
+        for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
             batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
             batch = batch.to(self.bundle.device)
             scores = torch.stack([self._log_probabilities(model, batch) for model in self._models])

@@ -1,6 +1,6 @@
 """What a model with an encoder makes of many texts: those of similar length at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from transduce.data.batch import SpecialIds
+from transduce.data.parts import batches_by_length
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
 
 TOKENS_AT_ONCE = 4096
@@ -39,25 +40,13 @@ def read_texts(
     device = next(model.parameters()).device
     lengths = [row_length(*row) for row in rows]
     found: dict[int, NDArray[np.float32]] = {}
-    for places in batches_of(lengths, tokens_at_once):
+    for places in batches_by_length(lengths, tokens_at_once, longest_first=True):  # a lack of memory shows at once
         batch = make_batch([rows[place] for place in places], special).to(device)
         made = model(batch.tokens, batch.segments, batch.is_real) if made_of is None else made_of(batch)
         real = batch.is_real.sum(1).tolist()
         for place, output, tokens in zip(places, made.float().cpu().numpy(), real, strict=True):
             found[place] = output[:tokens].copy() if output.ndim > 1 else output
     return [found[place] for place in range(len(rows))]
-
-
-def batches_of(lengths: Sequence[int], tokens_at_once: int) -> Iterator[list[int]]:
-    """The numbers of rows that are read together, longest first, so that memory that does not suffice shows at once."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens_at_once:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
 
 
 def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -14,27 +14,26 @@ from transduce.analysis.look import Look
 from transduce.bundle import Marks, ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
+from transduce.data.parts import batches_by_length
 from transduce.errors import ConfigError, InputError
 from transduce.inference.details import Details, details_of, find_head
-from transduce.inference.engines.engine import PyTorchEngine, engine_for
+from transduce.inference.engines.engine import engine_for
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.execution.batches import batches_of
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import map_parallel
 from transduce.inference.looking import check_length, look_at_translation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
-from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.orthography.joining import join_sentences
 from transduce.orthography.words import has_words
 from transduce.reprs import rows_html, shown_by
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, Search, score_of_pieces, search_of
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.choices import DecisionRule, MinimumBayesRisk, score_of_pieces, search_of
+from transduce.search.loop import Hypothesis
 from transduce.task_table import check_tool
 from transduce.text.long_texts import split_text
 
@@ -270,8 +269,7 @@ class Translator:
         if request.required:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
-        vocabulary = Vocabulary.of(self.bundle.tokenizers.target, lambda: self._constraints.edges)
-        return look_at_translation(bundle, vocabulary, piece, target, search or Beam(), request.text.strip())
+        return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """Do something with the model that must not happen while it translates for others, who may share it."""
@@ -308,7 +306,7 @@ class Translator:
             self._constraints.pieces(request, [[*marks.source, *ids] for ids in own], marks.begin)
             for request, own in zip(requests, encoded, strict=True)
         ]
-        found = iter(self._choose([piece for line in lines for piece in line], search, tell))
+        found = iter(self._search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(found) for _ in line] for line in lines]
         translations = [self._join(*one, search) for one in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
@@ -384,23 +382,17 @@ class Translator:
         config = self.bundle.config
         return bundle.directed(Direction(config.source, config.target)) if config.languages is not None else bundle
 
-    def _choose(
+    def _search(
         self, pieces: list[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
     ) -> list[list[Hypothesis]]:
         """The outputs of each piece that are wanted, best first."""
-        found = self._search(pieces, search_of(rule), tell)
-        if isinstance(rule, MinimumBayesRisk):
-            return [rule.choose(candidates, self.bundle.tokenizers.target.decode) for candidates in found]
-        return found
-
-    def _search(
-        self, pieces: list[Piece], search: Search, tell: Callable[[float], None] | None
-    ) -> list[list[Hypothesis]]:
+        search = search_of(rule)
         batches: list[list[int]] = []
         for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
             chosen = [i for i, piece in enumerate(pieces) if bool(piece.required) == is_constrained]
             lengths = [len(pieces[i].source) + 1 for i in chosen]
-            batches += [[chosen[i] for i in batch] for batch in batches_of(lengths, self.tokens_at_once // search.rows)]
+            of_length = batches_by_length(lengths, self.tokens_at_once // search.rows)
+            batches += [[chosen[i] for i in batch] for batch in of_length]
         batches.reverse()  # the longest first, so that none is left alone at the end
         results: dict[int, list[Hypothesis]] = {}
         found = map_parallel(
@@ -414,7 +406,10 @@ class Translator:
             done += sum(len(pieces[i].source) for i in batch)
             if tell is not None:
                 tell(done / tokens)
-        return [results[i] for i in range(len(pieces))]
+        outputs = [results[i] for i in range(len(pieces))]
+        if isinstance(rule, MinimumBayesRisk):
+            return [rule.choose(candidates, self.bundle.tokenizers.target.decode) for candidates in outputs]
+        return outputs
 
     def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
         decode = self.bundle.tokenizers.target.decode

@@ -1,24 +1,23 @@
 """Beam search with length normalisation; a beam of one is greedy search."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.models.interface import Decoder
 from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.largest import largest_sums
-from transduce.search.limits import begin_each
-from transduce.search.problem import SearchProblem
-from transduce.search.rules import LogProbabilities, Prefixes, Rule
+from transduce.search.constrained import DynamicBeamAllocation
+from transduce.search.loop import Candidates, Hypothesis, SearchProblem, search_loop
+from transduce.search.rules import LogProbabilities, Prefixes
 from transduce.search.settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
+
+HEIGHT = 32
+"""Tokens of a column: of most only the best is looked at."""
 
 
 class Beam(SearchSettings, frozen=True):
@@ -48,165 +47,19 @@ class Beam(SearchSettings, frozen=True):
         base = (5 + length) / 6 if self.normalization == "wu" else length
         return log_probability / base**self.length_penalty
 
+    def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
+        """The best finished hypotheses of each sentence, best first; see `search_loop`.
 
-@dataclass(frozen=True)
-class Candidates:
-    """Hypotheses that are one token longer, those that should live before others; -inf fills up.
-
-    A group keeps to itself: of each an equal share of the beam lives on, and only its own outputs end it.
-    """
-
-    totals: Float[Tensor, "sentences groups candidates"]
-    """Log-probabilities, the new token's included."""
-    rows: Int[Tensor, "sentences groups candidates"]
-    """Which of the sentence's hypotheses each goes on."""
-    tokens: Int[Tensor, "sentences groups candidates"]
-    """The new tokens."""
-
-
-@runtime_checkable
-class ChooseCandidates(Protocol):
-    """How candidates are chosen: at least twice as many a group as live on, or all there are."""
-
-    def __call__(
-        self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
-    ) -> Candidates:
-        """Candidates from the hypotheses' log-probabilities, the next tokens' (-inf: may not come) and the texts."""
-        ...
-
-
-@dataclass(frozen=True)
-class Active(Generic[State]):
-    """The sentences still searched, and the hypotheses that are active for each."""
-
-    sentences: Int[Tensor, " sentences"]
-    """Their numbers in the batch as it began."""
-    counts: Int[Tensor, "sentences groups"]
-    """Outputs that each group has set aside."""
-    scores: Float[Tensor, "sentences rows"]
-    """Log-probabilities; -inf for a hypothesis that only fills up."""
-    tokens: Int[Tensor, "sentences rows length"]
-    """The texts, with the token that begins them."""
-    state: State
-    """The decoder's, which has not read the last token of each yet."""
-
-    def select(self, places: Int[Tensor, " kept"]) -> "Active[State]":
-        """The sentences at these places."""
-        return Active(
-            self.sentences[places],
-            self.counts[places],
-            self.scores[places],
-            self.tokens[places],
-            self.state.select(places),
-        )
-
-
-@dataclass(frozen=True)
-class Step(Generic[State]):
-    """What a token more makes of the hypotheses."""
-
-    candidates: Candidates
-    are_finished: Bool[Tensor, "sentences groups candidates"]
-    """Which of the candidates are outputs to set aside."""
-    active: Active[State]
-    """Those that live on; what is set aside is not counted yet."""
-
-
-def take_step(
-    decoder: Decoder[State], active: Active[State], choose: ChooseCandidates, rule: Rule, beam_per_group: int, end: int
-) -> Step[State]:
-    """Read the last tokens and choose the hypotheses that live on, one token longer.
-
-    But for what `choose` and `rule` do, no number is read from a tensor, so that it can be compiled whole.
-
-    Args:
-        choose: names the candidates.
-        rule: says which tokens may not come next.
-        beam_per_group: how many outputs each group is to set aside.
-        end: the token that ends an output.
-    """
-    scores, history = active.scores, active.tokens
-    logits, state = decoder(history[..., -1:].flatten(0, 1), active.state)
-    log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
-    prefixes = Prefixes(active.sentences, history[..., 1:])
-    rule(log_probabilities, prefixes)
-    candidates = choose(scores, log_probabilities, prefixes)
-    ends = candidates.tokens == end
-    are_finished = ends & candidates.totals.isfinite() & (active.counts < beam_per_group)[..., None]
-    are_finished[..., beam_per_group:] = False
-    going_on = first_unfinished(ends, beam_per_group)  # [sentences, groups, beam_per_group]
-    scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
-    rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
-    starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
-    from_rows = (starts + rows.flatten(1)).flatten()  # of all sentences' hypotheses so far, those that are gone on from
-    tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1).unflatten(0, scores.shape)
-    if scores.shape[1] > history.shape[1]:  # all begin from one
-        state = state.expand(scores.shape[1])
-    elif scores.shape[1] > 1:
-        state = state.reorder(from_rows)
-    return Step(candidates, are_finished, Active(active.sentences, active.counts, scores, tokens, state))
-
-
-TakeStep = Callable[..., Step[Any]]
-"""`take_step`, as it is or compiled."""
-
-
-def beam_search(problem: SearchProblem[State], beam: Beam, take_step: TakeStep = take_step) -> list[list[Hypothesis]]:
-    """The best finished hypotheses of each sentence, best first.
-
-    A hypothesis that ends among the best `size` candidates is set aside; a sentence is done when it has `size` of
-    them, or at its longest length, and leaves the batch.
-
-    `take_step` is the function of this name, as it is or compiled.
-    """
-    found = search_loop(problem, beam, Best(beam.size), take_step=take_step)
-    return [hypotheses[: beam.n_best] for hypotheses in found]
-
-
-@torch.no_grad()
-def search_loop(
-    problem: SearchProblem[State],
-    beam: Beam,
-    choose: ChooseCandidates,
-    groups: int = 1,
-    take_step: TakeStep = take_step,
-) -> list[list[Hypothesis]]:
-    """All hypotheses that a beam set aside, best first; see `beam_search`. Every kind of beam is this loop."""
-    limits, rule = problem.limits, problem.rule
-    sentences = torch.arange(len(limits.longest), device=limits.longest.device)
-    active = Active(
-        sentences,
-        counts=sentences.new_zeros(len(sentences), groups),
-        scores=torch.zeros(len(sentences), 1, device=sentences.device),
-        tokens=begin_each(problem.begin, sentences)[:, None],
-        state=problem.state,
-    )
-    finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    beam_per_group, length = beam.size // groups, 0
-    while len(active.sentences):
-        history, step = active.tokens, take_step(problem.decoder, active, choose, rule, beam_per_group, problem.end)
-        active = step.active
-        length += 1
-        some_finished = bool(step.are_finished.any())
-        if some_finished:  # at most steps none has, and all this is spared
-            active = replace(active, counts=active.counts + step.are_finished.sum(2))
-            places = step.are_finished.nonzero()[:, 0]
-            sentences = active.sentences[places]
-            for sentence, text, log_probability, is_longest in zip(
-                sentences.tolist(),
-                history[places, step.candidates.rows[step.are_finished], 1:].tolist(),
-                step.candidates.totals[step.are_finished].tolist(),
-                limits.are_reached(length, sentences).tolist(),
-                strict=True,
-            ):
-                score = beam.normalize(log_probability, length)
-                finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
-        if not some_finished and length < limits.some_must_end:
-            continue
-        searched = (active.counts < beam_per_group).any(1) & ~limits.are_reached(length, active.sentences)
-        if not searched.all():
-            active = active.select(searched.nonzero()[:, 0])
-    return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]
+        Where phrases are required, outputs hold them all unless the search found none that does.
+        """
+        if any(problem.required):
+            assert problem.edges is not None
+            allocation = DynamicBeamAllocation(self.size, problem.end, problem.required, problem.edges)
+            found = search_loop(problem, allocation, self.size, self.normalize)
+            found = [allocation.least_missing(number, hypotheses) for number, hypotheses in enumerate(found)]
+        else:
+            found = search_loop(problem, Best(self.size), self.size, self.normalize)
+        return [hypotheses[: self.n_best] for hypotheses in found]
 
 
 @dataclass(frozen=True)
@@ -224,11 +77,27 @@ class Best:
         return Candidates(best[:, None], places[:, None] // vocabulary, places[:, None] % vocabulary)
 
 
-def first_unfinished(
-    ends: Bool[Tensor, "sentences groups candidates"], beam_per_group: int
-) -> Int[Tensor, "sentences groups beam_per_group"]:
-    """Places of each group's first candidates that do not end; where there are too few, ended ones fill up."""
-    order = ends.long().argsort(dim=2, stable=True)
-    if order.shape[2] < beam_per_group:
-        order = torch.cat([order, order[..., -1:].expand(-1, -1, beam_per_group - order.shape[2])], 2)
-    return order[..., :beam_per_group]
+def largest_sums(
+    scores: Float[Tensor, "sentences rows"], log_probabilities: Float[Tensor, "sentences rows vocabulary"], count: int
+) -> tuple[Float[Tensor, "sentences count"], Int[Tensor, "sentences count"]]:
+    """The `count` largest totals of each sentence's rows and next tokens, and their places, row * vocabulary + token.
+
+    What `topk` finds among all sums, where there are as many; these are never made, and `topk` is slow on a CPU. Each
+    row is a table of 32 lines: the largest sums stand in the columns of the largest maxima, or in the rest.
+    """
+    sentences, rows, vocabulary = log_probabilities.shape
+    width = vocabulary // HEIGHT
+    if rows * width < count:
+        totals, places = (scores[..., None] + log_probabilities).flatten(1).topk(min(count, rows * vocabulary))
+        return totals, places
+    tables = log_probabilities[..., : HEIGHT * width].unflatten(-1, (HEIGHT, width))
+    columns = (scores[..., None] + tables.amax(-2)).flatten(1).topk(count, sorted=False).indices  # row * width + column
+    starts = columns // width * vocabulary + columns % width
+    lines = torch.arange(0, HEIGHT * width, width, device=starts.device)
+    places = (starts[..., None] + lines).flatten(1)  # [sentences, count * HEIGHT]
+    if HEIGHT * width < vocabulary:
+        rest = torch.arange(rows * vocabulary, device=starts.device).view(rows, vocabulary)[:, HEIGHT * width :]
+        places = torch.cat([places, rest.reshape(1, -1).expand(sentences, -1)], 1)
+    totals = scores.gather(1, places // vocabulary) + log_probabilities.flatten(1).gather(1, places)
+    totals, which = totals.topk(count)
+    return totals, places.gather(1, which)

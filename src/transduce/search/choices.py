@@ -1,15 +1,61 @@
-"""The ways to choose an output that exclude each other."""
+"""The ways to choose an output that exclude each other: a search, or minimum Bayes risk among what one finds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
+
+from transduce.config import Settings
+from transduce.ranges import NBest
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
-from transduce.search.minimum_bayes_risk import MinimumBayesRisk
+from transduce.search.loop import Hypothesis
 from transduce.search.sampling import Sampling
+from transduce.text.chrf import pairwise_chrf
+
+SAMPLES = 32
 
 Search = Beam | DiverseBeam | Sampling
 """How a model's outputs are searched; the settings' type says which."""
+
+
+class MinimumBayesRisk(Settings, frozen=True):
+    """The output of highest expected chrF, where the candidates stand for what the translation may be (Eikema and Aziz
+    2022)."""
+
+    candidates: Search = Sampling(n_best=SAMPLES)
+    """How candidates are found, `n_best` for each sentence. Samples count alike, so that what the model finds likely
+    counts as often as it is drawn; outputs of a beam count by their probabilities (Kumar and Byrne 2004)."""
+    n_best: NBest = 1
+    """Outputs per sentence, those of highest expected chrF first."""
+
+    def _check_together(self) -> None:
+        if self.candidates.n_best < 2:
+            raise ValueError("candidates: a choice needs n_best of 2 or more")
+        if self.n_best > self.candidates.n_best:
+            raise ValueError(f"n_best must be from 1 to the number of candidates, {self.candidates.n_best}")
+
+    def choose(self, hypotheses: Sequence[Hypothesis], decode: Callable[[list[int]], str]) -> list[Hypothesis]:
+        """The best of a sentence's candidates, each text once; their scores are the expected chrF, 0 to 100."""
+        if not hypotheses:
+            return []
+        weights = np.ones(len(hypotheses))
+        if isinstance(self.candidates, Beam):
+            logs = np.array([hypothesis.log_probability for hypothesis in hypotheses])
+            weights = np.exp(logs - logs.max())
+        weight_of: dict[str, float] = {}
+        first_of: dict[str, Hypothesis] = {}
+        for hypothesis, weight in zip(hypotheses, weights.tolist(), strict=True):
+            text = decode(hypothesis.tokens)
+            weight_of[text] = weight_of.get(text, 0.0) + weight
+            first_of.setdefault(text, hypothesis)
+        found = list(first_of.values())
+        of_each = np.array(list(weight_of.values()))
+        expected = pairwise_chrf(list(weight_of)) @ (of_each / of_each.sum())
+        best = np.argsort(-expected, kind="stable")[: self.n_best]
+        return [replace(found[i], score=float(expected[i])) for i in best]
+
 
 DecisionRule = Search | MinimumBayesRisk
 """How a translator comes to its output: the best one that a search finds, or a choice among several."""

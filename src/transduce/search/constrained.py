@@ -4,38 +4,14 @@ between hypotheses that still miss more and less of them (dynamic beam allocatio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transduce.nn.state import DecoderState
-from transduce.search.beam import Beam, Candidates, search_loop
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.problem import SearchProblem
+from transduce.search.loop import Candidates, Hypothesis
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import LogProbabilities, Prefixes
-
-State = TypeVar("State", bound=DecoderState)
-
-
-def constrained_search(
-    problem: SearchProblem[State],
-    beam: Beam,
-    required: Sequence[Sequence[Phrase]],
-    edges: WordEdges,
-) -> list[list[Hypothesis]]:
-    """The best outputs that hold all phrases required of their sentence; others only where the search found none."""
-    choose = DynamicBeamAllocation(beam.size, problem.end, required, edges)
-    found = search_loop(problem, beam, choose)
-    results = []
-    for hypotheses, phrases in zip(found, required, strict=True):
-        missing = [_missing(hypothesis.tokens, phrases, edges) for hypothesis in hypotheses]
-        least = min(missing, default=0)
-        kept = [h for h, tokens in zip(hypotheses, missing, strict=True) if tokens == least]
-        results.append(kept[: beam.n_best])
-    return results
 
 
 @dataclass(frozen=True)
@@ -88,6 +64,12 @@ class DynamicBeamAllocation:
         totals = flat.gather(1, chosen.clamp(min=0)).masked_fill(chosen < 0, -torch.inf)
         chosen = chosen.clamp(min=0)[:, None]
         return Candidates(totals[:, None], chosen // vocabulary, chosen % vocabulary)
+
+    def least_missing(self, sentence: int, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Those of a sentence's outputs that miss the fewest tokens of required phrases: none, if there are such."""
+        missing = [_missing(hypothesis.tokens, self.required[sentence], self.edges) for hypothesis in hypotheses]
+        least = min(missing, default=0)
+        return [hypothesis for hypothesis, tokens in zip(hypotheses, missing, strict=True) if tokens == least]
 
     def _advances(self, rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int) -> list[int]:
         """Places of the tokens that go on with a phrase which a row still misses."""

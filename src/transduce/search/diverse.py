@@ -9,9 +9,8 @@ from torch import Tensor
 
 from transduce.nn.state import DecoderState
 from transduce.ranges import BeamSize, NonNegativeFloat
-from transduce.search.beam import Beam, Candidates, first_unfinished, search_loop
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.problem import SearchProblem
+from transduce.search.beam import Beam
+from transduce.search.loop import Candidates, Hypothesis, SearchProblem, first_unfinished, search_loop
 from transduce.search.rules import LogProbabilities, Prefixes
 
 State = TypeVar("State", bound=DecoderState)
@@ -30,13 +29,12 @@ class DiverseBeam(Beam, frozen=True):
         if self.size % self.groups:
             raise ValueError(f"groups must divide the beam's size, {self.size}, but is {self.groups}")
 
-
-def diverse_search(problem: SearchProblem[State], beam: DiverseBeam) -> list[list[Hypothesis]]:
-    """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
-    choose = GroupDiversity(beam.groups, beam.size // beam.groups, beam.diversity, problem.end)
-    found = search_loop(problem, beam, choose, beam.groups)
-    different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
-    return [sorted(kept.values(), key=lambda h: -h.score)[: beam.n_best] for kept in different]
+    def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
+        """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
+        choose = GroupDiversity(self.groups, self.size // self.groups, self.diversity, problem.end)
+        found = search_loop(problem, choose, self.size, self.normalize, self.groups)
+        different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
+        return [sorted(kept.values(), key=lambda h: -h.score)[: self.n_best] for kept in different]
 
 
 @dataclass(frozen=True)

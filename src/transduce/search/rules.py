@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.search.limits import Limits
 from transduce.search.required_phrases import WordEdges
+from transduce.search.settings import Limits
 from transduce.text.phrases import ends_with, holds
 
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]

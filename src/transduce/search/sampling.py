@@ -1,7 +1,7 @@
-"""Outputs drawn at random from the model's probabilities."""
+"""Outputs drawn at random from the model's probabilities, at once or token by token."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import torch
@@ -10,11 +10,9 @@ from torch import Tensor
 
 from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Share, Temperature
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import Limits, begin_each
-from transduce.search.problem import SearchProblem
+from transduce.search.loop import Hypothesis, SearchProblem
 from transduce.search.rules import LogProbabilities, Prefixes
-from transduce.search.settings import SearchSettings
+from transduce.search.settings import Limits, SearchSettings, begin_each
 
 State = TypeVar("State", bound=DecoderState)
 
@@ -42,6 +40,10 @@ class Sampling(SearchSettings, frozen=True):
         """The generator of one source sentence: the same wherever and beside whatever it stands."""
         digest = hashlib.blake2b(repr((self.seed, list(source))).encode(), digest_size=7).digest()
         return torch.Generator().manual_seed(int.from_bytes(digest))
+
+    def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
+        """See `sample`; each sentence's generator is that of its source."""
+        return sample(problem, self, [self.generator(source) for source in problem.sources])
 
 
 @torch.no_grad()
@@ -82,6 +84,35 @@ def sample(
             tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
             sentences, scores, is_open, state = sentences[kept], scores[kept], is_open[kept], state.select(kept)
     return [[hypothesis for hypothesis in some if hypothesis] for some in drawn]
+
+
+def tokens_one_by_one(
+    problem: SearchProblem[State], sampling: Sampling | None = None, generator: torch.Generator | None = None
+) -> Iterator[int]:
+    """The tokens of one output of one sentence, until its end, or until the rules leave none.
+
+    The same generator gives the same draws.
+    """
+    rule, state, longest = problem.rule, problem.state, int(problem.limits.longest)
+    sentence = torch.zeros_like(problem.limits.longest)
+    history = begin_each(problem.begin, sentence)[:, None]  # [sentences, rows, length]
+    uniform = torch.rand(1, longest, generator=generator).to(sentence.device)
+    for step in range(longest):
+        logits, state = problem.decoder(history[:, 0, -1:], state)
+        log_probabilities = logits[:, -1:].float().log_softmax(-1)  # [sentences, rows, vocabulary]
+        rule(log_probabilities, Prefixes(sentence, history[..., 1:]))
+        if not log_probabilities.amax().isfinite():
+            return
+        chosen = (
+            log_probabilities.argmax(-1)
+            if sampling is None
+            else draw(log_probabilities, sampling, uniform[:, step : step + 1])
+        )
+        token = int(chosen)
+        if token == problem.end:
+            return
+        yield token
+        history = torch.cat([history, chosen[..., None]], 2)
 
 
 def draw(

@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 
 from transduce.errors import TransduceError
 from transduce.inference.documents.sentence_model import confidence_of
-from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam

@@ -173,7 +173,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
         )
         validator = LabelledValidator(labelling, head, special, held_out, config.validation)
         size = f"{len(train):,} {labelling.unit}"
-        return Prepared(bundle, data, labelling.objective(config, head), validator, size, labelling.learned)
+        return Prepared(bundle, data.planned(), labelling.objective(config, head), validator, size, labelling.learned)
 
     def validator(self, bundle: ModelBundle) -> "LabelledValidator[Example, Encoded, Told]":
         """See Experiment."""

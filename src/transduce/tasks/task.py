@@ -10,13 +10,13 @@ from torch import nn
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import BundleConfig
 from transduce.corpora.catalogue.download import Progress
+from transduce.data.planned import PlannedData
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import Measured, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.objectives.objective import Objective
 from transduce.tasks.inputs import Input
 from transduce.tasks.settings import ExperimentConfig
-from transduce.training.batches import TrainingBatches
 from transduce.training.distributed import Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
@@ -50,7 +50,7 @@ class Prepared:
     """A model before its first update, its data as numbers, and what it learns of them."""
 
     bundle: ModelBundle
-    data: TrainingBatches
+    data: PlannedData[Any]
     objective: Objective
     validator: Validator
     size: str = ""

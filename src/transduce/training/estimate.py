@@ -8,13 +8,12 @@ from statistics import fmean, median
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from transduce.data.planned import Epoch, OnDevice, Plan, Rows
 from transduce.objectives.objective import Objective, most_carried
-from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.precision import WorkingCopy
 
-Parts = Callable[[NDArray[np.int64]], list[NDArray[np.int64]]]
+Parts = Callable[[Rows], Plan]
 """What a process works through of a batch, part by part."""
 
 SAMPLE = 20  # batches whose size is looked at
@@ -81,22 +80,21 @@ def describe_duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def seconds_per_update(
-    working: WorkingCopy, objective: Objective, data: TrainingBatches, plan: list[NDArray[np.int64]], parts: Parts
-) -> float:
+def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[OnDevice], parts: Parts) -> float:
     """How long an update takes: typical parts of an epoch's batches, taken forward and backward and forgotten.
 
     No weight and no random generator moves. So the optimiser's step is not tried; it takes a hundredth or so of an
     update, Muon's a tenth to a fifth.
     """
-    sample = [parts(plan[i]) for i in np.linspace(0, len(plan) - 1, min(SAMPLE, len(plan)), dtype=int)]
-    tokens_of_an_update = fmean(sum(data.padded_tokens(part) for part in own) for own in sample)
+    last = len(epoch.batches) - 1
+    sample = [parts(epoch.batches[i]) for i in np.linspace(0, last, min(SAMPLE, last + 1), dtype=int)]
+    tokens_of_an_update = fmean(sum(epoch.tokens(part) for part in own) for own in sample)
     device = next(working.masters.parameters()).device
     measured = []
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         for part in islice(_turn_by_turn(sample), MAX_PARTS):
-            seconds = _time(working, objective, data.batch(part).to(device))
-            measured.append((seconds, data.padded_tokens(part)))
+            seconds = _time(working, objective, epoch.make(part).to(device))
+            measured.append((seconds, epoch.tokens(part)))
             if sum(seconds for seconds, _ in measured[1:]) > ENOUGH:
                 break
     timed = measured[1:] or measured  # the first part pays for what is made once
@@ -105,7 +103,7 @@ def seconds_per_update(
     return tokens_of_an_update * median(seconds / tokens for seconds, tokens in timed)  # one may be a bad moment
 
 
-def _turn_by_turn(sample: list[list[NDArray[np.int64]]]) -> Iterator[NDArray[np.int64]]:
+def _turn_by_turn(sample: list[Plan]) -> Iterator[Rows]:
     """All parts of the first batch, of the last, and of those between."""
     for own in [*sample[:1], *sample[:0:-1]]:
         yield from own

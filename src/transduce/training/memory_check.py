@@ -4,19 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from transduce.data.planned import Epoch, OnDevice, Plan, PlannedData, Rows
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Objective, most_carried
-from transduce.training.batches import OnDevice, TrainingBatches
 from transduce.training.distributed import Processes
 from transduce.training.memory import is_shortage
 from transduce.training.optimizer import learned_parameters
 from transduce.training.precision import WorkingCopy
 
-Pairs = NDArray[np.int64]
 SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8
 """How often all that updates do is tried, and a part each time: parts and gradients leave free memory in pieces, in
@@ -44,16 +41,16 @@ class MemoryCheck:
     optimizers: Sequence[torch.optim.Optimizer]
     processes: Processes
 
-    def run(self, data: TrainingBatches, accumulate: int, of_first: Sequence[MemoryTrial] = ()) -> None:
+    def run(self, data: PlannedData[OnDevice], accumulate: int, of_first: Sequence[MemoryTrial] = ()) -> None:
         """Work through the parts of batches that need most, exchange gradients, and do what the first process alone
         will do between updates.
 
         Raises ConfigError, in all processes, where memory does not suffice in one of them.
         """
         device = next(self.working.masters.parameters()).device
-        largest = data.largest(accumulate)
-        shares = self._shares(largest.parts, data.padded_tokens)
-        update = [self._part(data, share, device, accumulate, largest.has_several) for share in shares]
+        largest, first = data.largest(accumulate), data.epoch(0)
+        shares = self._shares(largest.parts, first.tokens)
+        update = [self._part(first, share, device, accumulate, largest.has_several) for share in shares]
         if self.processes.count > 1:
             update.append(self._exchange())
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
@@ -75,7 +72,7 @@ class MemoryCheck:
             if device.type == "cuda":
                 torch.cuda.empty_cache()
 
-    def _shares(self, parts: list[Pairs], size: Callable[[Pairs], int]) -> list[Pairs]:
+    def _shares(self, parts: Plan, size: Callable[[Rows], int]) -> Plan:
         """The largest that a process gets of each part; which process that is changes."""
         turns = range(self.processes.count)
         shares = [[self.processes.share(part, turn) for turn in turns] for part in parts]
@@ -109,9 +106,9 @@ class MemoryCheck:
         )
 
     def _part(
-        self, data: TrainingBatches, share: Pairs, device: torch.device, accumulate: int, has_several: bool
+        self, epoch: Epoch[OnDevice], share: Rows, device: torch.device, accumulate: int, has_several: bool
     ) -> MemoryTrial:
-        batch = data.batch(share).to(device)
+        batch = epoch.make(share).to(device)
 
         def take() -> None:
             if not has_several:  # there are no gradients yet when one is worked through
@@ -121,13 +118,13 @@ class MemoryCheck:
         def remedy() -> str:
             """How many parts are small enough, if any is: one is read beside the gradients of another."""
             for divisor in (2**power for power in range(1, (len(share) - 1).bit_length() + 1)):
-                smaller = data.batch(share[: -(-len(share) // divisor)]).to(device)
+                smaller = epoch.make(share[: -(-len(share) // divisor)]).to(device)
                 self._forget_gradients()
                 if _attempt(MemoryTrial("", "", partial(self._learn, smaller, 2)), device) is None:
                     return f"{usual}: training.accumulate={accumulate * divisor} fits"
             return f"{usual}, or {SMALLER_MODEL}"
 
-        what, usual = data.too_large(share)
+        what, usual = epoch.too_large(share)
         return MemoryTrial(what, remedy, take)
 
     def _learn(self, batch: OnDevice, times: int = 1) -> None:

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from transduce.bundle import load_weights, unshared_weights
+from transduce.data.planned import Plan, PlannedData, Rows
 from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
-from transduce.training.batches import TrainingBatches
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
@@ -70,7 +68,7 @@ class Trainer:
         self,
         model: nn.Module,
         objective: Objective,
-        data: TrainingBatches,
+        data: PlannedData[Any],
         validate: Validate,
         checkpoints: Checkpoints,
         observers: Sequence[Observer],
@@ -105,9 +103,8 @@ class Trainer:
         if training.moving_average is not None:
             self.average = MovingAverage(model, copy.deepcopy(model), training.moving_average)
         self.position = Position(processes=processes.count)
-        self._plan = data.plan(0)
-        self._planned_epoch = 0
-        self.updates = training.updates or (training.epochs or 0) * len(self._plan)
+        self._epoch = data.epoch(0)
+        self.updates = training.updates or (training.epochs or 0) * len(self._epoch.batches)
         self._tally = self._new_tally()
         self._carried: dict[str, Tensor] | None = None
 
@@ -213,25 +210,23 @@ class Trainer:
                     raise Interrupted
 
     def _tell_length(self) -> None:
-        seconds = seconds_per_update(self.working, self.objective, self.data, self._plan, self._own_parts)
+        seconds = seconds_per_update(self.working, self.objective, self._epoch, self._own_parts)
         estimate = Estimate(self.position.update, self.updates, seconds, self.device.type)
         for observer in self.observers:
             if isinstance(observer, StartObserver):
                 observer.started(estimate)
 
-    def _batch(self) -> NDArray[np.int64]:
-        """The pairs of the next update."""
-        if self._planned_epoch != self.position.epoch:
-            self._planned_epoch = self.position.epoch
-            self._plan = self.data.plan(self._planned_epoch)
-        return self._plan[self.position.batch]
+    def _batch(self) -> Rows:
+        """The rows of the next update."""
+        self._epoch = self.data.epoch(self.position.epoch)
+        return self._epoch.batches[self.position.batch]
 
-    def _update(self, pairs: NDArray[np.int64]) -> Tensor:
+    def _update(self, rows: Rows) -> Tensor:
         """One step of the optimiser on a batch, of which this process works through its parts; the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
-        for part in self._own_parts(pairs):
-            loss = self.objective(self.working.model, self.data.batch(part).to(self.device), self._carried)
+        for part in self._own_parts(rows):
+            loss = self.objective(self.working.model, self._epoch.make(part).to(self.device), self._carried)
             loss.total.backward()
             self.working.collect_gradients()
             self._carried = loss.carried
@@ -240,9 +235,9 @@ class Trainer:
         self._tally.tokens += tokens
         self.processes.all_reduce(tokens)
         self.processes.all_reduce_gradients(learned_parameters(self.model))
-        for parameter, rows in self._fixed_rows:
+        for parameter, fixed in self._fixed_rows:
             if parameter.grad is not None:
-                parameter.grad[:rows] = 0
+                parameter.grad[:fixed] = 0
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for optimizer in self.optimizers:
             set_rate(optimizer, self._rate(self.position.update + 1))
@@ -253,9 +248,9 @@ class Trainer:
             self.average.follow(self.position.update + 1)
         return norm
 
-    def _own_parts(self, pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def _own_parts(self, rows: Rows) -> Plan:
         """What this process works through of a batch: its share of each part, so that all have as much to do."""
-        parts = self.data.split(pairs, self.config.accumulate)
+        parts = self._epoch.split(rows, self.config.accumulate)
         shares = [self.processes.share(part, number) for number, part in enumerate(parts)]
         return [share for share in shares if len(share)]
 
@@ -264,7 +259,7 @@ class Trainer:
 
     def _advance(self, seconds: float) -> None:
         batch = self.position.batch + 1
-        done = batch >= len(self._plan)
+        done = batch >= len(self._epoch.batches)
         self.position = _with(
             self.position,
             update=self.position.update + 1,
@@ -291,7 +286,7 @@ class Trainer:
         report = Report(
             update=self.position.update,
             updates=self.updates,
-            epoch=self.position.epoch + self.position.batch / len(self._plan),
+            epoch=self.position.epoch + self.position.batch / len(self._epoch.batches),
             loss=float(tally.plain) / max(tokens, 1),
             learning_rate=self._rate(self.position.update),
             gradient_norm=float(norm),

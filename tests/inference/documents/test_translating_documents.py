@@ -15,6 +15,7 @@ from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 from transduce.inference.documents import segments
 from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslator
+from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.translator import Candidate, Translation, Translator
@@ -247,7 +248,9 @@ def test_a_real_model_keeps_every_mark_and_says_how_sure_it_is(translator: Trans
         plain_segment("%(name)s sees {{ x }} and https://a.b/c today. Who?"),
         plain_segment("The <i>big {dog}</i> sleeps."),
     ]
-    for source, found in zip(segments, SegmentTranslator(translator, SHORT).translate(segments), strict=True):
+    for source, found in zip(
+        segments, SegmentTranslator(SentenceModel(translator, SHORT)).translate(segments), strict=True
+    ):
         assert not problems(source, found.segment)
         assert found.confidence is not None
         assert 0 < found.confidence <= 1
@@ -262,6 +265,6 @@ def test_translating_twice_gives_the_same(translator: Translator) -> None:
 def test_what_the_search_can_write_is_required_of_it(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transduce.inference.documents.segments.UNSURE", 0.0)  # the tiny model is sure of nothing
     segment = Segment.of(["The ", Mark("<code>Hund</code>", shown="Hund"), " sleeps."])
-    (found,) = SegmentTranslator(translator, SHORT).translate([segment])
+    (found,) = SegmentTranslator(SentenceModel(translator, SHORT)).translate([segment])
     assert not problems(segment, found.segment)
     assert not any("missing" in note for note in found.notes)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.data.batching import BatchingConfig
 from transduce.data.parts import needs, within
+from transduce.data.sentence_pairs import BatchingConfig
 from transduce.data.store import Side, TokenStore
 from transduce.evaluation.metrics import find_metric
-from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.tasks.translation.validation import UNKNOWN_NEEDS, TranslationValidator
 
 SENTENCES = ["The dog sleeps.", "A cat.", "The old man buys a red car.", "The old woman sees a cat and a dog."]

@@ -19,19 +19,16 @@ from transduce.inference.documents.held_texts import (
     without_torn,
 )
 from transduce.inference.documents.sentence_translator import (
-    LineTranslator,
     Progress,
     SentenceTranslator,
     Tell,
     confidence,
-    sentence_translator_of,
 )
 from transduce.inference.request import Request
 from transduce.orthography.characters import Span
 from transduce.orthography.words import has_words
 
 if TYPE_CHECKING:
-    from transduce.search.choices import DecisionRule
     from transduce.text.glossary import Glossary
 
 UNSURE = 0.4
@@ -57,15 +54,9 @@ class TranslatedSegment:
 class SegmentTranslator:
     """A translator for segments; with a glossary, of which each sentence's terms are required or banned."""
 
-    def __init__(
-        self,
-        translator: SentenceTranslator | LineTranslator,
-        search: "DecisionRule | None" = None,
-        glossary: "Glossary | None" = None,
-    ) -> None:
-        self.translator = translator
+    def __init__(self, sentences: SentenceTranslator, glossary: "Glossary | None" = None) -> None:
         self.glossary = glossary
-        self._sentences = sentence_translator_of(translator, search)
+        self._sentences = sentences
         self._holds = self._sentences.can_require
         """Whether the search itself holds what is to be held; else it is put in afterwards."""
 

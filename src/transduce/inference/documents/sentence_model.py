@@ -15,7 +15,7 @@ from transduce.inference.documents.sentence_translator import (
     TranslatedSentence,
     confidence,
 )
-from transduce.inference.engines.engine import PyTorchEngine
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.request import Request
 from transduce.inference.translator import Translation
 from transduce.search.beam import Beam

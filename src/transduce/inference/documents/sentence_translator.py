@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from transduce.documents.document import Languages
 from transduce.inference.request import Request
@@ -113,18 +113,6 @@ class LineTranslator(Protocol):
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """See Translator."""
         ...
-
-
-def sentence_translator_of(
-    translator: SentenceTranslator | LineTranslator, search: "DecisionRule | None" = None
-) -> SentenceTranslator:
-    """The translator itself where it is a `SentenceTranslator`, else one by that model and search."""
-    if isinstance(translator, SentenceTranslator):
-        return translator
-    from transduce.inference.documents.sentence_model import SentenceModel  # needs PyTorch
-
-    model: Any = SentenceModel(translator, search)
-    return model
 
 
 def confidence(sentences: Sequence[TranslatedSentence]) -> float | None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -17,12 +17,7 @@ from transduce.documents.messages.csv_columns import Columns
 from transduce.documents.segment import Mark, Segment, joined, problems
 from transduce.errors import InputError
 from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment
-from transduce.inference.documents.sentence_translator import (
-    LineTranslator,
-    SentenceTranslator,
-    Tell,
-    sentence_translator_of,
-)
+from transduce.inference.documents.sentence_translator import LineTranslator, SentenceTranslator, Tell
 
 if TYPE_CHECKING:
     from transduce.search.choices import DecisionRule
@@ -93,9 +88,9 @@ class DocumentTranslator:
     """Languages to translate between; the model's where they are left open."""
 
     def __post_init__(self) -> None:
-        sentences = sentence_translator_of(self.translator, self.search)
+        sentences = _sentence_translator(self.translator, self.search)
         self.languages = languages_of(sentences, self.languages)
-        self._segments = SegmentTranslator(sentences, None, self.glossary)
+        self._segments = SegmentTranslator(sentences, self.glossary)
 
     def translate(
         self,
@@ -255,13 +250,25 @@ def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Langua
 
     Raises InputError where others are wanted than the model is known to have.
     """
-    known, wanted = sentence_translator_of(translator).languages, wanted or Languages()
+    known, wanted = _sentence_translator(translator).languages, wanted or Languages()
     found = []
     for code, asked, word in ((known.source, wanted.source, "from"), (known.target, wanted.target, "to")):
         if asked and code and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
             raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
         found.append(asked or code)
     return Languages(*found)
+
+
+def _sentence_translator(
+    translator: SentenceTranslator | LineTranslator, search: "DecisionRule | None" = None
+) -> SentenceTranslator:
+    """The translator itself where it is a `SentenceTranslator`, else one by that model and search."""
+    if isinstance(translator, SentenceTranslator):
+        return translator
+    from transduce.inference.documents.sentence_model import SentenceModel  # needs PyTorch
+
+    model: Any = SentenceModel(translator, search)
+    return model
 
 
 def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:

@@ -10,7 +10,7 @@ import torch
 from transduce.errors import ConfigError
 from transduce.models.interface import Decoder, EncoderDecoder, Memory, State
 from transduce.models.projecting import ProjectingDecoder
-from transduce.search.beam import Step, take_step
+from transduce.search.loop import Step, take_step
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
 Arguments = ParamSpec("Arguments")

@@ -13,9 +13,9 @@ from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
-from transduce.search.hypothesis import Hypothesis
-from transduce.search.limits import limits_for
+from transduce.search.loop import Hypothesis
 from transduce.search.sampling import Sampling
+from transduce.search.settings import limits_for
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 NO_PENALTY = 1e-6

@@ -19,8 +19,9 @@ from transduce.corpora.examples import ExampleCorpus
 from transduce.corpora.formats import text_file
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
+from transduce.data.masked_words import MaskedBatch, MaskedTexts, SentenceStore, store_sentences
 from transduce.data.masking import Masking, MaskingConfig
-from transduce.data.sentence_pairs import MaskedData, SentenceStore, store_sentences
+from transduce.data.planned import Epoch
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import MetricName
@@ -99,16 +100,10 @@ class EncoderExperiment:
         validator = self._validator(bundle.special, tokenizer, validation)
         for name, share in validator.baselines.items():
             tell(f"always the most frequent answer: {name} {share:.4f}")
-        data = MaskedData(
-            train,
-            Masking.of(config.masking, tokenizer),
-            bundle.special,
-            config.batching,
-            config.next_sentence,
-            config.seed,
-        )
+        masking = Masking.of(config.masking, tokenizer)
+        rows = MaskedTexts(train, masking, bundle.special, config.batching, config.next_sentence, config.seed)
         return Prepared(
-            bundle, data, MaskedWords(), validator, f"{len(train.sentences) - 1:,} sentences", "hidden words"
+            bundle, rows.planned(), MaskedWords(), validator, f"{len(train.sentences) - 1:,} sentences", "hidden words"
         )
 
     def validator(self, bundle: ModelBundle) -> "EncoderValidator":
@@ -131,8 +126,8 @@ class EncoderExperiment:
         # the same rows with the same places for all models of one tokenizer, whatever training hides
         masking = Masking.of(MaskingConfig(share=config.masking.share), tokenizer)
         batching = TextBatchingConfig(tokens=4096, max_tokens=config.batching.max_tokens)
-        data = MaskedData(store, masking, special, batching, config.next_sentence, VALIDATION_SEED)
-        return EncoderValidator(data, config.validation.best_by)
+        rows = MaskedTexts(store, masking, special, batching, config.next_sentence, VALIDATION_SEED)
+        return EncoderValidator(rows.planned().epoch(0), config.validation.best_by)
 
     def _make_tokenizers(self) -> Tokenizers:
         texts = (sentence for document in self.texts.train for sentence in document.sentences)
@@ -143,17 +138,18 @@ class EncoderExperiment:
 class EncoderValidator:
     """Validates a pre-trained encoder; see tasks/task.py."""
 
-    data: MaskedData
+    data: Epoch[MaskedBatch]
     best_by: str
 
     @cached_property
     def baselines(self) -> dict[str, float]:
         """The accuracies of always giving the most frequent answer."""
-        batches = [self.data.batch(rows) for rows in self.data.plan(0)]
+        batches = [self.data.make(rows) for rows in self.data.batches]
         words = np.bincount(torch.cat([batch.words for batch in batches]).numpy())
         found = {"masked_accuracy": float(words.max() / words.sum())}
-        if self.data.next_sentence:
-            follows = np.bincount(torch.cat([one.follows for one in batches if one.follows is not None]).numpy())
+        follow = [batch.follows for batch in batches if batch.follows is not None]
+        if follow:
+            follows = np.bincount(torch.cat(follow).numpy())
             found["next_accuracy"] = float(follows.max() / follows.sum())
         return found
 
@@ -171,8 +167,8 @@ class EncoderValidator:
             sums[f"{name}_accuracy"] = sums.get(f"{name}_accuracy", 0.0) + float(right)
             counts[name] += len(truth)
 
-        for rows in self.data.plan(0):
-            batch = self.data.batch(rows).to(device)
+        for rows in self.data.batches:
+            batch = self.data.make(rows).to(device)
             logits = masked_logits(model, batch)
             add("masked", logits.words, batch.words)
             if logits.follows is not None and batch.follows is not None:

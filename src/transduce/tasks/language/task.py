@@ -14,9 +14,9 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.formats import text_file
 from transduce.corpora.splits import open_text
-from transduce.data.streams import StreamData
+from transduce.data.streams import Streams
 from transduce.data.text_store import TextStore, open_text_store
-from transduce.data.windows import WindowData
+from transduce.data.windows import Windows
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import MetricName
@@ -95,12 +95,12 @@ class LanguageExperiment:
         for kind, (store, text) in stores.items():
             tell(f"{kind} data: {len(store):,} tokens, {store.characters:,} characters from {text.name}")
         model = origin.model or build_model(config.model, len(tokenizer), len(tokenizer))
-        data: WindowData | StreamData
+        read: Windows | Streams
         objective: Objective
         if isinstance(model, SegmentRecurrence):
-            data, objective = StreamData(train, config.batching), _of_segments(config)
+            read, objective = Streams(train, config.batching), _of_segments(config)
         else:
-            data = WindowData(train, config.batching, config.seed)
+            read = Windows(train, config.batching, config.seed)
             objective = next_token_objective(config.training, teacher_forcing)
         bundle = BundleConfig(
             format=FORMAT,
@@ -109,13 +109,14 @@ class LanguageExperiment:
             target=config.data.language,
             model=config.model,
             tokenizer=origin.config,
-            longest_source=data.window,
+            longest_source=read.window,
             begin="eos",
         )
         made = ModelBundle(bundle, model, origin.tokenizers, origin.history)
         validator = self._validator(made, validation, processes)
         size = f"{len(train):,} tokens, {train.characters:,} characters"
-        return Prepared(made, data, objective, validator, size, is_adapted=config.training.start_from is not None)
+        is_adapted = config.training.start_from is not None
+        return Prepared(made, read.planned(), objective, validator, size, is_adapted=is_adapted)
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""

@@ -1,33 +1,33 @@
 """What an epoch sees of each corpus, and which tokens tell the model the direction of its pairs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from transduce.bundle import ModelBundle
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, WeightedCorpus
-from transduce.data.batching import TrainingData
-from transduce.data.subword_dropout import SubwordDropoutData
+from transduce.data.batch import Batch
+from transduce.data.planned import PlannedData
+from transduce.data.sentence_pairs import SentencePairs
+from transduce.data.store import TokenStore
+from transduce.data.subword_dropout import SubwordDropout
 from transduce.tasks.translation.preparation import Numbers
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
-def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> TrainingData | SubwordDropoutData:
+def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> PlannedData[Batch]:
     """The stores of all training corpora, read as one."""
-    plain = _directed_data(config, splits, numbers)
-    return _with_subword_dropout(plain, config.tokenizer, numbers.bundle.tokenizers)
-
-
-def _directed_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> TrainingData:
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(splits.train, sizes, config.data.temperature)
-    data = (numbers.stores, weights, bundle.special, config.batching, config.seed)
-    if bundle.config.languages is None:
-        return TrainingData(*data)
-    directed = [_directed(bundle, entry.direction) for entry in splits.train]
-    begins = [one.special.target_bos for one in directed]
-    return TrainingData(*data, before=[one.marks.source for one in directed], begins=begins)
+    segment = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
+    pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, segment=segment)
+    if bundle.config.languages is not None:
+        directed = [_directed(bundle, entry.direction) for entry in splits.train]
+        begins = [one.special.target_bos for one in directed]
+        pairs = replace(pairs, before=[one.marks.source for one in directed], begins=begins)
+    return pairs.planned()
 
 
 def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperature: float) -> list[float]:
@@ -58,13 +58,17 @@ def _directed(bundle: ModelBundle, direction: Direction | None) -> ModelBundle:
     return bundle if direction is None else bundle.directed(direction)
 
 
-def _with_subword_dropout(
-    plain: TrainingData, config: TokenizerConfig, tokenizers: Tokenizers
-) -> TrainingData | SubwordDropoutData:
-    """The data as they are, or segmented anew in each epoch where the settings of a side ask for it."""
+def _subword_dropout(
+    config: TokenizerConfig, tokenizers: Tokenizers, stores: Sequence[TokenStore]
+) -> SubwordDropout | None:
+    """What segments words anew in each epoch, where the settings of a side ask for it."""
     rates = [side.dropout for side in (config.of_source, config.of_target)]
     source, target = (
         BpeDropout(BpeMerges(tokenizer), rate) if rate else None
         for tokenizer, rate in zip((tokenizers.source, tokenizers.target), rates, strict=True)
     )
-    return plain if source is None and target is None else SubwordDropoutData(plain, source, target)
+    if source is None and target is None:
+        return None
+    dropout = SubwordDropout(source, target)
+    dropout.check(stores)
+    return dropout

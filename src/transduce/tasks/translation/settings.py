@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from transduce.corpora.settings import DataConfig
-from transduce.data.batching import BatchingConfig
+from transduce.data.sentence_pairs import BatchingConfig
 from transduce.models.families import EncoderDecoderConfig
 from transduce.search.beam import Beam
 from transduce.tasks.settings import ExperimentConfig

@@ -17,14 +17,14 @@ from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
 from transduce.data.batch import Batch, make_batch, with_marks
-from transduce.data.batching import SMALLER_PARTS, BatchingConfig, Plan, largest_of
-from transduce.data.parts import Fits, needs, runs_that_fit, within
+from transduce.data.parts import Fits, batches_by_length, buckets, needs, within
+from transduce.data.planned import Plan
+from transduce.data.sentence_pairs import SMALLER_PARTS, BatchingConfig, largest_of
 from transduce.data.store import TokenStore
 from transduce.errors import ConfigError, InputError
 from transduce.evaluation.loss import measure_loss
 from transduce.evaluation.metric import Metric, Scoring, Texts
 from transduce.evaluation.metrics import find_metric, metric_key
-from transduce.inference.execution.batches import batches_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
@@ -136,9 +136,7 @@ class TranslationValidator:
 
     @cached_property
     def _plan(self) -> Plan:
-        source, target = self._lengths
-        order = np.lexsort((source, target))
-        return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], self.fits)]
+        return buckets(*self._lengths, self.fits)
 
     @property
     def _lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -175,7 +173,7 @@ class TranslationValidator:
         lengths = [
             min(len(ids), translator.longest_source) + 1 for ids in self.bundle.tokenizers.source.encode_batch(texts)
         ]
-        batches = list(batches_of(lengths, self.tokens_at_once))
+        batches = batches_by_length(lengths, self.tokens_at_once)
         workers = translator.engine.workers(GREEDY)
         chosen = {i for batch in (*batches[:workers], *batches[-workers:]) for i in batch}
         translator.translate([texts[i] for i in chosen], GREEDY)

@@ -13,7 +13,7 @@ from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import EncoderDecoder
 from transduce.models.reduced_vocabulary import ReducedVocabularyModel
 from transduce.nn.state import DecoderState
-from transduce.search.hypothesis import Hypothesis
+from transduce.search.loop import Hypothesis
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
 from transduce.shapes import Mask, Tokens

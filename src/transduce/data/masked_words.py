@@ -1,0 +1,217 @@
+"""Documents cut into rows that fill an encoder: two parts that follow one another, or do not, or one part."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transduce.corpora.documents import Document
+from transduce.data.batch import SpecialIds
+from transduce.data.examples import ExampleData, TextBatchingConfig
+from transduce.data.masking import Masking
+from transduce.data.planned import Epoch, PlannedData, Rows, largest_part
+from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
+from transduce.errors import DataError
+from transduce.text.tokenizer import Tokenizer
+
+SENTENCES_AT_ONCE = 4096
+SHORT = 0.1  # share of rows that are filled to a random length (Devlin et al. 2019, appendix A.2)
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Texts with hidden tokens, what these were, and whether the second of two texts follows the first."""
+
+    text: TextBatch
+    places: torch.Tensor
+    """Of the hidden tokens among rows * time: [hidden]."""
+    words: torch.Tensor
+    """What they were: [hidden]."""
+    follows: torch.Tensor | None
+    """1 where the second text follows the first, else 0: [rows]; None where there is one text."""
+    words_per_row: float = 0.0
+    """Tokens that are hidden in a row, on average over the data: the same in all batches, so that the losses of a
+    batch's parts add up to that of the batch."""
+
+    def to(self, device: torch.device) -> "MaskedBatch":
+        """The same batch on a device."""
+        follows = None if self.follows is None else self.follows.to(device)
+        return replace(
+            self,
+            text=self.text.to(device),
+            places=self.places.to(device),
+            words=self.words.to(device),
+            follows=follows,
+        )
+
+
+@dataclass(frozen=True)
+class SentenceStore:
+    """The ids of all sentences, document after document."""
+
+    ids: NDArray[np.int32]
+    sentences: NDArray[np.int64]
+    """Where each sentence begins among ids, and where the last ends."""
+    documents: NDArray[np.int64]
+    """The number of the first sentence of each document, and of all sentences."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def tokens(self, first: int, stop: int) -> NDArray[np.int32]:
+        """The ids of sentences that follow one another."""
+        return self.ids[self.sentences[first] : self.sentences[stop]]
+
+
+def store_sentences(documents: Iterable[Document], tokenizer: Tokenizer, name: str) -> SentenceStore:
+    """The ids of documents, in memory; raises DataError where there are none."""
+    lengths: list[int] = []
+    counts: list[int] = []
+    parts: list[NDArray[np.int32]] = []
+    waiting: list[str] = []
+
+    def encode() -> None:
+        encoded = tokenizer.encode_batch(waiting)
+        lengths.extend(map(len, encoded))
+        parts.append(np.array([token for ids in encoded for token in ids], dtype=np.int32))
+        waiting.clear()
+
+    for document in documents:
+        counts.append(len(document.sentences))
+        waiting.extend(document.sentences)
+        if len(waiting) >= SENTENCES_AT_ONCE:
+            encode()
+    encode()
+    if not sum(lengths):
+        raise DataError(f"{name}: there is no text")
+    return SentenceStore(np.concatenate(parts), np.cumsum([0, *lengths]), np.cumsum([0, *counts]))
+
+
+@dataclass(frozen=True)
+class MaskedRow:
+    """A row before its tokens are hidden."""
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32] | None
+    follows: bool
+
+
+@dataclass(frozen=True)
+class MaskedTexts:
+    """Rows of documents with hidden words, both drawn anew in each epoch, or once if masking is not dynamic."""
+
+    store: SentenceStore
+    masking: Masking
+    special: SpecialIds
+    config: TextBatchingConfig
+    next_sentence: bool
+    """Whether a row has two texts, of which half the second ones come from another document."""
+    seed: int
+
+    def planned(self) -> PlannedData[MaskedBatch]:
+        """The rows in batches. No epoch has much longer ones than another, since rows are filled."""
+        return PlannedData(self._epoch)
+
+    def draw(self, epoch: int) -> list[MaskedRow]:
+        """All rows of an epoch."""
+        random = np.random.default_rng([self.seed, epoch])
+        rows = []
+        documents = self.store.documents
+        for number in range(len(documents) - 1):
+            rows += self._of_document(number, int(documents[number]), int(documents[number + 1]), random)
+        return rows
+
+    def _epoch(self, number: int) -> Epoch[MaskedBatch]:
+        drawn = number if self.masking.config.dynamic else 0
+        rows = self.draw(drawn)
+        lengths = np.array([row_length(row.first, row.second) for row in rows], dtype=np.int64)
+        examples = ExampleData(lengths, lambda numbers: self._make(rows, drawn, numbers), self.config, self.seed)
+        return replace(examples.epoch(number), find_largest=largest_part)
+
+    def _make(self, drawn: Sequence[MaskedRow], epoch: int, numbers: Rows) -> MaskedBatch:
+        """A batch of the rows with these numbers, some of whose tokens are hidden."""
+        rows: list[tuple[Ids, Ids | None]] = []
+        hidden: list[NDArray[np.int64]] = []
+        words: list[NDArray[np.int64]] = []
+        chosen = [drawn[number] for number in numbers]
+        for number, row in zip(numbers.tolist(), chosen, strict=True):
+            random = np.random.default_rng([self.seed, number, epoch])
+            tokens = row.first if row.second is None else np.concatenate([row.first, row.second])
+            changed, places = self.masking.hide(tokens, random)
+            rows.append((changed[: len(row.first)], None if row.second is None else changed[len(row.first) :]))
+            hidden.append(places + 1 + (places >= len(row.first)))  # after [CLS], and [SEP]
+            words.append(tokens[places].astype(np.int64))
+        text = make_text_batch(rows, self.special)
+        time = text.tokens.shape[1]
+        return MaskedBatch(
+            text,
+            torch.from_numpy(np.concatenate([places + row * time for row, places in enumerate(hidden)])),
+            torch.from_numpy(np.concatenate(words)),
+            torch.tensor([int(row.follows) for row in chosen]) if self.next_sentence else None,
+            self._words_per_row,
+        )
+
+    @cached_property
+    def _words_per_row(self) -> float:
+        rows = self.draw(0)
+        tokens = sum(len(row.first) + (0 if row.second is None else len(row.second)) for row in rows)
+        return self.masking.config.share * tokens / max(len(rows), 1)
+
+    def _of_document(self, number: int, first: int, stop: int, random: np.random.Generator) -> list[MaskedRow]:
+        room = self.config.max_tokens - (3 if self.next_sentence else 2)
+        rows = []
+        while first < stop:
+            goal = int(random.integers(2, room + 1)) if random.random() < SHORT else room
+            if not self.next_sentence:
+                end = self._last_within(first, stop, goal)
+                tokens = self.store.tokens(first, end)
+                rows += [MaskedRow(part, None, False) for part in _pieces(tokens, room)]
+                first = end
+                continue
+            end = first + 1
+            while end < stop and self.store.sentences[end] - self.store.sentences[first] < goal:
+                end += 1
+            middle = int(random.integers(first + 1, end)) if end - first > 1 else end
+            one = self.store.tokens(first, middle)
+            is_next = end - first > 1 and random.random() < 0.5
+            other = (
+                self.store.tokens(middle, end) if is_next else self._elsewhere(number, middle, goal - len(one), random)
+            )
+            one, other = _cut(one, other, room)
+            if len(one) and len(other):
+                rows.append(MaskedRow(one, other, is_next))
+            first = end if is_next else middle  # what was not used comes next
+        return rows
+
+    def _last_within(self, first: int, stop: int, goal: int) -> int:
+        """The end of the sentences from the first on, one at least, that have no more tokens than the goal."""
+        end = first + 1
+        while end < stop and self.store.sentences[end + 1] - self.store.sentences[first] <= goal:
+            end += 1
+        return end
+
+    def _elsewhere(self, number: int, after: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
+        """Sentences of another document, from a random one on; of a single document, those that do not come next."""
+        documents = self.store.documents
+        count = len(documents) - 1
+        other = (number + int(random.integers(1, max(count, 2)))) % count
+        first = int(random.integers(documents[other], documents[other + 1]))
+        if count == 1 and first == after:
+            first = 0 if after else int(documents[-1]) - 1
+        end = first + 1
+        while end < documents[other + 1] and self.store.sentences[end] - self.store.sentences[first] < goal:
+            end += 1
+        return self.store.tokens(first, end)
+
+
+def _pieces(tokens: NDArray[np.int32], room: int) -> Sequence[NDArray[np.int32]]:
+    return [tokens[start : start + room] for start in range(0, len(tokens), room)]
+
+
+def _cut(one: NDArray[np.int32], other: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Both, the longer one cut where they do not meet, until they fit."""
+    of_other = min(len(other), max(room // 2, room - len(one)))
+    return one[max(len(one) + of_other - room, 0) :], other[:of_other]

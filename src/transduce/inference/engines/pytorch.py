@@ -1,0 +1,186 @@
+"""The engine of PyTorch: runs the search that was asked for, under the rules that it and the requests make."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import cast
+
+import msgspec
+import torch
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import pad
+from transduce.errors import InputError
+from transduce.inference.coverage import rerank
+from transduce.inference.engines.compiled import CompiledModel
+from transduce.inference.engines.ensemble import Ensemble
+from transduce.inference.engines.vocabulary_reduction import VocabularyReduction
+from transduce.inference.execution.workers import size_of, threads_for
+from transduce.inference.requests import Constraints, Piece
+from transduce.inference.shortlist.shortlist import Shortlist
+from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.models.interface import EncoderDecoder
+from transduce.nn.state import DecoderState
+from transduce.search.beam import Beam
+from transduce.search.choices import Search, can_require
+from transduce.search.loop import Hypothesis, SearchProblem, TakeStep, take_step
+from transduce.search.rules import (
+    BannedPhrases,
+    ForcedPrefixes,
+    NoRepeatNgram,
+    PenalizeRepetition,
+    Rule,
+    SuppressTokens,
+)
+from transduce.search.settings import Begin, Limits, limits_for
+from transduce.shapes import Mask, Tokens
+
+
+class PyTorchEngine:
+    """A bundle's model, on its device and at its precision; with others, an ensemble, with a shortlist, fewer words.
+
+    Compiled, it is faster for one piece alone.
+    """
+
+    def __init__(
+        self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None, compile: bool = False
+    ) -> None:
+        models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
+        self.bundle = bundle
+        self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
+        self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
+        self.compiled = CompiledModel(self.model) if compile else None
+        """What searches when there is one piece and nothing to record."""
+        self._threads = torch.get_num_threads()
+        self._size = sum(size_of(one.model) for one in (bundle, *others))
+
+    @property
+    def source_limit(self) -> int | None:
+        """See Engine."""
+        return self.model.source_limit
+
+    def workers(self, search: Search) -> int:
+        """See Engine; with a coverage penalty one alone, since for it attention is recorded, whoever computes it."""
+        return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else torch.get_num_threads()
+
+    @torch.inference_mode()
+    def search(
+        self, pieces: Sequence[Piece], constraints: Constraints, search: Search, step: TakeStep = take_step
+    ) -> list[list[Hypothesis]]:
+        """See Engine; a beam takes its steps by `step`.
+
+        With a shortlist, outputs have each source's own tokens and those that its piece asks for.
+        """
+        if _is_recorded(search) and isinstance(self.model, Ensemble):
+            raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
+        special, device = self.bundle.special, self.bundle.device
+        ids, is_real = pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
+        ids, is_real = ids.to(device), is_real.to(device)
+        narrow = None if self.shortlist is None else VocabularyReduction(self.shortlist, ids, is_real, pieces)
+        compiled = self._compiled_for(pieces, search)
+        with threads_for(len(pieces) * search.rows, self._size, device) if compiled is None else nullcontext():
+            model, asked = self.model if compiled is None else cast(EncoderDecoder[DecoderState], compiled), pieces
+            vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
+            if narrow is not None:
+                model, asked, vocabulary = narrow.model(model), narrow.pieces(pieces), narrow.vocabulary(vocabulary)
+            limits = _limits(model, is_real, asked, search)
+            state = model.start(model.encode(ids, is_real))
+            problem = problem_of(model, state, limits, _begin(asked, vocabulary, ids), asked, vocabulary, search, step)
+            found = _with_all(search).find(problem)
+            if narrow is not None:
+                found = narrow.widen(found)
+            if isinstance(search, Beam) and search.coverage_penalty:
+                begins = [special.target_bos if piece.begin is None else piece.begin for piece in pieces]
+                sources = [piece.source for piece in pieces]
+                found = rerank(self.bundle, self.model, sources, found, search.coverage_penalty, begins)
+        return [hypotheses[: search.n_best] for hypotheses in found]
+
+    def _compiled_for(self, pieces: Sequence[Piece], search: Search) -> CompiledModel[DecoderState] | None:
+        """The compiled model where it is faster: for one piece, with as many threads as it was compiled for."""
+        is_plain = len(pieces) > 1 or _is_recorded(search)
+        return None if is_plain or torch.get_num_threads() != self._threads else self.compiled
+
+
+def problem_of(
+    model: EncoderDecoder[DecoderState],
+    state: DecoderState,
+    limits: Limits,
+    begin: Begin,
+    pieces: Sequence[Piece],
+    vocabulary: Vocabulary,
+    search: Search,
+    step: TakeStep = take_step,
+    rules: Sequence[Rule] | None = None,
+) -> SearchProblem[DecoderState]:
+    """What a search from a started state on is given, under the rules that it and the pieces ask for, or others.
+
+    Raises InputError for required phrases that the search cannot follow.
+    """
+    required = [piece.required for piece in pieces] if any(piece.required for piece in pieces) else []
+    if required and not can_require(search):
+        raise InputError(
+            "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
+        )
+    rules = rules_for(pieces, vocabulary, search) if rules is None else rules
+    is_plain = type(search) is Beam and not required
+    if is_plain and isinstance(model, CompiledModel) and all(isinstance(rule, SuppressTokens) for rule in rules):
+        step = model.take_step
+    return SearchProblem(
+        model.decoder,
+        state,
+        limits,
+        begin,
+        vocabulary.end,
+        rules,
+        [piece.source for piece in pieces],
+        required,
+        vocabulary.edges() if required else None,
+        step,
+    )
+
+
+def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:
+    """What may not come next, by what the search and the pieces ask for."""
+    unknown = [] if search.allow_unknown else vocabulary.unknown
+    rules: list[Rule] = [SuppressTokens([*vocabulary.never, *unknown])]
+    if search.no_repeat_ngram:
+        rules.append(NoRepeatNgram(search.no_repeat_ngram))
+    if search.repetition_penalty > 1:
+        rules.append(PenalizeRepetition(search.repetition_penalty))
+    if any(piece.banned for piece in pieces):
+        rules.append(BannedPhrases([piece.banned for piece in pieces], vocabulary.edges(), vocabulary.decode))
+    if any(piece.prefix for piece in pieces):
+        return [ForcedPrefixes([piece.prefix for piece in pieces], vocabulary.edges(), rules)]
+    return rules
+
+
+def _limits(model: EncoderDecoder[DecoderState], is_real: Mask, pieces: Sequence[Piece], search: Search) -> Limits:
+    """How long outputs may be; raises InputError for a prefix that leaves no room."""
+    limits = limits_for(search, is_real.sum(1), model.target_limit)
+    if not any(piece.prefix for piece in pieces):
+        return limits
+    lengths = torch.tensor([len(piece.prefix) + 1 for piece in pieces], device=is_real.device)
+    if model.target_limit is not None and int(lengths.max()) > model.target_limit:
+        raise InputError(
+            f"a prefix of {int(lengths.max()) - 1:,} tokens leaves no room in the {model.target_limit:,} that the "
+            "model can write; shorten it"
+        )
+    return limits.make_room(lengths)
+
+
+def _begin(pieces: Sequence[Piece], vocabulary: Vocabulary, source: Tokens) -> Begin:
+    if all(piece.begin is None for piece in pieces):
+        return vocabulary.begin
+    begins = [vocabulary.begin if piece.begin is None else piece.begin for piece in pieces]
+    return torch.tensor(begins, device=source.device)
+
+
+def _is_recorded(search: Search) -> bool:
+    """Whether attention is recorded after the search."""
+    return isinstance(search, Beam) and search.coverage_penalty > 0
+
+
+def _with_all(search: Search) -> Search:
+    """The search, for all outputs that it finds where they will be ranked anew."""
+    if isinstance(search, Beam) and search.coverage_penalty:
+        return msgspec.structs.replace(search, n_best=search.size)
+    return search
