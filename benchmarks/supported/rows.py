@@ -10,7 +10,16 @@ from transduce.config import override
 from transduce.ranges import members, number_of
 from transduce.task_table import TASKS, find_task
 
-SIZES = {"heads": 2, "encoder_dim": 4, "max_positions": 64, "memory": 6, "segments": 2, "window": 2, "first_token": 5}
+SIZES = {
+    "heads": 2,
+    "kv_heads": 1,
+    "encoder_dim": 4,
+    "max_positions": 64,
+    "memory": 6,
+    "segments": 2,
+    "window": 2,
+    "first_token": 5,
+}
 """Sizes of tiny models that differ from those that `_size` gives by the type alone; `encoder_dim` is half of
 `decoder_dim`, as the dot score needs."""
 COMPANIONS: dict[str, dict[str, Any]] = {
@@ -192,7 +201,7 @@ def _sizes(type_: type[msgspec.Struct]) -> dict[str, Any]:
     """Tiny sizes for each setting that is one, and no dropout."""
     found: dict[str, Any] = {}
     for field in msgspec.structs.fields(type_):
-        if field.name in SIZES and field.name != "first_token":
+        if field.name in SIZES and field.name not in ("first_token", "kv_heads"):
             found[field.name] = SIZES[field.name]
         elif field.name.endswith("dropout") and isinstance(field.default, float):
             found[field.name] = 0.0

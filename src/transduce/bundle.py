@@ -17,12 +17,13 @@ from transduce.bundle_config import BaseConfig, BundleConfig, read_config
 from transduce.config import to_toml
 from transduce.corpora.directions import MANY, Direction
 from transduce.data.batch import SpecialIds
-from transduce.errors import CheckpointError
+from transduce.errors import CheckpointError, InputError
 from transduce.files import new_folder, save_tensors
 from transduce.model_card import model_card
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import build_model
 from transduce.models.heads import EncoderModel, WordHead
+from transduce.models.interface import EncoderDecoder
 from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.reprs import shown_by
@@ -70,6 +71,20 @@ class ModelBundle:
 
     folder: Path | None = None
     """Where it was loaded from."""
+
+    @property
+    def writer(self) -> EncoderDecoder[Any]:
+        """The model, which translates or goes on with a text; InputError for one that only reads texts."""
+        if not isinstance(self.model, EncoderDecoder):
+            raise InputError(f"a {type(self.model).__name__} only reads texts; use a model that writes them")
+        return self.model
+
+    @property
+    def reader(self) -> EncoderModel:
+        """The model, an encoder of texts with its head; InputError for one that writes texts."""
+        if not isinstance(self.model, EncoderModel):
+            raise InputError(f"a {type(self.model).__name__} is no encoder of texts; use a model that is one")
+        return self.model
 
     @property
     def special(self) -> SpecialIds:

@@ -1,7 +1,7 @@
 """What a model folder says of itself in its config.toml."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from transduce.task_table import TASKS
 from transduce.text.tokenizer import TokenizerConfig
 
 FORMAT = 2  # in 1, settings had other names
+
+Kind = TypeVar("Kind", bound=Settings)
 
 
 class BaseConfig(Settings, frozen=True):
@@ -56,6 +58,11 @@ class BundleConfig(Settings, frozen=True):
     """The bundle with all other weights, if there are only those of adapters here."""
     languages: LanguageTokens | None = None
     """How a model of several directions is told which one; source and target are then that one, once it is chosen."""
+
+    def model_as(self, kind: type[Kind]) -> Kind:
+        """The settings of a model that is known to be of one family."""
+        assert isinstance(self.model, kind), f"a {type(self.model).__name__} is no {kind.__name__}"
+        return self.model
 
     def directed(self, direction: Direction) -> "BundleConfig":
         """The same with a direction chosen."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +17,6 @@ from transduce.errors import CheckpointError
 from transduce.models.heads import EncoderModel, fixed_projection
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
-from transduce.nn.state import DecoderState
 from transduce.task_table import ProbeKind
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.verification import COPY_AGAIN, read_json
@@ -166,20 +164,21 @@ def _score(kind: ProbeKind, model: nn.Module, source: Ids, target: Ids, special:
 
 
 def _pair_limits(model: nn.Module) -> tuple[int | None, int | None]:
-    limits = cast(EncoderDecoder[DecoderState], model)
-    return limits.source_limit, limits.target_limit
+    assert isinstance(model, EncoderDecoder)
+    return model.source_limit, model.target_limit
 
 
 def _score_pairs(model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> Tensor:
     """Log-probabilities of targets, given sources."""
     batch = make_batch(source, target, special)
-    translator = cast(EncoderDecoder[DecoderState], model)
+    assert isinstance(model, EncoderDecoder)
     read, predicted = (batch.source, batch.source_is_real), (batch.target_in, batch.target_out, batch.target_is_real)
-    return score_tokens(translator, *read, *predicted).sum(1)
+    return score_tokens(model, *read, *predicted).sum(1)
 
 
 def _text_limits(model: nn.Module) -> tuple[int | None, int | None]:
-    limit = cast(EncoderModel, model).encoder.limit
+    assert isinstance(model, EncoderModel)
+    limit = model.encoder.limit
     each = None if limit is None else (limit - 1) // 2  # with one token that begins a row
     return each, each
 

@@ -433,6 +433,8 @@ def test_models_trained_here_go_out_with_their_tokenizers(choices: dict[str, Any
     "choices, told",
     [
         ({"positions": "rotary"}, "model.positions is 'rotary', where GPT-2 has 'learned'"),
+        ({"norm_kind": "rms"}, "model.norm_kind is 'rms', where GPT-2 has 'layer'"),
+        ({"kv_heads": 1}, "model.kv_heads is 1, where GPT-2 has 3 (heads)"),
         ({"norm": "post"}, "model.norm is 'post', where GPT-2 has 'pre'"),
         ({"scale_embeddings": True}, "model.scale_embeddings is true, where GPT-2 has false"),
         ({"key_dim": 5}, "model.key_dim is 5, where GPT-2 has 4"),

@@ -251,12 +251,13 @@ def test_a_model_trained_here_goes_out_and_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "choices, told",
     [
-        ({"norm": "pre"}, 'model.norm is "pre", where XLNet has "post"'),
+        ({"norm": "pre"}, "model.norm is 'pre', where XLNet has 'post'"),
+        ({"norm_kind": "rms"}, "model.norm_kind is 'rms', where XLNet has 'layer'"),
         ({"scale_embeddings": True}, "model.scale_embeddings is true, where XLNet has false"),
-        ({"key_dim": 5}, "model.key_dim is 5, where XLNet has 4 (dim / heads)"),
-        ({"value_dim": 7}, "model.value_dim is 7, where XLNet has 4 (dim / heads)"),
+        ({"key_dim": 5}, "model.key_dim is 5, where XLNet has 4"),
+        ({"value_dim": 7}, "model.value_dim is 7, where XLNet has 4"),
         ({"dim": 15}, "model.dim is 15, where XLNet has an even number"),
-        ({"activation": "geglu"}, 'model.activation is "geglu", where XLNet has one of gelu, gelu_tanh, relu'),
+        ({"activation": "geglu"}, "model.activation is 'geglu', where XLNet has one of gelu, gelu_tanh, relu"),
     ],
     ids=str,
 )

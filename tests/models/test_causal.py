@@ -23,6 +23,7 @@ CHOICES: list[dict[str, Any]] = [
     {"positions": "learned", "activation": "relu", "tie": False},
     {"positions": "sinusoidal", "norm": "post", "scale_embeddings": True},
     {"positions": "none", "key_dim": 5, "value_dim": 2},
+    {"kv_heads": 1, "norm_kind": "rms"},
 ]
 
 

@@ -15,7 +15,7 @@ SIZES: dict[str, Any] = {"layers": 2, "dim": 12, "heads": 3, "feed_forward_dim":
 CHOICES: list[dict[str, Any]] = [
     {},
     {"norm": "pre", "tie": False, "activation": "gelu"},
-    {"key_dim": 5, "value_dim": 2},
+    {"key_dim": 5, "value_dim": 2, "norm_kind": "rms"},
 ]
 
 

@@ -49,6 +49,10 @@ CONFIGS: dict[str, ModelConfig] = {
     "transformer, no positions": transformer(
         positions="none", tie="all", scale_embeddings=False, initialization="gpt2"
     ),
+    "transformer, rms norm": transformer(norm_kind="rms", positions="rotary", key_dim=4),
+    "transformer, rms norm after": transformer(norm_kind="rms", norm="post", tie="none"),
+    "transformer, grouped queries": transformer(heads=6, kv_heads=2, positions="rotary", key_dim=4, value_dim=5),
+    "transformer, one key head": transformer(kv_heads=1, norm_kind="rms"),
     "transformer, odd sizes": transformer(dim=13, key_dim=2, value_dim=7, tie="none", encoder_layers=2),
     "thought at the start": recurrent(
         attention=NoAttentionConfig(), bidirectional=False, reverse_source=True, bridge="copy", encoder_dim=7, tie="all"

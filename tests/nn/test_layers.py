@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from operator_calls import OperatorCalls
 from transduce.nn.initialization import Initialization
-from transduce.nn.layers import Dropout, FeedForward, Residual
+from transduce.nn.layers import NORMS, Dropout, FeedForward, NormKind, Residual
 
 MANY = 400_003  # not a multiple of eight, as masks are drawn in eights
 
@@ -138,14 +138,17 @@ def test_a_feed_forward_network_is_two_layers_at_each_position_apart(activation:
     assert_close(network(hidden[:, 1:2]), network(hidden)[:, 1:2])
 
 
+@pytest.mark.parametrize("kind", NORMS)
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_a_residual_normalises_the_input_or_the_sum(place: str) -> None:
+def test_a_residual_normalises_the_input_or_the_sum(place: str, kind: NormKind) -> None:
     torch.manual_seed(7)
-    residual, hidden = Residual(5, place, 0.0), torch.randn(2, 3, 5)
-    nn.init.normal_(residual.norm.weight)
-    nn.init.normal_(residual.norm.bias)
+    residual, hidden = Residual(NORMS[kind](5, 1e-5), place, 0.0), torch.randn(2, 3, 5)
+    for parameter in residual.parameters():
+        nn.init.normal_(parameter)
 
     def norm(x: Tensor) -> Tensor:
+        if kind == "rms":  # Zhang and Sennrich 2019, eq. 4
+            return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * residual.norm.weight
         centred = x - x.mean(-1, keepdim=True)
         spread = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         return centred / spread * residual.norm.weight + residual.norm.bias

@@ -7,14 +7,12 @@ from torch.testing import assert_close
 
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.inference.engines.ensemble import EnsembleState
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder
 from transduce.models.recurrent.attention import HardAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
-from transduce.objectives.next_token import NextToken
-from transduce.objectives.reading import read_target
-from transduce.objectives.score_function import KEPT, score_function_loss
+from transduce.objectives.next_token import KEPT, NextToken, read_target, score_function_loss
 
 ROWS, TIME, VOCABULARY = 3, 40, 7
 TARGET_IN = torch.randint(0, VOCABULARY, (ROWS, TIME))
@@ -28,7 +26,7 @@ def successor(tokens: Tensor) -> Tensor:
     return 100 * functional.one_hot((tokens + 1) % VOCABULARY, VOCABULARY).float()
 
 
-class Reader(ProjectingDecoder[EnsembleState]):
+class Reader(Decoder[EnsembleState]):
     """Keeps the tokens that a decoder was given; its output layer changes nothing."""
 
     def __init__(self) -> None:

@@ -95,6 +95,24 @@ def test_stopped_by_ctrl_c_between_reports_the_log_is_that_of_the_run_left_alone
     assert result_of(run) == result_of(left_alone)
 
 
+def test_grouped_queries_and_rms_norms_resume_load_at_every_precision_and_show_what_they_attend_to(
+    recipe_file: Path, tmp_path: Path
+) -> None:
+    recipe = load_recipe(str(recipe_file), [*RUN, "training.updates=20", "model.kv_heads=1", "model.norm_kind=rms"])
+    transduce.train(recipe, tmp_path / "left-alone")
+    with pytest.raises(Interrupted):
+        transduce.train(recipe, tmp_path / "run", observers=[Stop(14)])
+    transduce.train(recipe, tmp_path / "run", resume=True)
+    assert result_of(tmp_path / "run") == result_of(tmp_path / "left-alone")
+    scores = []
+    for precision in ("float32", "bfloat16", "int8"):
+        translator = transduce.load(tmp_path / "run", precision=precision)
+        scores.append(translator.score(("The dog sleeps.", "Der Hund.")).per_token)
+    assert 0 < abs(scores[1] - scores[0]) < 0.05 and 0 < abs(scores[2] - scores[0]) < 0.05
+    look = transduce.load(tmp_path / "run").look("The dog sleeps.")
+    assert {attention.weights.shape[0] for attention in look.attention} == {3}, "a map for each head of queries"
+
+
 def test_a_checkpoint_without_its_last_file_is_not_taken(recipe_file: Path, left_alone: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(left_alone, run)

@@ -7,7 +7,7 @@ et al. 2020), so both are tried.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import torch
@@ -20,7 +20,6 @@ from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.errors import CheckpointError, InputError
 from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt
 from transduce.verification import COPY_AGAIN
 
@@ -64,7 +63,7 @@ class AlignmentHead(msgspec.Struct, frozen=True):
 
 def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]]) -> AlignmentHead:
     """The head that agrees best with occlusion on some pairs of token ids; InputError without attention to a source."""
-    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    model = bundle.writer
     hits: Tensor | float = 0.0
     tokens = 0
     for source, target in pairs:
@@ -161,7 +160,7 @@ def alignment_error_rate(found: Iterable[Links], sure: Iterable[Links], possible
     return 1 - hits / links if links else 0.0
 
 
-def _fits(model: EncoderDecoder[DecoderState], source: list[int], target: list[int]) -> bool:
+def _fits(model: EncoderDecoder[Any], source: list[int], target: list[int]) -> bool:
     """Whether the model has positions for a pair and its ends."""
     sides = ((source, model.source_limit), (target, model.target_limit))
     return all(limit is None or len(ids) < limit for ids, limit in sides)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -13,7 +13,6 @@ from transduce.models.interface import EncoderDecoder
 from transduce.nn.recording import Tape, record_attention
 from transduce.nn.relative_attention import RelativeSelfAttention
 from transduce.nn.self_attention import SelfAttention
-from transduce.nn.state import DecoderState
 
 Part = Literal["encoder", "decoder", "query", "cross"]
 """Source to source (encoder), target to target (decoder), or target to source (cross). Of a model of two streams the
@@ -44,7 +43,7 @@ class Recorded:
 
 
 @torch.inference_mode()
-def record_pass(model: EncoderDecoder[DecoderState], batch: Batch) -> Recorded:
+def record_pass(model: EncoderDecoder[Any], batch: Batch) -> Recorded:
     """Run a model over source and target, which it reads whole, and keep the weights of every attention."""
     assert isinstance(model, nn.Module)
     with record_attention(model) as tape:

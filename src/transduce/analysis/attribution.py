@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,6 @@ from torch import Tensor, nn
 
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 from transduce.shapes import Tokens
 
 STEPS = 32
@@ -41,7 +41,7 @@ class Attribution:
     """By how much they do not: the gradients are summed at a few points only."""
 
 
-def occlusion(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor, "target_time source_time"]:
+def occlusion(model: EncoderDecoder[Any], batch: Batch) -> Float[Tensor, "target_time source_time"]:
     """By how many nats each target token's log-probability falls when each source token is hidden, for one pair.
 
     All target tokens are given, so what falls is the model's belief in this output.
@@ -49,7 +49,7 @@ def occlusion(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor
     return drops_of(partial(_log_probabilities, model, batch), batch.source)
 
 
-def integrated_gradients(model: EncoderDecoder[DecoderState], batch: Batch, steps: int = STEPS) -> Attribution:
+def integrated_gradients(model: EncoderDecoder[Any], batch: Batch, steps: int = STEPS) -> Attribution:
     """What each source token adds to the log-probability of the whole output, for one pair."""
     return gradients_of(partial(_log_probabilities, model, batch), batch.source, steps)
 
@@ -97,7 +97,7 @@ def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _log_probabilities(
-    model: EncoderDecoder[DecoderState], batch: Batch, keep: Float[Tensor, "rows source_time"]
+    model: EncoderDecoder[Any], batch: Batch, keep: Float[Tensor, "rows source_time"]
 ) -> Float[Tensor, "rows target_time"]:
     """Of a pair's target tokens, for several ways of hiding its source: 0 hides a token, 1 does not."""
     rows = len(keep)

@@ -37,8 +37,6 @@ from transduce.analysis.findings import (
 from transduce.analysis.pictures import Pictures
 from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 from transduce.orthography.words import word_texts, words, words_between
 from transduce.text.tokenizer import Tokenizer
 
@@ -115,7 +113,7 @@ def look_at_pair(
         search: the search by which the target was found, if it was.
         batch: the pair, as the model reads it.
     """
-    network: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    network = bundle.writer
     recorded = record_pass(network, batch)
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     source_tokens = of_source.pieces([*source, of_source.eos])
@@ -148,8 +146,7 @@ def look_at_pair(
 
 def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree | None, batch: Batch) -> Look:
     """Look at a language model that reads a text, each token of which but the first it predicts; see look_at_pair."""
-    network: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
-    recorded = record_pass(network, batch)
+    recorded = record_pass(bundle.writer, batch)
     tokenizer = bundle.tokenizers.target
     return Look(
         model=model,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 from torch import Tensor
 
@@ -12,7 +11,6 @@ from transduce.analysis.look import Look, direction_of, maps_of
 from transduce.analysis.reading import outputs_of_text, record_reading
 from transduce.bundle import ModelBundle
 from transduce.data.text_batch import Ids, make_text_batch
-from transduce.models.heads import EncoderModel
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def look_at_reading(bundle: ModelBundle, model: str, text: str, row: tuple[Ids, 
         row: ids without special tokens.
         told: what the model told of it.
     """
-    network, special = cast(EncoderModel, bundle.model), bundle.special
+    network, special = bundle.reader, bundle.special
     batch = make_text_batch([row], special).to(bundle.device)
     (attention,) = record_reading(network, batch).attention
     occlusion = gradient = agreement = None

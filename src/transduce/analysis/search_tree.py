@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from transduce.models.interface import Decoder
+from transduce.models.interface import Predictor
 from transduce.search.beam import Beam
 from transduce.search.loop import Active, ChooseCandidates, Step, first_unfinished
 from transduce.search.loop import take_step as take_plain_step
@@ -58,7 +58,7 @@ class SearchTrace:
 
     def take_step(
         self,
-        decoder: Decoder[Any],
+        decoder: Predictor[Any],
         active: Active[Any],
         choose: ChooseCandidates,
         rule: Rule,

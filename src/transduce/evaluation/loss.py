@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +9,6 @@ from torch import Tensor, nn
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
-from transduce.nn.state import DecoderState
 
 
 def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
@@ -31,11 +29,12 @@ def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
 @torch.inference_mode()
 def log_probabilities_of(model: nn.Module, batches: Iterable[Batch]) -> Iterator[Tensor]:
     """Log-probabilities of each batch's real target tokens, row after row, as one float32 vector on the CPU."""
+    assert isinstance(model, EncoderDecoder)
     device = next(model.parameters()).device
     for batch in batches:
         batch = batch.to(device)
         scores = score_tokens(
-            cast(EncoderDecoder[DecoderState], model),
+            model,
             batch.source,
             batch.source_is_real,
             batch.target_in,

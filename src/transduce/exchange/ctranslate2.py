@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import torch
@@ -122,7 +122,7 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
 
 
 def _longest(bundle: ModelBundle) -> int | None:
-    config = cast(TransformerConfig, bundle.config.model)
+    config = bundle.config.model_as(TransformerConfig)
     match config.positions:
         case "rotary":
             return None
@@ -133,8 +133,9 @@ def _longest(bundle: ModelBundle) -> int | None:
 
 
 def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Quantization, folder: Path) -> None:
-    config = cast(TransformerConfig, bundle.config.model)
-    specification = make_specification(specs, config, cast(Transformer, bundle.model), longest)
+    config = bundle.config.model_as(TransformerConfig)
+    assert isinstance(bundle.model, Transformer)
+    specification = make_specification(specs, config, bundle.model, longest)
     target = bundle.tokenizers.target
     specification.register_source_vocabulary(vocabulary_of(bundle.tokenizers.source))
     specification.register_target_vocabulary(vocabulary_of(target))
@@ -142,7 +143,7 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
     names.unk_token, names.bos_token, names.eos_token = target.pieces([target.unknown, target.bos, target.eos])
     names.decoder_start_token = _first_read(bundle, config)
     names.add_source_eos = adds_source_end(bundle.tokenizers)
-    names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_attention.norm.eps  # type: ignore[union-attr,index]
+    names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_attention.norm.eps
     specification.validate()
     specification.optimize(quantization=quantization)
     specification.save(str(folder))

@@ -36,7 +36,9 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
     }
     common = {
         "num_heads": config.heads,
+        "num_heads_kv": config.kv_heads,
         "pre_norm": config.norm == "pre",
+        "rms_norm": config.norm_kind == "rms",
         "activation": activations[config.activation],
         "ffn_glu": config.activation == "geglu",
         "head_dim": _head_dim(config),
@@ -48,7 +50,7 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
     _fill_embedding(encoder, encoder.embeddings[0], model.encoder.embedding, config, longest)
     _fill_embedding(decoder, decoder.embeddings, model.decoder.embedding, config, longest)
     for part, norm in ((encoder, model.encoder.norm), (decoder, model.decoder.norm)):
-        if isinstance(norm, nn.LayerNorm):
+        if not isinstance(norm, nn.Identity):
             _fill_norm(part.layer_norm, norm)
     for encoder_spec, encoder_layer in zip(encoder.layer, model.encoder.layers, strict=True):
         _fill_encoder_layer(encoder_spec, encoder_layer)
@@ -117,21 +119,24 @@ Projection = tuple[Tensor, Tensor]
 
 def _projections(attention: MultiHeadAttention) -> tuple[Projection, tuple[Projection, Projection], Projection]:
     """Of queries, of keys and values, and of the output, with heads of one size."""
-    heads, key_dim, value_dim = attention.heads, attention.key_dim, attention.value_dim
+    heads, kv_heads, key_dim, value_dim = attention.heads, attention.kv_heads, attention.key_dim, attention.value_dim
     head_dim = max(key_dim, value_dim)
 
-    def widen(rows: Tensor) -> Tensor:  # [heads * size, ...] to [heads * head_dim, ...]
+    def widen(rows: Tensor, heads: int) -> Tensor:  # [heads * size, ...] to [heads * head_dim, ...]
         split = rows.unflatten(0, (heads, -1))
         zeros = split.new_zeros(heads, head_dim - split.shape[1], *split.shape[2:])
         return torch.cat([split, zeros], 1).flatten(0, 1)
 
-    sizes = [heads * key_dim, heads * value_dim]
+    sizes = [kv_heads * key_dim, kv_heads * value_dim]
     key_weight, value_weight = attention.key_value.weight.split(sizes)
     key_bias, value_bias = attention.key_value.bias.split(sizes)
     return (
-        (widen(attention.query.weight), widen(attention.query.bias)),
-        ((widen(key_weight), widen(key_bias)), (widen(value_weight), widen(value_bias))),
-        (widen(attention.output.weight.T).T, attention.output.bias),
+        (widen(attention.query.weight, heads), widen(attention.query.bias, heads)),
+        (
+            (widen(key_weight, kv_heads), widen(key_bias, kv_heads)),
+            (widen(value_weight, kv_heads), widen(value_bias, kv_heads)),
+        ),
+        (widen(attention.output.weight.T, heads).T, attention.output.bias),
     )
 
 
@@ -152,8 +157,11 @@ def _fill_linear(spec: Any, weight: Tensor, bias: Tensor | None) -> None:
         spec.bias = _array(bias)
 
 
-def _fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
-    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+def _fill_norm(spec: Any, norm: nn.Module) -> None:
+    assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)
+    spec.gamma = _array(norm.weight)
+    if isinstance(norm, nn.LayerNorm):
+        spec.beta = _array(norm.bias)
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:

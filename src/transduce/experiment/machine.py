@@ -10,6 +10,7 @@ import torch
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.objectives.next_token import NextToken
+from transduce.objectives.objective import Objective
 from transduce.training.precision import WorkingCopy, choose_precision
 
 MODEL = TransformerConfig(
@@ -54,7 +55,7 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
     sentences = SENTENCES if device.type == "cpu" else ON_GPU
     source, target = torch.randint(4, VOCABULARY, (2, sentences, LENGTH), generator=generator).tolist()
     batch = make_batch(source, target, SPECIAL).to(device)
-    objective = NextToken(0.1)
+    objective: Objective = NextToken(0.1)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         working = WorkingCopy(
             build_transformer(MODEL, VOCABULARY, VOCABULARY).to(device), choose_precision("auto", device)

@@ -21,8 +21,6 @@ from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.inference.scorer import check_lengths
-from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 
 PAIRS_AT_ONCE = 1000
 TOKENS_AT_ONCE = 2048
@@ -59,7 +57,7 @@ class Aligner:
 
     def _links(self, texts: Sequence[tuple[str, str]], first: int) -> list[Links]:
         tokenizers = self.bundle.tokenizers
-        model: EncoderDecoder[DecoderState] = self.bundle.model  # type: ignore[assignment]
+        model = self.bundle.writer
         sources = self.bundle.read([source for source, _ in texts])
         marked = len(self.bundle.marks.source)
         targets = tokenizers.target.encode_batch([target for _, target in texts])

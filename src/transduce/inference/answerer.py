@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,8 @@ class Answerer:
     def __init__(self, bundle: ModelBundle) -> None:
         check_tool("the model", bundle.config.task, "answerer")
         self.bundle = bundle
-        self.head = cast(SpanHeadConfig, bundle.config.head)
+        assert isinstance(bundle.config.head, SpanHeadConfig)
+        self.head = bundle.config.head
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Answerer":

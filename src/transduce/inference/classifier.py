@@ -67,7 +67,8 @@ class Classifier:
     def __init__(self, bundle: ModelBundle) -> None:
         check_tool("the model", bundle.config.task, "classifier")
         self.bundle = bundle
-        self.head = cast(ClassHeadConfig | ScoreHeadConfig, bundle.config.head)
+        assert isinstance(bundle.config.head, ClassHeadConfig | ScoreHeadConfig)
+        self.head = bundle.config.head
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Classifier":
@@ -114,7 +115,8 @@ class Classifier:
 
     def _told(self, found: Classification | Rating) -> Told:
         if isinstance(found, Rating):
-            head = cast(ScoreHeadConfig, self.head)
+            head = self.head
+            assert isinstance(head, ScoreHeadConfig)
             return Told(str(found), ["score"], [], lambda scores: head.mean + head.deviation * scores.float(), "score")
         best = self.labels.index(found.label)
         log_probabilities = torch.tensor([list(found.probabilities.values())]).log()

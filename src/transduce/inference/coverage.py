@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,9 +12,8 @@ from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
-from transduce.models.interface import EncoderDecoder
+from transduce.models.interface import Writer
 from transduce.nn.recording import record_attention
-from transduce.nn.state import DecoderState
 from transduce.search.loop import Hypothesis
 
 TOKENS_AT_ONCE = 2048
@@ -22,7 +22,7 @@ TOKENS_AT_ONCE = 2048
 
 def rerank(
     bundle: ModelBundle,
-    model: EncoderDecoder[DecoderState],
+    model: Writer[Any],
     sources: Sequence[list[int]],
     found: Sequence[Sequence[Hypothesis]],
     weight: float,
@@ -42,7 +42,7 @@ def rerank(
 @torch.inference_mode()
 def coverage(
     bundle: ModelBundle,
-    model: EncoderDecoder[DecoderState],
+    model: Writer[Any],
     sources: Sequence[list[int]],
     targets: Sequence[list[int]],
     begins: Sequence[int] | None = None,

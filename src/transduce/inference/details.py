@@ -10,8 +10,6 @@ from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
-from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 from transduce.orthography.words import word_texts
 from transduce.text.tokenizer import Tokenizer
 
@@ -74,7 +72,7 @@ def details_of(
     bundle: ModelBundle, head: AlignmentHead | None, sources: Sequence[list[int]], targets: Sequence[list[int]]
 ) -> list[Details]:
     """Details of each pair of token ids, without their ends; without alignments where no head is given."""
-    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    model = bundle.writer
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     found: dict[int, Details] = {}
     lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]

@@ -21,10 +21,9 @@ from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import Row, read_texts, softmax
-from transduce.models.heads import EncoderModel, WordHead
-from transduce.models.interface import EncodedText, EncoderDecoder, Layered, Pooling, Rearranges
+from transduce.models.heads import WordHead
+from transduce.models.interface import EncodedText, Layered, Pooling, Rearranges
 from transduce.nn.recording import record_inputs
-from transduce.nn.state import DecoderState
 from transduce.reprs import shown_by
 from transduce.task_table import TASKS, check_reads_texts
 from transduce.text.tokenizer import MASKS
@@ -87,7 +86,7 @@ class Encoder:
         if not self._reads_sources:
             check_reads_texts("the model", bundle.config.task)
         self.bundle = bundle
-        self.model = cast(EncoderModel, bundle.model)
+        self.model = bundle.model
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Encoder":
@@ -201,12 +200,14 @@ class Encoder:
 
     @property
     def _layers(self) -> Sequence[nn.Module]:
-        return cast(Layered, self.model.encoder).blocks[1:]
+        encoder = self.model.encoder
+        assert isinstance(encoder, Layered)
+        return encoder.blocks[1:]
 
     @property
     def _width(self) -> int:
         if not self._reads_sources:
-            return self.model.encoder.dim
+            return self.bundle.reader.encoder.dim
         return self._read([([], None)], lambda batch: self._encode(batch).hidden)[0].shape[1]
 
     def _rows(self, texts: Sequence[str]) -> list[Row]:
@@ -222,13 +223,13 @@ class Encoder:
 
     def _encode(self, batch: TextBatch) -> EncodedText:
         if not self._reads_sources:
-            return self.model.encoder(batch.tokens, batch.segments, batch.is_real)
-        hidden = cast(EncoderDecoder[DecoderState], self.model).encode(batch.tokens, batch.is_real).hidden
+            return self.bundle.reader.encoder(batch.tokens, batch.segments, batch.is_real)
+        hidden = self.bundle.writer.encode(batch.tokens, batch.is_real).hidden
         return EncodedText(hidden, hidden[:, 0], batch.is_real)
 
     def _states(self, batch: TextBatch) -> list[torch.Tensor]:
         """[rows, time, width] of the embeddings and of each layer."""
-        encoder: object = self.model.encoder
+        encoder = self.model.encoder
         with record_inputs(self._layers) as read:
             last = self._encode(batch).hidden
         if isinstance(encoder, Rearranges):
@@ -243,7 +244,7 @@ class Encoder:
 
     @property
     def _source_limit(self) -> int | None:
-        return cast(EncoderDecoder[DecoderState], self.model).source_limit
+        return self.bundle.writer.source_limit
 
     def _guessed(self, row: Row) -> Told:
         tokenizer = self.bundle.tokenizers.target
@@ -263,10 +264,12 @@ class Encoder:
 
     def _logits(self, rows: Sequence[Row]) -> list[NDArray[np.float32]]:
         """Those at the hidden places of the first text of each row, [places, vocabulary]; none are made elsewhere."""
-        head, mask = cast(WordHead, self.model.head), cast(int, self.bundle.tokenizers.target.mask)
+        model, mask = self.bundle.reader, self.bundle.tokenizers.target.mask
+        head = model.head
+        assert isinstance(head, WordHead) and mask is not None
 
         def made_of(batch: TextBatch) -> torch.Tensor:
-            hidden = self.model.encoder(batch.tokens, batch.segments, batch.is_real).hidden
+            hidden = model.encoder(batch.tokens, batch.segments, batch.is_real).hidden
             is_shown = batch.tokens != mask
             most = int((~is_shown).sum(1).max())
             places = is_shown.int().argsort(dim=1, stable=True)[:, :most, None]  # hidden ones first, from left to right
@@ -302,7 +305,8 @@ class Encoder:
 
     @property
     def _limit(self) -> int:
-        return min(self.bundle.config.longest_source, self.model.encoder.limit or self.bundle.config.longest_source)
+        longest = self.bundle.config.longest_source
+        return min(longest, self.bundle.reader.encoder.limit or longest)
 
 
 def _make_source_batch(rows: Sequence[Row], special: SpecialIds) -> TextBatch:

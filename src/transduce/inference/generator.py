@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast, overload
+from typing import Any, overload
 
 import msgspec
 import torch
@@ -21,7 +21,7 @@ from transduce.inference.looking import look_at_generation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, text_of
-from transduce.models.interface import EncoderDecoder, SegmentRecurrence
+from transduce.models.interface import SegmentRecurrence, Writer
 from transduce.nn.state import DecoderState
 from transduce.reprs import shown_by
 from transduce.search.beam import Beam
@@ -92,9 +92,9 @@ class Generator:
             check_tool(f"model {number}" if others else "the model", one.config.task, "generator")
             if one.tokenizers.target.content != bundle.tokenizers.target.content:
                 raise InputError(f"model {number} of the ensemble has another tokenizer than the first")
-        models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
+        models = [one.writer for one in (bundle, *others)]
         self.bundle = bundle
-        self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
+        self.model: Writer[Any] = Ensemble(models) if others else models[0]
         windows = [
             one.config.longest_source for one in (bundle, *others) if not isinstance(one.model, SegmentRecurrence)
         ]

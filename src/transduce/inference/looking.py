@@ -19,8 +19,6 @@ from transduce.errors import InputError
 from transduce.inference.engines.pytorch import PyTorchEngine, problem_of
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.vocabulary import Vocabulary
-from transduce.models.interface import EncoderDecoder
-from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.loop import TakeStep
 from transduce.search.settings import Limits
@@ -34,7 +32,7 @@ def look_at_translation(
 
     Raises InputError for a target that is too long, or where the search finds nothing.
     """
-    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    model = bundle.writer
     of_target = bundle.tokenizers.target
     tree = None
     if target is None:
@@ -71,7 +69,7 @@ def look_at_generation(
 
     `spell` gives the text of tokens.
     """
-    model: EncoderDecoder[DecoderState] = bundle.model  # type: ignore[assignment]
+    model = bundle.writer
     context = torch.tensor([piece.source], device=bundle.device)
     tree = None
     if given is None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import cast
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,9 +16,8 @@ from transduce.data.batch import Batch, make_batch
 from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.models.interface import EncoderDecoder
+from transduce.models.interface import Writer
 from transduce.models.scoring import score_tokens
-from transduce.nn.state import DecoderState
 from transduce.reprs import shown_by
 from transduce.task_table import check_writes
 
@@ -57,10 +56,10 @@ class PairScore:
 class Scorer:
     """Scores with a bundle's model, or an ensemble of such, on the device and at the precision that it has."""
 
-    def __init__(self, bundle: ModelBundle, ensemble: EncoderDecoder[DecoderState] | None = None) -> None:
+    def __init__(self, bundle: ModelBundle, ensemble: Writer[Any] | None = None) -> None:
         check_writes("the model", bundle.config.task)
         self.bundle = bundle
-        self.model = ensemble or cast(EncoderDecoder[DecoderState], bundle.model)
+        self.model: Writer[Any] = ensemble or bundle.writer
 
     def score(self, pairs: Iterable[Pair]) -> list[PairScore]:
         """Scores of all pairs, in their order."""
@@ -91,11 +90,11 @@ class Scorer:
         return [results[i] for i in range(len(sources))]
 
     @property
-    def _models(self) -> Sequence[EncoderDecoder[DecoderState]]:
+    def _models(self) -> Sequence[Writer[Any]]:
         return self.model.models if isinstance(self.model, Ensemble) else [self.model]
 
     @staticmethod
-    def _log_probabilities(model: EncoderDecoder[DecoderState], batch: Batch) -> Float[Tensor, "rows time"]:
+    def _log_probabilities(model: Writer[Any], batch: Batch) -> Float[Tensor, "rows time"]:
         return score_tokens(
             model, batch.source, batch.source_is_real, batch.target_in, batch.target_out, batch.target_is_real
         )

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, overload
+from typing import overload
 
 import numpy as np
 import torch
@@ -85,7 +85,8 @@ class Tagger:
     def __init__(self, bundle: ModelBundle) -> None:
         check_tool("the model", bundle.config.task, "tagger")
         self.bundle = bundle
-        self.labels = cast(TagHeadConfig, bundle.config.head).labels
+        assert isinstance(bundle.config.head, TagHeadConfig)
+        self.labels = bundle.config.head.labels
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Tagger":

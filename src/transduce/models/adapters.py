@@ -1,15 +1,15 @@
 """Low-rank adapters in a model: which layers get them, and the same model without them."""
 
 import copy
-from typing import Literal, cast
+from typing import Literal
 
 from torch import nn
 
 from transduce.config import Settings
 from transduce.errors import ConfigError
 from transduce.models.heads import EncoderModel
+from transduce.models.interface import Decoder
 from transduce.models.named_parts import is_in
-from transduce.models.projecting import ProjectingDecoder
 from transduce.nn.adaptive import AdaptiveEmbedding
 from transduce.nn.low_rank import LowRankLinear
 from transduce.nn.source_attention import SourceAttention
@@ -39,7 +39,7 @@ class AdaptersConfig(Settings, frozen=True):
 
     @property
     def scale(self) -> float:
-        """By which the product is multiplied."""
+        """Factor of the product."""
         return self.alpha / self.rank
 
 
@@ -64,9 +64,7 @@ def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     if isinstance(model, EncoderModel) and model.head is not None:
-        of_encoder = {
-            id(parameter) for parameter in cast(nn.Module, model.encoder).parameters()
-        }  # a head may share its table
+        of_encoder = {id(parameter) for parameter in model.encoder.parameters()}  # a head may share its table
         for parameter in model.head.parameters():
             parameter.requires_grad_(id(parameter) not in of_encoder)
         for name, parameter in model.named_parameters():
@@ -100,11 +98,10 @@ def _places(model: nn.Module) -> list[str]:
     for module in model.modules():
         if isinstance(module, SourceAttention | AdaptiveEmbedding):
             left_out |= {id(inner) for inner in module.modules()}
-        if isinstance(module, ProjectingDecoder):
+        if isinstance(module, Decoder):
             left_out |= {id(inner) for inner in module.output.modules()}
         if isinstance(module, EncoderModel) and module.head is not None:
             left_out |= {id(inner) for inner in module.head.modules()}
-            pooler = getattr(module.encoder, "pooler", None)
-            left_out |= set() if pooler is None else {id(inner) for inner in pooler.modules()}
+            left_out |= {id(module.encoder.pooler)}
     named = model.named_modules()
     return [name for name, module in named if isinstance(module, nn.Linear) and id(module) not in left_out]

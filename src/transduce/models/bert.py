@@ -1,17 +1,16 @@
 """BERT: a Transformer encoder that reads a text, or a pair of texts, from both sides (Devlin et al. 2019)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple, cast
+from typing import Annotated, Literal, NamedTuple
 
-import torch
 from msgspec import Meta
 from torch import nn
 
 from transduce.config import Settings
-from transduce.models.interface import EncodedText
+from transduce.models.interface import EncodedText, TextEncoder
 from transduce.models.stack import Parts, StackConfig
 from transduce.nn.attention import MultiHeadAttention, split_heads
-from transduce.nn.layers import Activation, Dropout, FeedForward, Residual
+from transduce.nn.layers import Activation, Dropout, FeedForward, Residual, layer_list
 from transduce.nn.packing import Packed, Packing
 from transduce.nn.positions import LearnedPositions
 from transduce.ranges import Layers, PositiveShare, ShareBelowOne, Width
@@ -21,7 +20,7 @@ Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
 
 
 class Sizes(NamedTuple):
-    """Of an encoder."""
+    """Sizes of an encoder."""
 
     layers: int
     dim: int
@@ -76,7 +75,7 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
 
     @property
     def sizes(self) -> Sizes:
-        """What the name of a size and the settings that override it amount to."""
+        """Sizes by the name of a size and the settings that override it."""
         named = SIZES[self.size] if self.size is not None else None
         layers, dim, heads = (
             own or (getattr(named, name) if named else 0)
@@ -105,22 +104,20 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
 
 def build_bert(config: BertConfig, vocabulary: int) -> "Bert":
     """A BERT encoder with fresh weights from torch's global generator, for so many tokens."""
-    sizes, parts = config.sizes, Parts(config.stack, config.sizes.layers)
+    sizes, parts = config.sizes, Parts(config.stack, config.sizes.layers, config.norm_epsilon)
     start = parts.initialization
     segments = nn.Embedding(config.segments, sizes.dim)
     start.embedding(segments.weight)
     positions = LearnedPositions(config.max_positions, sizes.dim, start)
-    norm = nn.LayerNorm(sizes.dim, config.norm_epsilon)
-    embedding = BertEmbedding(parts.token_table(vocabulary), segments, positions, norm, Dropout(config.dropout))
-
-    def residual() -> Residual:
-        return Residual(sizes.dim, "post", config.dropout, config.norm_epsilon)
-
-    layers = [PackedLayer(parts.attention(), parts.feed_forward(), residual(), residual()) for _ in range(sizes.layers)]
+    embedding = BertEmbedding(parts.token_table(vocabulary), segments, positions, parts.norm(), Dropout(config.dropout))
+    layers = [
+        PackedLayer(parts.attention(), parts.feed_forward(), parts.residual(), parts.residual())
+        for _ in range(sizes.layers)
+    ]
     return Bert(embedding, layers, parts.pooler() if config.pooler else None)
 
 
-class Bert(nn.Module):
+class Bert(TextEncoder):
     """Embeddings, layers of self-attention, and a vector of the whole text from its first token; see TextEncoder.
 
     Padding is not computed: layers see the real tokens side by side, and only attention sees rows.
@@ -129,13 +126,8 @@ class Bert(nn.Module):
     def __init__(self, embedding: "BertEmbedding", layers: list["PackedLayer"], pooler: nn.Linear | None) -> None:
         super().__init__()
         self.embedding = embedding
-        self.layers = cast(Sequence[PackedLayer], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.pooler = pooler
-
-    @property
-    def dim(self) -> int:
-        """See TextEncoder."""
-        return self.embedding.table.embedding_dim
 
     @property
     def limit(self) -> int | None:
@@ -162,9 +154,7 @@ class Bert(nn.Module):
         hidden = self.embedding(tokens, segments, packing)
         for layer in self.layers:
             hidden = layer(hidden, packing)
-        spread = packing.spread(hidden)
-        first = spread[:, 0]
-        return EncodedText(spread, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)
+        return self.pooled(packing.spread(hidden), is_real)
 
 
 class BertEmbedding(nn.Module):
@@ -175,7 +165,7 @@ class BertEmbedding(nn.Module):
         table: nn.Embedding,
         segments: nn.Embedding,
         positions: LearnedPositions,
-        norm: nn.LayerNorm,
+        norm: nn.Module,
         dropout: Dropout,
     ) -> None:
         super().__init__()

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal
 
 from torch import nn
 
-from transduce.models.interface import Memory
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, EncoderDecoder, Memory
 from transduce.models.stack import (
     Embedding,
     Parts,
@@ -17,7 +16,7 @@ from transduce.models.stack import (
     rotary_positions,
 )
 from transduce.nn.initialization import InitializationKind
-from transduce.nn.layers import Activation
+from transduce.nn.layers import Activation, layer_list
 from transduce.nn.masks import padding_mask
 from transduce.nn.self_attention import Span
 from transduce.nn.state import AttentionState
@@ -34,7 +33,7 @@ class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kin
     """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), or geglu (gated, with
     a third matrix)."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "rotary"
-    """How the order of tokens is told."""
+    """Position encoding."""
     scale_embeddings: bool = False
     """Multiply embeddings by sqrt(dim)."""
     tie: bool = True
@@ -59,10 +58,10 @@ def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -
     return CausalTransformer(decoder)
 
 
-class CausalTransformer(nn.Module):
-    """A decoder without a source; see models/interface.py for what it promises. Of a source it reads nothing."""
+class CausalTransformer(EncoderDecoder[AttentionState]):
+    """A decoder without a source; see models/interface.py for what it promises."""
 
-    source_limit: int | None = None
+    decoder: "CausalDecoder"
 
     def __init__(self, decoder: "CausalDecoder") -> None:
         super().__init__()
@@ -84,8 +83,11 @@ class CausalTransformer(nn.Module):
         return AttentionState((), padding_mask(memory.is_real), cache, position=0)
 
 
-class CausalDecoder(ProjectingDecoder[AttentionState]):
+class CausalDecoder(Decoder[AttentionState]):
     """Layers of attention to the text so far, and the output layer."""
+
+    embedding: Embedding
+    layers: Sequence[SelfAttentionLayer]
 
     def __init__(
         self,
@@ -96,12 +98,12 @@ class CausalDecoder(ProjectingDecoder[AttentionState]):
     ) -> None:
         super().__init__()
         self.embedding = embedding
-        self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.norm = norm
         self.output = output
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
-        """See ProjectingDecoder."""
+        """See Decoder."""
         span = Span(state.position, tokens.shape[1])
         embedded = self.embedding(tokens, span.start)
         may_attend, past = state.extend(span.time)

@@ -1,13 +1,14 @@
 """The one table of model families: what `model.kind` may say, and who builds it."""
 
-from typing import cast
+from typing import Any
 
 from torch import nn
 
 from transduce.errors import ConfigError
-from transduce.models.bert import Bert, BertConfig, build_bert
+from transduce.models.bert import BertConfig, build_bert
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
 from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_pooler
+from transduce.models.interface import EncoderDecoder, TextEncoder
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.language import RecurrentLanguageConfig, build_recurrent_language
 from transduce.models.recurrent.model import build_recurrent
@@ -15,7 +16,6 @@ from transduce.models.stack import Parts
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.models.transformer_encoder import (
     TransformerEncoderConfig,
-    TransformerTextEncoder,
     build_transformer_encoder,
     read_texts_with,
 )
@@ -37,7 +37,7 @@ ModelConfig = EncoderDecoderConfig | LanguageModelConfig | EncoderConfig
 
 def build_model(
     config: ModelConfig, source_vocabulary: int, target_vocabulary: int, head: HeadConfig | None = None
-) -> nn.Module:
+) -> EncoderDecoder[Any] | EncoderModel:
     """A model with fresh weights from torch's global generator; vocabularies are counts of tokens. Only encoders of
     texts may have a head."""
     match config:
@@ -59,7 +59,7 @@ def build_model(
 
 def build_encoder_model(config: EncoderConfig, vocabulary: int, head: HeadConfig | None) -> EncoderModel:
     """An encoder with a head, if any, with fresh weights from torch's global generator."""
-    encoder: Bert | XLNetEncoder | TransformerTextEncoder
+    encoder: TextEncoder
     match config:
         case BertConfig():
             encoder = build_bert(config, vocabulary)
@@ -70,15 +70,15 @@ def build_encoder_model(config: EncoderConfig, vocabulary: int, head: HeadConfig
     return EncoderModel(encoder, None if head is None else build_head(head, encoder))
 
 
-def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> nn.Module:
+def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> TextEncoder:
     """The encoder of a model that was trained for something else, with what a head reads of it.
 
     Raises ConfigError for a model that has none which could read texts.
     """
-    encoder: nn.Module
+    encoder: TextEncoder
     match model, config:
         case EncoderModel(), _:
-            encoder = cast(nn.Module, model.encoder)
+            encoder = model.encoder
         case XLNetLanguageModel(), XLNetConfig():
             encoder = XLNetEncoder(model.decoder.stack, None)
         case Transformer(), TransformerEncoderConfig():
@@ -86,11 +86,10 @@ def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> nn.
         case _:
             raise ConfigError(f"model: a {type(model).__name__} has no encoder of texts")
     if isinstance(config, XLNetConfig | TransformerEncoderConfig):
-        made = cast(XLNetEncoder | TransformerTextEncoder, encoder)
         if not reads_pooler(head):
-            made.pooler = None
-        elif made.pooler is None:
-            made.pooler = Parts(config, config.layers).pooler()
+            encoder.pooler = None
+        elif encoder.pooler is None:
+            encoder.pooler = Parts(config, config.layers).pooler()
     return encoder
 
 

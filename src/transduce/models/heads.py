@@ -1,24 +1,20 @@
-"""What stands on a text encoder and makes its vectors into an answer: one small head a task, and the two together."""
+"""Heads, which make the vectors of a text encoder into an answer, one small head a task, and models of both."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional
 
 from transduce.config import Settings
-from transduce.errors import ConfigError
 from transduce.models.interface import EncodedText, Pooling, TextEncoder
-from transduce.nn.layers import Dropout
+from transduce.nn.layers import ACTIVATIONS, Dropout
 from transduce.ranges import PositiveFloat, PositiveInt, PositiveShare, ShareBelowOne
 from transduce.shapes import Mask, Tokens
 
 
 class ClassHeadConfig(Settings, frozen=True, tag_field="kind", tag="class"):
-    """Which of some classes a text, or a pair of texts, belongs to."""
+    """Settings of a head for the class of a text, or of a pair of texts."""
 
     labels: tuple[str, ...]
     """Names of the classes."""
@@ -27,29 +23,29 @@ class ClassHeadConfig(Settings, frozen=True, tag_field="kind", tag="class"):
     dropout: ShareBelowOne = 0.1
     """Share of the text's vector dropped."""
     pooling: Pooling = "pooler"
-    """What the text's vector is made of."""
+    """Pooling that makes the text's vector."""
 
     def _check_together(self) -> None:
         _check_labels(self.labels)
 
 
 class ScoreHeadConfig(Settings, frozen=True, tag_field="kind", tag="score"):
-    """A number for a text, or a pair of texts."""
+    """Settings of a head for a number of a text, or of a pair of texts."""
 
     mean: float
-    """Of the scores in the training data."""
+    """Mean of the scores in the training data."""
     deviation: PositiveFloat
-    """The standard deviation of these: what the head makes is a number of deviations from the mean."""
+    """Standard deviation of these scores; the head gives a number of deviations from the mean."""
     pair: bool = False
     """Whether two texts are read together."""
     dropout: ShareBelowOne = 0.1
     """Share of the text's vector dropped."""
     pooling: Pooling = "pooler"
-    """What the text's vector is made of."""
+    """Pooling that makes the text's vector."""
 
 
 class TagHeadConfig(Settings, frozen=True, tag_field="kind", tag="tag"):
-    """A tag for each word."""
+    """Settings of a head for the tag of each word."""
 
     labels: tuple[str, ...]
     """Names of the tags: O, B-kind and I-kind for each kind of entity."""
@@ -61,7 +57,7 @@ class TagHeadConfig(Settings, frozen=True, tag_field="kind", tag="tag"):
 
 
 class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
-    """Where in a passage the answer to a question begins and ends."""
+    """Settings of a head for where in a passage the answer to a question begins and ends."""
 
     no_answer: bool = False
     """Whether a passage may hold no answer."""
@@ -72,7 +68,7 @@ class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
 
 
 class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
-    """Which word a masked one was, and whether a text follows another."""
+    """Settings of a head for masked words, and for whether a text follows another."""
 
     next_sentence: bool = True
     """Whether the model also tells if the second text follows the first."""
@@ -83,14 +79,14 @@ class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
 
 
 NEXT_SENTENCE = ("does not follow", "follows")
-"""What the two logits of next sentences mean, in their order."""
+"""Meanings of the two logits of next sentences, in their order."""
 
 HeadConfig = ClassHeadConfig | ScoreHeadConfig | TagHeadConfig | SpanHeadConfig | WordHeadConfig
 """The union of all heads' settings, told apart by `kind`."""
 
 
 def reads_pooler(head: HeadConfig | None) -> bool:
-    """Whether a head reads what an encoder's pooler makes of a text."""
+    """Returns True if a head reads the output of an encoder's pooler."""
     match head:
         case ClassHeadConfig() | ScoreHeadConfig():
             return head.pooling == "pooler"
@@ -127,13 +123,6 @@ class TokenHead(nn.Module):
         return self.output(self.dropout(encoded.hidden))
 
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": functional.relu,
-    "gelu": functional.gelu,
-    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
-}
-
-
 class WordHead(nn.Module):
     """Logits of the vocabulary for masked tokens, by the table of embeddings, and of whether a text follows another."""
 
@@ -156,7 +145,7 @@ class WordHead(nn.Module):
                 parameter.copy_(parameter.flip(0))
 
     def before_output(self, hidden: Float[Tensor, "*any dim"]) -> Float[Tensor, "*any dim"]:
-        """What the output layer makes logits of."""
+        """The vectors of which the output layer makes logits."""
         return self.norm(self.activation(self.inner(hidden)))
 
     def forward(self, encoded: EncodedText) -> Float[Tensor, "rows time vocabulary"]:
@@ -185,16 +174,14 @@ def build_head(config: HeadConfig, encoder: TextEncoder) -> Head:
 class EncoderModel(nn.Module):
     """A text encoder and what stands on it, if anything does."""
 
-    def __init__(self, encoder: nn.Module, head: Head | None) -> None:
+    def __init__(self, encoder: TextEncoder, head: Head | None) -> None:
         super().__init__()
-        if not isinstance(encoder, TextEncoder):
-            raise ConfigError(f"model: a {type(encoder).__name__} is no encoder of texts")
-        self.encoder: TextEncoder = encoder
+        self.encoder = encoder
         self.head = head
 
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> Tensor:
-        """What the head makes of texts, [rows, outputs] or [rows, time, outputs]; without one, their hidden vectors."""
-        encoded = self.encoder(tokens, segments, is_real)
+        """The head's output, [rows, outputs] or [rows, time, outputs]; without a head, the texts' hidden vectors."""
+        encoded: EncodedText = self.encoder(tokens, segments, is_real)
         return encoded.hidden if self.head is None else self.head(encoded)
 
 

@@ -1,18 +1,24 @@
-"""What search, objectives and tools may expect of a model; nothing else about a family is known outside its file."""
+"""Interfaces of model families: all that objectives, scoring, search and tools know of a model is in this file.
 
-from collections.abc import Sequence
+A family that writes (translates, or goes on with a text) is an EncoderDecoder with a Decoder; one that reads texts is a
+TextEncoder, on which heads are put (models/heads.py). Nothing else about a family is known outside its own file.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transduce.nn.state import Carried, DecoderState
+from transduce.nn.adaptive import AdaptiveOutput
+from transduce.nn.state import Carried, CarriedState, DecoderState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
 State = TypeVar("State", bound=DecoderState)
-CarriedTo = TypeVar("CarriedTo", bound=DecoderState, covariant=True)
+CarriedTo = TypeVar("CarriedTo", bound=CarriedState)
 
 
 @dataclass(frozen=True)
@@ -24,13 +30,13 @@ class Memory:
 
     @classmethod
     def empty(cls, rows: int, dim: int, like: Tensor) -> "Memory":
-        """That of models that read no source: no position, once for each row; of the type and device of a tensor."""
+        """The memory of a model without a source: rows without positions, of the type and device of a tensor."""
         return cls(like.new_empty(rows, 0, dim), torch.empty(rows, 0, dtype=torch.bool, device=like.device))
 
 
 @runtime_checkable
-class Decoder(Protocol[State]):
-    """Reads one or more tokens a row and predicts the token after each."""
+class Predictor(Protocol[State]):
+    """Reads one or more tokens a row and predicts the token after each: all that search knows of a model."""
 
     def __call__(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
         """Logits for the token that follows each of `tokens`, and the state after the last of them.
@@ -40,49 +46,104 @@ class Decoder(Protocol[State]):
         ...
 
 
-@runtime_checkable
-class EncoderDecoder(Protocol[State]):
-    """A model of a target sequence given a source sequence."""
+class Decoder(nn.Module, ABC, Generic[State]):
+    """The half of a model that predicts: embeddings and layers that read tokens, then the output layer.
+
+    It is a Predictor. Objectives and scoring call `read` alone, and apply the output layer to the positions that have a
+    target, a part at a time, so that the logits of a batch never exist all at once (nn/losses.py).
+    """
+
+    embedding: nn.Module
+    layers: Iterable[nn.Module]
+    """The layers from the bottom."""
+    output: nn.Linear | AdaptiveOutput
+    """Makes logits of hidden states. In a model made ready to translate (inference/engines/precision.py), a linear
+    layer that computes the same in another way has taken its place."""
+
+    @abstractmethod
+    def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:
+        """Hidden states before the output layer, [rows, time, dim], and the next state."""
+
+    def forward(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
+        """See Predictor."""
+        hidden, state = self.read(tokens, state)  # [rows, time, dim]
+        return self.output(hidden), state  # [rows, time, vocabulary]
 
     @property
-    def decoder(self) -> Decoder[State]:
+    def blocks(self) -> Sequence[nn.Module]:
+        """See Layered."""
+        return [self.embedding, *self.layers]
+
+
+@runtime_checkable
+class Writer(Protocol[State]):
+    """A model of a target sequence given a source sequence, as inference sees it: one, or several as one."""
+
+    @property
+    def decoder(self) -> Predictor[State]:
         """The half that predicts."""
         ...
 
     @property
     def source_limit(self) -> int | None:
-        """The most tokens a source may have, its end token included; None where any length will do."""
+        """See EncoderDecoder."""
         ...
 
     @property
     def target_limit(self) -> int | None:
-        """The most tokens a target may have, its end token included; None where any length will do."""
+        """See EncoderDecoder."""
         ...
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Read the source sentences."""
+        """See EncoderDecoder."""
         ...
 
     def start(self, memory: Memory) -> State:
-        """The decoder's state before the first target token, one row a sentence."""
+        """See EncoderDecoder."""
         ...
 
 
-@runtime_checkable
-class SegmentRecurrence(Protocol[CarriedTo]):
+class EncoderDecoder(nn.Module, ABC, Generic[State]):
+    """A family's model of a target sequence given a source sequence; a language model's source is empty.
+
+    It is a Writer. An `encoder` attribute that is Layered lets rates of learning differ between its layers.
+    """
+
+    decoder: Decoder[State]
+
+    @property
+    def source_limit(self) -> int | None:
+        """The most tokens a source may have, its end token included; None where any length will do."""
+        return None
+
+    @property
+    def target_limit(self) -> int | None:
+        """The most tokens a target may have, its end token included; None where any length will do."""
+        return None
+
+    @abstractmethod
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """Read the source sentences; a language model gives `Memory.empty`, one row a source."""
+
+    @abstractmethod
+    def start(self, memory: Memory) -> State:
+        """The decoder's state before the first target token, one row a sentence."""
+
+
+class SegmentRecurrence(EncoderDecoder[CarriedTo]):
     """A language model that reads a text segment by segment and goes on from a bounded memory of what came before.
 
     The states of its decoder have `carried` (see CarriedState), which training hands from batch to batch.
     """
 
     @property
+    @abstractmethod
     def carried_shape(self) -> tuple[int, int, int]:
-        """Of what a row hands on at most: layers, positions or parts, width."""
-        ...
+        """Largest carried state of a row: layers, positions or parts, width."""
 
+    @abstractmethod
     def resume(self, carried: Carried) -> CarriedTo:
         """The state in which a segment begins that follows one which handed this on."""
-        ...
 
 
 @runtime_checkable
@@ -91,7 +152,7 @@ class Layered(Protocol):
 
     @property
     def blocks(self) -> Sequence[nn.Module]:
-        """From the bottom: what embeds tokens, then the layers. Rates of learning may differ between them."""
+        """Embedding of tokens, then the layers from the bottom. Rates of learning may differ between them."""
         ...
 
 
@@ -100,22 +161,22 @@ class Rearranges(Protocol):
     """An encoder whose layers see tokens in another arrangement than its input's: [rows, time]."""
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
-        """What one of its layers reads or makes, with each vector at the place of its token, [rows, time, dim]."""
+        """The input or output of one of its layers with each vector at the place of its token, [rows, time, dim]."""
         ...
 
 
 Pooling = Literal["mean", "first", "pooler"]
-"""How the vectors of a text's tokens become one: see `EncodedText.vectors`."""
+"""Pooling of the vectors of a text's tokens to one: see `EncodedText.vectors`."""
 
 
 @dataclass(frozen=True)
 class EncodedText:
-    """What an encoder makes of texts, one row a text."""
+    """An encoder's vectors of texts, one row a text."""
 
     hidden: Hidden
-    """A vector of each token; what stands at padding means nothing."""
+    """A vector of each token; those of padding are to be ignored."""
     pooled: Float[Tensor, "rows dim"]
-    """A vector of each text: what the pooler makes of its first token's, or that itself where there is no pooler."""
+    """A vector of each text: the pooler's output for its first token; that token's vector where there is no pooler."""
     is_real: Mask
 
     def vectors(self, pooling: Pooling) -> Float[Tensor, "rows dim"]:
@@ -126,30 +187,37 @@ class EncodedText:
         return self.hidden[:, 0] if pooling == "first" else self.pooled
 
 
-@runtime_checkable
-class TextEncoder(Protocol):
+class TextEncoder(nn.Module, ABC):
     """Reads whole texts, or pairs of them; all that heads, objectives and tools know of an encoder."""
+
+    pooler: nn.Linear | None
+    """The layer that makes the vector of a text from that of its first token; None where that one is it."""
 
     @property
     def dim(self) -> int:
         """Width of the vectors that it makes."""
-        ...
+        return self.table.embedding_dim
 
     @property
     def limit(self) -> int | None:
         """The most tokens of a row, special ones included; None where any length will do."""
-        ...
+        return None
 
     @property
+    @abstractmethod
     def table(self) -> nn.Embedding:
         """The vectors of tokens, which a head that predicts tokens shares."""
-        ...
 
     @property
+    @abstractmethod
     def blocks(self) -> Sequence[nn.Module]:
-        """From the bottom: what embeds tokens, then the layers. Rates of learning may differ between them."""
-        ...
+        """See Layered."""
 
-    def __call__(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+    @abstractmethod
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
         """Read token ids; `segments` says which of two texts each belongs to, 0 or 1."""
-        ...
+
+    def pooled(self, hidden: Hidden, is_real: Mask) -> EncodedText:
+        """Vectors of tokens, [rows, time, dim], with the vector of each text that the pooler makes of its first."""
+        first = hidden[:, 0]  # [rows, dim]
+        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)

@@ -9,7 +9,7 @@ from transduce.errors import ConfigError
 from transduce.models.families import ModelConfig, build_model
 
 Former = Sequence[Sequence[int]]
-"""Of each new token, the tokens whose mean it begins as."""
+"""For each new token, the tokens whose mean it begins as."""
 
 
 def with_new_tokens(

@@ -38,7 +38,7 @@ def parameters_of(model: nn.Module, part: str, setting: str) -> list[nn.Paramete
 
 
 def is_in(name: str, part: str) -> bool:
-    """Whether a dotted name has all of a part's name in it, word for word."""
+    """Returns True if a dotted name has all of a part's name in it, word for word."""
     return bool(part) and f".{part}." in f".{name}."
 
 

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.models.interface import EncoderDecoder, Memory, State
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, Memory, State, Writer
+from transduce.nn.linear import outputs_of
 from transduce.shapes import Logits, Mask, Tokens
 
 
@@ -46,29 +46,29 @@ class ReducedVocabularyModel(Generic[State]):
 
     def __init__(
         self,
-        model: EncoderDecoder[State],
+        model: Writer[State],
         kept: Int[Tensor, " tokens"],
         allowed: Bool[Tensor, "sentences tokens"],
     ) -> None:
-        assert isinstance(model.decoder, ProjectingDecoder)
+        assert isinstance(model.decoder, Decoder)
         self.model = model
         self.kept = kept
         self.penalty = torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed, -torch.inf)
         self.read = model.decoder.read
-        self.project = model.decoder.projection(kept)
+        self.project = outputs_of(model.decoder.output, kept)
 
     @property
     def source_limit(self) -> int | None:
-        """The model's."""
+        """The limit of the model."""
         return self.model.source_limit
 
     @property
     def target_limit(self) -> int | None:
-        """The model's."""
+        """The limit of the model."""
         return self.model.target_limit
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """As the model does."""
+        """The model's memory of source sentences."""
         return self.model.encode(source, is_real)
 
     def start(self, memory: Memory) -> NarrowState[State]:

@@ -1,18 +1,15 @@
-"""How probable a model finds targets that it is given."""
-
-from typing import cast
+"""Log-probabilities of given targets."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.models.interface import EncoderDecoder, State
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, State, Writer
 from transduce.nn.losses import log_probabilities
 from transduce.shapes import Mask, Tokens
 
 
 def score_tokens(
-    model: EncoderDecoder[State],
+    model: Writer[State],
     source: Int[Tensor, "rows source_time"],
     source_is_real: Bool[Tensor, "rows source_time"],
     target_in: Tokens,
@@ -22,6 +19,7 @@ def score_tokens(
     """Log-probability (natural) of each given target token, in float32 and without gradients; zero where the target is
     padding. As in training, logits never exist all at once."""
     state = model.start(model.encode(source, source_is_real))
-    decoder = cast(ProjectingDecoder[State], model.decoder)
-    hidden, _ = decoder.read(target_in, state)
+    decoder = model.decoder
+    assert isinstance(decoder, Decoder), "one model, not several as one"
+    hidden, _ = decoder.read(target_in, state)  # [rows, time, dim]
     return log_probabilities(hidden, decoder.output, target_out, target_is_real)

@@ -1,4 +1,4 @@
-"""What every Transformer is built of: the settings that its stacks share, embeddings, and a layer of self-attention."""
+"""Parts of every Transformer: the settings that its stacks share, embeddings, and a layer of self-attention."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -12,9 +12,11 @@ from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import (
+    NORMS,
     Activation,
     Dropout,
     FeedForward,
+    NormKind,
     NormPlace,
     Residual,
     VariationalDropout,
@@ -28,7 +30,7 @@ from transduce.shapes import Hidden, Tokens
 
 
 class StackConfig(Settings, frozen=True):
-    """What stacks of attention layers share; the defaults are the paper's base model, normalised before sublayers."""
+    """Settings of all stacks of attention layers; the defaults are those of the paper's base model, pre-norm."""
 
     dim: Width = 512
     """Width of embeddings and layers."""
@@ -44,7 +46,10 @@ class StackConfig(Settings, frozen=True):
     """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), silu (swish, as
     Marian has it), or geglu (gated, with a third matrix)."""
     norm: NormPlace = "pre"
-    """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
+    """Normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
+    norm_kind: NormKind = "layer"
+    """Layer normalisation, or RMSNorm (rms, Zhang and Sennrich 2019), which neither subtracts the mean nor adds a
+    bias."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(dim)."""
     dropout: ShareBelowOne = 0.1
@@ -76,17 +81,22 @@ class StackConfig(Settings, frozen=True):
 
 
 class PositionedStackConfig(StackConfig, frozen=True):
-    """What stacks share whose tokens are told where they stand in the sequence."""
+    """Settings of stacks whose tokens are told their positions."""
 
     positions: Literal["sinusoidal", "concatenated", "fairseq", "learned", "rotary", "none"] = "sinusoidal"
     """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it; fairseq: the
     same with its wavelengths, from position 2 on, as M2M100 and NLLB have it."""
+    kv_heads: Width | None = None
+    """Heads of keys and values, each shared by a group of heads of queries (grouped-query attention, Ainslie et al.
+    2023), which makes the states of steps smaller; heads must be a multiple (default: heads)."""
     max_positions: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     """Rows of each table of learned positions: the most tokens of a sentence, its end token included."""
     retired: ClassVar = {"layer_dropout": 0.0}
 
     def _check_together(self) -> None:
         StackConfig._check_together(self)
+        if self.kv_heads is not None and self.heads % self.kv_heads:
+            raise ValueError(f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}")
         if self.positions == "rotary" and self.size_of_key % 2:
             raise ValueError(f"rotary positions need an even key_dim, not {self.size_of_key}")
         if self.positions == "fairseq" and (self.dim % 2 or self.dim < 4):
@@ -121,7 +131,7 @@ class SelfAttentionLayer(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Vectors of tokens, scaled, told their positions, and dropped in part."""
+    """Token embeddings with scale, positions and dropout."""
 
     def __init__(self, table: nn.Embedding, scale: float, positions: Positions, dropout: Dropout) -> None:
         super().__init__()
@@ -139,7 +149,7 @@ class Embedding(nn.Module):
 
 
 class TextEmbedding(nn.Module):
-    """Vectors of tokens, scaled, and dropped in part; of their positions other parts of the model know."""
+    """Token embeddings with scale and dropout; positions are known to other parts of the model."""
 
     def __init__(
         self,
@@ -165,11 +175,13 @@ class Parts:
 
     config: StackConfig
     layers: int
-    """Of all stacks together, by which some initializations scale."""
+    """Layers of all stacks together, by which some initializations scale."""
+    norm_epsilon: float = 1e-5
+    """Added to the variance in normalisation."""
 
     @property
     def initialization(self) -> Initialization:
-        """How weights begin."""
+        """Initialisation of the weights."""
         return Initialization(self.config.initialization, self.layers)
 
     def token_table(self, vocabulary: int) -> nn.Embedding:
@@ -189,7 +201,8 @@ class Parts:
         config = self.config
         dropout = self.rate(config.attention_dropout)
         sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
-        return MultiHeadAttention(*sizes, dropout, self.initialization)
+        kv_heads = config.kv_heads if isinstance(config, PositionedStackConfig) else None
+        return MultiHeadAttention(*sizes, dropout, self.initialization, kv_heads=kv_heads)
 
     def self_attention(self, rotary: Rotary | None) -> SelfAttention:
         """Attention of a sequence to itself, which rotary positions turn."""
@@ -201,13 +214,17 @@ class Parts:
         dropout = self.rate(config.activation_dropout)
         return FeedForward(config.dim, config.feed_forward_dim, config.activation, dropout, self.initialization)
 
+    def norm(self) -> nn.Module:
+        """A normalisation of vectors as wide as the layers."""
+        return NORMS[self.config.norm_kind](self.config.dim, self.norm_epsilon)
+
     def residual(self) -> Residual:
-        """What adds a sublayer's output to its input."""
-        return Residual(self.config.dim, self.config.norm, self.rate(self.config.residual_dropout))
+        """The connection that adds a sublayer's output to its input."""
+        return Residual(self.norm(), self.config.norm, self.rate(self.config.residual_dropout))
 
     def final_norm(self) -> nn.Module:
-        """What normalises the last layer's output: nothing, where each sum has been normalised."""
-        return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
+        """The normalisation of the last layer's output; none where each sum has been normalised."""
+        return self.norm() if self.config.norm == "pre" else nn.Identity()
 
     def self_attention_layer(self, rotary: Rotary | None) -> SelfAttentionLayer:
         """Self-attention and a feed-forward network."""
@@ -227,7 +244,7 @@ class Parts:
 
 
 def position_encoding(config: PositionedStackConfig, initialization: Initialization) -> Positions:
-    """What adds positions to embeddings, as the settings say."""
+    """The position encoding that is added to embeddings, as the settings say."""
     match config.positions:
         case "sinusoidal" | "concatenated" | "fairseq":
             return SinusoidalPositions(config.dim, config.positions)
@@ -238,5 +255,5 @@ def position_encoding(config: PositionedStackConfig, initialization: Initializat
 
 
 def rotary_positions(config: PositionedStackConfig) -> Rotary | None:
-    """What turns queries and keys of all layers, if the settings say so."""
+    """Rotary positions of queries and keys in all layers; None if the settings say otherwise."""
     return Rotary(config.size_of_key) if config.positions == "rotary" else None

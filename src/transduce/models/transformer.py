@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import torch
 from torch import nn
 
 from transduce.errors import ConfigError
-from transduce.models.interface import Memory
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, EncoderDecoder, Memory
 from transduce.models.stack import (
     Embedding,
     Parts,
@@ -21,7 +19,7 @@ from transduce.models.stack import (
 from transduce.models.tying import Tie, token_tables
 from transduce.nn.attention import KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
-from transduce.nn.layers import FeedForward, Residual
+from transduce.nn.layers import FeedForward, Residual, layer_list
 from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.nn.state import AttentionState
@@ -81,8 +79,10 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
     return Transformer(encoder, decoder)
 
 
-class Transformer(nn.Module):
+class Transformer(EncoderDecoder[AttentionState]):
     """An encoder and a decoder; see models/interface.py for what they promise."""
+
+    decoder: "TransformerDecoder"
 
     def __init__(self, encoder: "TransformerEncoder", decoder: "TransformerDecoder") -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class TransformerEncoder(nn.Module):
     def __init__(self, embedding: Embedding, layers: list[SelfAttentionLayer], norm: nn.Module) -> None:
         super().__init__()
         self.embedding = embedding
-        self.layers = cast(Sequence[SelfAttentionLayer], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.norm = norm
 
     @property
@@ -128,16 +128,18 @@ class TransformerEncoder(nn.Module):
         return self.read(self.embedding(source, start=0), is_real)
 
     def read(self, hidden: Hidden, is_real: Mask) -> Hidden:
-        """What the layers make of embedded tokens, [sentences, time, dim]."""
+        """Runs the layers on embedded tokens, [sentences, time, dim]."""
         may_attend = padding_mask(is_real)
         for layer in self.layers:
             hidden = layer.read_whole(hidden, may_attend)
         return self.norm(hidden)
 
 
-class TransformerDecoder(ProjectingDecoder[AttentionState]):
+class TransformerDecoder(Decoder[AttentionState]):
     """Layers of attention to the target so far and to the source, and the output layer."""
 
+    embedding: Embedding
+    layers: Sequence["DecoderLayer"]
     output: nn.Linear
 
     def __init__(
@@ -151,7 +153,7 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         super().__init__()
         self.first_token = first_token
         self.embedding = embedding
-        self.layers = cast(Sequence[DecoderLayer], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.norm = norm
         self.output = output
 
@@ -166,7 +168,7 @@ class TransformerDecoder(ProjectingDecoder[AttentionState]):
         return self.read(first, state)[1]
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
-        """See ProjectingDecoder."""
+        """See Decoder."""
         start, time = state.position, tokens.shape[1]
         embedded = self.embedding(tokens, start)
         may_attend, past = state.extend(time)

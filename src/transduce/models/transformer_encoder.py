@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import torch
 from torch import nn
 
-from transduce.models.interface import EncodedText
+from transduce.models.interface import EncodedText, TextEncoder
 from transduce.models.stack import Parts, PositionedStackConfig, position_encoding, rotary_positions
 from transduce.models.transformer import TransformerConfig, TransformerEncoder
 from transduce.ranges import Layers
@@ -47,7 +46,7 @@ def read_texts_with(
     return TransformerTextEncoder(encoder, segments, pooler)
 
 
-class TransformerTextEncoder(nn.Module):
+class TransformerTextEncoder(TextEncoder):
     """Reads whole texts with a Transformer's encoder; see TextEncoder. A text's vector is made of its first token's."""
 
     def __init__(self, encoder: TransformerEncoder, segments: nn.Embedding, pooler: nn.Linear | None) -> None:
@@ -55,11 +54,6 @@ class TransformerTextEncoder(nn.Module):
         self.encoder = encoder
         self.segments = segments
         self.pooler = pooler
-
-    @property
-    def dim(self) -> int:
-        """See TextEncoder."""
-        return self.table.embedding_dim
 
     @property
     def limit(self) -> int | None:
@@ -79,6 +73,4 @@ class TransformerTextEncoder(nn.Module):
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
         """See TextEncoder."""
         embedded = self.encoder.embedding(tokens, start=0) + self.segments(segments)
-        hidden = self.encoder.read(embedded, is_real)
-        first = hidden[:, 0]
-        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)
+        return self.pooled(self.encoder.read(embedded, is_real), is_real)

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import torch
 from torch import nn
 
 from transduce.errors import ConfigError
-from transduce.models.interface import Memory
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, Memory, SegmentRecurrence
 from transduce.models.stack import Parts, StackConfig, TextEmbedding
 from transduce.nn.adaptive import AdaptiveEmbedding, AdaptiveOutput, cluster_bounds
 from transduce.nn.initialization import InitializationKind
-from transduce.nn.layers import Dropout, FeedForward, NormPlace, Residual, VariationalDropout, WordDropout
+from transduce.nn.layers import Dropout, FeedForward, NormPlace, Residual, VariationalDropout, WordDropout, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask
 from transduce.nn.relative_attention import (
     Past,
@@ -42,7 +40,7 @@ class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="trans
     memory: PositiveInt = 150
     """Context of each token: how many tokens before it it may attend to, in its own segment or in those before."""
     norm: NormPlace = "post"
-    """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
+    """Normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     tie: bool = True
     """Share one matrix between embeddings and the output layer."""
     initialization: InitializationKind = "gpt2"
@@ -115,11 +113,10 @@ def _dropout(config: TransformerXLConfig, rate: float) -> Dropout | VariationalD
     return VariationalDropout(rate) if config.variational_dropout else Dropout(rate)
 
 
-class TransformerXL(nn.Module):
-    """A decoder without a source; see models/interface.py, SegmentRecurrence too, for what it promises."""
+class TransformerXL(SegmentRecurrence[SegmentState]):
+    """A decoder without a source; see models/interface.py for what it promises."""
 
-    source_limit: int | None = None
-    target_limit: int | None = None
+    decoder: "SegmentDecoder"
 
     def __init__(self, decoder: "SegmentDecoder") -> None:
         super().__init__()
@@ -144,11 +141,14 @@ class TransformerXL(nn.Module):
         return SegmentState(carried.unbind(0))
 
 
-class SegmentDecoder(ProjectingDecoder[SegmentState]):
+class SegmentDecoder(Decoder[SegmentState]):
     """Layers of relative attention to the last `memory` tokens, and the output layer.
 
     A longer memory than in training may be set to evaluate (section 4.3).
     """
+
+    embedding: TextEmbedding
+    layers: Sequence["RelativeLayer"]
 
     def __init__(
         self,
@@ -160,13 +160,13 @@ class SegmentDecoder(ProjectingDecoder[SegmentState]):
     ) -> None:
         super().__init__()
         self.embedding = embedding
-        self.layers = cast(Sequence[RelativeLayer], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.last = last
         self.output = output
         self.memory = memory
 
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
-        """See ProjectingDecoder."""
+        """See Decoder."""
         keys = state.length + tokens.shape[1]
         may_attend = memory_mask(tokens.shape[1], keys, self.memory, tokens.device)
         distances = state.distances or self.distances(min(keys - 1, self.memory))

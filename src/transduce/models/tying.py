@@ -1,4 +1,4 @@
-"""Which of an encoder-decoder's embeddings and its output layer share one matrix (Press and Wolf 2017)."""
+"""Weight tying: embeddings of an encoder-decoder and its output layer share one matrix (Press and Wolf 2017)."""
 
 from collections.abc import Callable
 from typing import Literal

@@ -3,19 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transduce.models.interface import EncodedText, Memory
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, EncodedText, Memory, SegmentRecurrence, TextEncoder
 from transduce.models.stack import Parts, StackConfig
 from transduce.nn.attention import Heads, KeysValues
 from transduce.nn.initialization import Initialization, InitializationKind
-from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual
+from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
 from transduce.nn.permutation import FactorizationOrder
 from transduce.nn.relative_attention import (
@@ -32,10 +30,10 @@ from transduce.ranges import Layers, PositiveInt, PositiveShare, Width
 from transduce.shapes import Hidden, Mask, Tokens
 
 Different = Bool[Tensor, "rows 1 queries keys"]
-"""Whether a query and a key are of different segments."""
+"""True where a query and a key are of different segments."""
 
 CLASS_SEGMENT = 2
-"""Of the class token, beside 0 and 1 of two texts."""
+"""The segment of the class token, beside 0 and 1 of two texts."""
 
 
 class XLNetConfig(StackConfig, frozen=True, tag_field="kind", tag="xlnet"):
@@ -52,15 +50,15 @@ class XLNetConfig(StackConfig, frozen=True, tag_field="kind", tag="xlnet"):
     activation: Activation = "gelu"
     """In feed-forward networks: relu, gelu, gelu_tanh, or geglu (gated, with a third matrix)."""
     norm: NormPlace = "post"
-    """Layer normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
+    """Normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     scale_embeddings: bool = False
     """Multiply embeddings by sqrt(dim)."""
     initialization: InitializationKind = "gpt2"
     """Xavier for all, Xavier with N(0, 1/dim) for embeddings (scaled), BERT's, or GPT-2's."""
     memory: PositiveInt = 256
-    """How many tokens of earlier segments are remembered."""
+    """Tokens of earlier segments that are remembered."""
     norm_epsilon: PositiveShare = 1e-12
-    """Added to the variance in layer normalisation."""
+    """Added to the variance in normalisation."""
     predicted: PositiveShare = 1 / 6
     """Share of a segment's tokens that training predicts, the last ones of the order drawn for it (1/K of the paper);
     1 for all, which suits models that go on with a text."""
@@ -84,34 +82,29 @@ def build_xlnet_encoder(config: XLNetConfig, vocabulary: int, has_pooler: bool) 
 
 
 def _stack(config: XLNetConfig, vocabulary: int) -> "XLNetStack":
-    parts = Parts(config, config.layers)
+    parts = Parts(config, config.layers, config.norm_epsilon)
     sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
-
-    def residual() -> Residual:
-        return Residual(config.dim, config.norm, parts.rate(config.residual_dropout), config.norm_epsilon)
-
     layers = [
         XLNetLayer(
             RelativeSelfAttention(*sizes, parts.rate(config.attention_dropout), parts.initialization),
             SegmentBias(config.heads, config.size_of_key, parts.initialization),
             parts.feed_forward(),
-            [residual() for _ in range(2)],
+            [parts.residual() for _ in range(2)],
         )
         for _ in range(config.layers)
     ]
     scale = config.dim**0.5 if config.scale_embeddings else 1.0
     dropout = Dropout(parts.rate(config.embedding_dropout))
-    norm = nn.LayerNorm(config.dim, config.norm_epsilon) if config.norm == "pre" else nn.Identity()
-    return XLNetStack(parts.token_table(vocabulary), scale, dropout, layers, norm, parts.initialization)
+    return XLNetStack(parts.token_table(vocabulary), scale, dropout, layers, parts.final_norm(), parts.initialization)
 
 
 class SegmentBias(nn.Module):
-    """What the score of a query and a key gains by whether they are of one segment (section 2.5)."""
+    """A bias on the score of a query and a key, by whether they are of one segment (section 2.5)."""
 
     def __init__(self, heads: int, key_dim: int, initialization: Initialization) -> None:
         super().__init__()
         self.vectors = nn.Parameter(torch.empty(2, heads, key_dim))
-        """Of the same segment, and of different ones."""
+        """Vectors for the same segment, and for different ones."""
         self.bias = nn.Parameter(torch.zeros(heads, 1, key_dim))
         self.key_dim = key_dim
         initialization.matrix(self.vectors.view(2 * heads, key_dim))
@@ -178,8 +171,8 @@ class XLNetStack(nn.Module):
         self.scale = scale
         self.dropout = dropout
         self.query = nn.Parameter(torch.empty(1, table.embedding_dim))
-        """What the query stream begins with, at every position."""
-        self.layers = cast(Sequence[XLNetLayer], nn.ModuleList(layers))
+        """First vector of the query stream, the same at every position."""
+        self.layers = layer_list(layers)
         self.norm = norm
         initialization.matrix(self.query)
 
@@ -207,12 +200,12 @@ class XLNetStack(nn.Module):
         return tuple(torch.stack([of(onward), of(mirrored)])[is_backward.long()] for of in projects)
 
     def empty_past(self, rows: int) -> tuple[Past, ...]:
-        """What layers keep before the first token."""
+        """The memory of each layer before the first token."""
         nothing = self.table.weight.new_empty(rows, 0, self.table.embedding_dim)
         return tuple(layer.attention.empty_past(nothing) for layer in self.layers)
 
 
-class XLNetDecoder(ProjectingDecoder[SegmentState]):
+class XLNetDecoder(Decoder[SegmentState]):
     """Goes on with a text: the order of factorisation is from left to right.
 
     The content stream reads each token; the query stream stands at the next one's place and sees what has been read.
@@ -230,7 +223,7 @@ class XLNetDecoder(ProjectingDecoder[SegmentState]):
         return [self.stack.table, *self.stack.layers]
 
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
-        """See ProjectingDecoder."""
+        """See Decoder."""
         rows, time = tokens.shape
         keys = state.length + time
         may_attend = memory_mask(time, keys, self.memory, tokens.device)
@@ -248,12 +241,10 @@ class XLNetDecoder(ProjectingDecoder[SegmentState]):
         return self.stack.dropout(self.stack.norm(query)), replace(state, past=tuple(after))
 
 
-class XLNetLanguageModel(nn.Module):
-    """Predicts tokens in any order (`predict`), or goes on with a text; see models/interface.py, SegmentRecurrence too,
-    for what it promises."""
+class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
+    """Predicts tokens in any order (`predict`), or goes on with a text; see models/interface.py for its promises."""
 
-    source_limit: int | None = None
-    target_limit: int | None = None
+    decoder: XLNetDecoder
 
     def __init__(self, decoder: XLNetDecoder) -> None:
         super().__init__()
@@ -288,7 +279,7 @@ class XLNetLanguageModel(nn.Module):
         segments: Tokens | None = None,
         is_backward: Bool[Tensor, " rows"] | None = None,
     ) -> tuple[Float[Tensor, "rows targets dim"], SegmentState]:
-        """What the output layer predicts the targets of an order from, and the state after the segment.
+        """Hidden states from which the output layer predicts the targets of an order, and the state after the segment.
 
         Every token may attend to the memory. `segments` tells which of two texts each token belongs to; the memory is
         of the first. `is_backward` tells which rows, and their memory, are texts from end to beginning. The state must
@@ -321,25 +312,18 @@ class XLNetLanguageModel(nn.Module):
         return stack.dropout(stack.norm(query)), replace(state, past=tuple(after))
 
 
-class XLNetEncoder(nn.Module):
+class XLNetEncoder(TextEncoder):
     """Reads whole texts, each token from both sides; see TextEncoder. A text's vector is made of its first token's.
 
     Within, that token stands after all others and is of a segment of its own, as the class token of the paper
     (section 2.5 and its appendix A.1: A, SEP, B, SEP, CLS).
     """
 
-    limit: int | None = None
-
     def __init__(self, stack: XLNetStack, pooler: nn.Linear | None) -> None:
         super().__init__()
         self.stack = stack
         self.stack.query.requires_grad_(False)  # which no text is read with
         self.pooler = pooler
-
-    @property
-    def dim(self) -> int:
-        """See TextEncoder."""
-        return self.table.embedding_dim
 
     @property
     def table(self) -> nn.Embedding:
@@ -367,20 +351,18 @@ class XLNetEncoder(nn.Module):
         for layer, own, nothing in zip(self.stack.layers, distances, past, strict=True):
             keys_values, _ = layer.remember(content, nothing, 1)
             content = layer(content, keys_values, partial(_shifted, distances=own, keys=time), may_attend, different)
-        hidden = self.arranged_back(self.stack.dropout(self.stack.norm(content)), is_real)
-        first = hidden[:, 0]
-        return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)
+        return self.pooled(self.arranged_back(self.stack.dropout(self.stack.norm(content)), is_real), is_real)
 
 
 def _first_to_last(is_real: Mask) -> Int[Tensor, "rows time"]:
-    """Which token stands at each place when the first of each row is moved behind its last real one."""
+    """Index of the token at each place when the first of each row is moved behind its last real one."""
     last = is_real.sum(1, keepdim=True) - 1
     places = torch.arange(is_real.shape[1], device=is_real.device).expand(len(is_real), -1)
     return torch.where(places < last, places + 1, places).scatter(1, last, 0)
 
 
 def _different(segments: Tokens, memory: int) -> Different:
-    """Which queries and keys are of different segments; a memory is of the first one."""
+    """True where queries and keys are of different segments; a memory is of the first one."""
     of_keys = functional.pad(segments, (memory, 0))
     return (segments[:, :, None] != of_keys[:, None, :])[:, None]
 
@@ -396,7 +378,7 @@ def _shifted(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:
 
 
 def _places(targets: Int[Tensor, "rows targets"], memory: int, keys: int) -> Int[Tensor, "rows 1 targets keys"]:
-    """Which of the distances, keys - 1 first, each target and key have."""
+    """Index of the distance of each target and key, counted from keys - 1 down."""
     positions = memory + targets  # among the keys
     of_keys = torch.arange(keys, device=targets.device)
     return (keys - 1 - (positions[..., None] - of_keys))[:, None]

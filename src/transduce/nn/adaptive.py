@@ -8,7 +8,6 @@ the model's width (Baevski and Auli 2019).
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.nn.initialization import Initialization
+from transduce.nn.layers import layer_list
 from transduce.shapes import Hidden, Tokens
 
 
@@ -46,10 +46,8 @@ class AdaptiveEmbedding(nn.Module):
         self.num_embeddings, self.embedding_dim = bounds[-1][1], dim
         widths = [max(dim // factor**i, 1) for i in range(len(bounds))]
         tables = [nn.Embedding(stop - start, width) for (start, stop), width in zip(bounds, widths, strict=True)]
-        self.tables = cast(Sequence[nn.Embedding], nn.ModuleList(tables))
-        self.projections = cast(
-            Sequence[nn.Linear], nn.ModuleList([nn.Linear(width, dim, bias=False) for width in widths])
-        )
+        self.tables = layer_list(tables)
+        self.projections = layer_list([nn.Linear(width, dim, bias=False) for width in widths])
         for table, projection in zip(tables, self.projections, strict=True):
             initialization.embedding(table.weight)
             initialization.matrix(projection.weight)
@@ -79,12 +77,12 @@ class AdaptiveOutput(nn.Module):
 
     def forward(self, hidden: Float[Tensor, "*positions dim"]) -> Float[Tensor, "*positions vocabulary"]:
         """Log-probabilities of all tokens."""
-        head = functional.linear(self.projected(hidden, 0), *self.head).log_softmax(-1)
+        head = functional.linear(self.projected(hidden, 0), *self.head).log_softmax(-1)  # [.., frequent + clusters]
         frequent = self.bounds[0][1]
         parts = [head[..., :frequent]]
         for cluster in range(1, len(self.bounds)):
             tail = functional.linear(self.projected(hidden, cluster), *self.tail(cluster)).log_softmax(-1)
-            parts.append(tail + head[..., frequent + cluster - 1, None])
+            parts.append(tail + head[..., frequent + cluster - 1, None])  # log p(token | cluster) + log p(cluster)
         return torch.cat(parts, -1)
 
     @property
@@ -98,7 +96,7 @@ class AdaptiveOutput(nn.Module):
         return self.tables[cluster].weight, self.biases[cluster]
 
     def projected(self, hidden: Float[Tensor, "*positions dim"], cluster: int) -> Float[Tensor, "*positions _"]:
-        """What the logits of a cluster's tokens are made of."""
+        """Hidden states projected to the width of a cluster's table."""
         return functional.linear(hidden, self.projections[cluster].weight.t())
 
     def head_target(self, target: Int[Tensor, " tokens"]) -> Int[Tensor, " tokens"]:

@@ -1,19 +1,20 @@
 """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2.2)."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast, runtime_checkable
+from functools import partial
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
-from transduce.nn.masks import AttentionMask
+from transduce.nn.masks import AttentionMask, masked_softmax
+from transduce.nn.recording import Write, write_nothing
 from transduce.shapes import Hidden
 
 Heads = Float[Tensor, "rows heads time head_dim"]
@@ -22,12 +23,6 @@ Keys = Float[Tensor, "rows heads keys key_dim"]
 Values = Float[Tensor, "rows heads keys value_dim"]
 Context = Float[Tensor, "rows heads queries value_dim"]
 
-FEW_WEIGHTS = 1024
-"""Queries times keys of a head, up to which PyTorch's fused attention is slower on a CPU than if it is written out."""
-
-MIN_WIDTH = 16
-"""Of a row whose softmax PyTorch makes many numbers at a time (floats of AVX-512)."""
-
 
 @dataclass(frozen=True)
 class KeysValues:
@@ -35,6 +30,11 @@ class KeysValues:
 
     keys: Keys
     values: Values
+
+    @staticmethod
+    def empty(like: Hidden, heads: int, key_dim: int, value_dim: int) -> "KeysValues":
+        """Keys and values of no position, for rows as many as those of a tensor, of its type and device."""
+        return KeysValues(*(like.new_empty(len(like), heads, 0, dim) for dim in (key_dim, value_dim)))
 
     def append(self, other: "KeysValues") -> "KeysValues":
         """These, followed in time by the other."""
@@ -56,74 +56,52 @@ class AttentionKernel(Protocol):
         ...
 
 
-def fast_attention(
-    query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+def attention(
+    query: Queries,
+    keys: Keys,
+    values: Values,
+    may_attend: AttentionMask | None,
+    dropout: Dropout,
+    write: Write = write_nothing,
 ) -> Context:
-    """PyTorch's fused kernel; on a CPU written out where that is slow."""
-    if query.device.type == "cpu" and _is_slow_fused(query, keys, dropout):
-        weights = attention_weights(query, keys, may_attend)
-        return dropout(weights) @ values
-    return functional.scaled_dot_product_attention(query, keys, values, may_attend, dropout.share)
-
-
-def _is_slow_fused(query: Queries, keys: Keys, dropout: Dropout) -> bool:
-    """With dropout, in compiled code, in bfloat16 (backwards up to ten times as slow), and for few weights a head."""
-    if dropout.share or torch.compiler.is_compiling() or query.dtype == torch.bfloat16:
-        return True
-    return query.shape[2] * keys.shape[2] <= FEW_WEIGHTS
+    """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, eq. 1), written out; `write` is given the weights."""
+    weights = attention_weights(query, keys, may_attend)  # [rows, heads, queries, keys]
+    write(weights)
+    return dropout(weights) @ values  # [rows, heads, queries, value_dim]
 
 
 def attention_weights(
     query: Queries, keys: Keys, may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
-    """softmax(Q K^T / sqrt(key_dim)); a query that may attend to nothing has weights of zero."""
-    return normalize_scores((query / math.sqrt(query.shape[-1])) @ keys.transpose(-2, -1), may_attend)
+    """softmax(Q K^T / sqrt(d_k)); a query that may attend to nothing has weights of zero."""
+    key_dim = query.shape[-1]
+    scores = (query / math.sqrt(key_dim)) @ keys.transpose(-2, -1)  # Q K^T / sqrt(d_k)  [rows, heads, queries, keys]
+    return normalize_scores(scores, may_attend)
 
 
 def normalize_scores(
     scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
-    """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero.
-
-    On a CPU it is in float32, where a softmax of bfloat16 is several times as slow.
-    """
-    if scores.device.type == "cpu" and torch.is_grad_enabled() and not torch.compiler.is_compiling():
-        return cast(Tensor, _Normalize.apply(scores, may_attend))  # type: ignore[no-untyped-call]
-    return _with_further_keys(scores, may_attend)[..., : scores.shape[-1]].to(scores.dtype)
+    """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero."""
+    if scores.device.type == "cpu":
+        return cpu.attention_softmax(scores, may_attend)
+    return masked_softmax(scores, may_attend)[..., :-1]
 
 
-def _with_further_keys(scores: Tensor, may_attend: AttentionMask | None) -> Tensor:
-    """The weights of `normalize_scores`, and those of further keys, which are zero unless there is nothing else.
-
-    On a CPU a softmax of fewer than 16 numbers is several times as slow; compiled code is alike for any number.
-    """
-    further = (0, 1 if torch.compiler.is_compiling() else max(MIN_WIDTH - scores.shape[-1], 1))
-    scores = scores.float() if scores.device.type == "cpu" else scores
-    scores = functional.pad(scores, further, value=torch.finfo(scores.dtype).min)
-    if may_attend is not None:
-        scores = scores.masked_fill_(~functional.pad(may_attend, further, value=True), -torch.inf)
-    return scores.softmax(-1)
+def fused_attention(
+    query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+) -> Context:
+    """The same formula by PyTorch's fused kernel, which never has all weights in memory."""
+    return functional.scaled_dot_product_attention(query, keys, values, may_attend, dropout.share)
 
 
-class _Normalize(torch.autograd.Function):
-    """The gradient in fewer passes over the weights than those of each step: a weight of zero has one of zero."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, may_attend: AttentionMask | None) -> Tensor:
-        weights = _with_further_keys(scores, may_attend)
-        ctx.save_for_backward(weights)
-        return weights[..., : scores.shape[-1]].to(scores.dtype)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (weights,) = ctx.saved_tensors
-        keys = gradient.shape[-1]
-        by_scores = torch.empty_like(weights)
-        by_scores[..., :keys] = gradient
-        by_scores[..., keys:] = 0
-        torch._softmax_backward_data(by_scores, weights, -1, weights.dtype, grad_input=by_scores)
-        return by_scores[..., :keys].to(gradient.dtype), None
+def fast_attention(
+    query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
+) -> Context:
+    """The faster of both: the fused kernel, on a CPU the formula where that one is slow."""
+    is_slow = query.device.type == "cpu" and cpu.is_fused_slow(query, keys, dropout.share)
+    kernel = attention if is_slow else fused_attention
+    return kernel(query, keys, values, may_attend, dropout)
 
 
 class MultiHeadAttention(nn.Module):
@@ -136,20 +114,32 @@ class MultiHeadAttention(nn.Module):
         value_dim: size of a value in each head.
         dropout: share of the attention weights dropped in training, 0 to 1.
         initialization: how the weights begin; biases begin at zero.
+        kernel: what computes the formula.
+        kv_heads: heads of keys and values, of which each is that of a group of queries' heads that follow one another
+            (grouped-query attention, Ainslie et al. 2023); as many as `heads` by default.
     """
 
     def __init__(
-        self, dim: int, heads: int, key_dim: int, value_dim: int, dropout: float, initialization: Initialization
+        self,
+        dim: int,
+        heads: int,
+        key_dim: int,
+        value_dim: int,
+        dropout: float,
+        initialization: Initialization,
+        kernel: AttentionKernel = fast_attention,
+        kv_heads: int | None = None,
     ) -> None:
         super().__init__()
-        self.heads, self.key_dim, self.value_dim = heads, key_dim, value_dim
+        kv_heads = kv_heads or heads
+        self.heads, self.kv_heads, self.key_dim, self.value_dim = heads, kv_heads, key_dim, value_dim
         self.query = nn.Linear(dim, heads * key_dim)
-        self.key_value = nn.Linear(dim, heads * (key_dim + value_dim))
+        self.key_value = nn.Linear(dim, kv_heads * (key_dim + value_dim))
         self.output = nn.Linear(heads * value_dim, dim)
         self.dropout = Dropout(dropout)
-        self.kernel: AttentionKernel = fast_attention
+        self.kernel = kernel
         initialization.matrix(self.query.weight)
-        for matrix in self.key_value.weight.split([heads * key_dim, heads * value_dim]):
+        for matrix in self.key_value.weight.split([kv_heads * key_dim, kv_heads * value_dim]):
             initialization.matrix(matrix)
         initialization.residual(self.output.weight)
         for layer in (self.query, self.key_value, self.output):
@@ -157,16 +147,26 @@ class MultiHeadAttention(nn.Module):
 
     def queries(self, hidden: Hidden) -> Heads:
         """One query a head and position."""
-        return split_heads(self.query(hidden), self.heads)
+        return split_heads(self.query(hidden), self.heads)  # [rows, heads, queries, key_dim]
 
     def project(self, hidden: Hidden) -> KeysValues:
         """Keys and values of what is attended to."""
         return self.split(self.key_value(hidden))
 
     def split(self, projected: Hidden) -> KeysValues:
-        """What `key_value` gives, apart for each head."""
-        keys, values = projected.split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
-        return KeysValues(split_heads(keys, self.heads), split_heads(values, self.heads))
+        """The output of `key_value` as keys and values of each head."""
+        keys, values = projected.split([self.kv_heads * self.key_dim, self.kv_heads * self.value_dim], -1)
+        return KeysValues(split_heads(keys, self.kv_heads), split_heads(values, self.kv_heads))
+
+    def split_joint(self, projected: Hidden) -> tuple[Float[Tensor, "rows queries_keys time key_dim"], Values]:
+        """The output of `query` and `key_value` joined, as heads of queries and then of keys, and as values."""
+        heads = self.heads + self.kv_heads
+        queries_keys, values = projected.tensor_split((heads * self.key_dim,), -1)
+        return split_heads(queries_keys, heads), split_heads(values, self.kv_heads)
+
+    def no_keys(self, like: Hidden) -> KeysValues:
+        """Keys and values of no position, one row a row of a tensor."""
+        return KeysValues.empty(like, self.kv_heads, self.key_dim, self.value_dim)
 
     def forward(
         self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
@@ -178,26 +178,24 @@ class MultiHeadAttention(nn.Module):
         self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
     ) -> Float[Tensor, "rows queries heads_dim"]:
         """The heads' contexts side by side, before they are projected back."""
+        group = self.heads // self.kv_heads
+        if group > 1:  # the queries of a group ask the same keys, side by side, which are not copied
+            query = query.unflatten(1, (-1, group)).flatten(2, 3)  # [rows, kv_heads, group * queries, key_dim]
+            if may_attend is not None and may_attend.shape[2] > 1:
+                may_attend = may_attend.repeat(1, 1, group, 1)  # [rows, 1, group * queries, keys]
         context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
+        if group > 1:
+            context = context.unflatten(2, (group, -1)).flatten(1, 2)  # [rows, heads, queries, value_dim]
         return context.transpose(1, 2).flatten(-2)  # [rows, queries, heads * value_dim]
 
-    def recording_kernel(self, write: Callable[[Tensor], None]) -> AttentionKernel:
+    def recording_kernel(self, write: Write) -> AttentionKernel:
         """See Recordable."""
-
-        def attend(
-            query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
-        ) -> Context:
-            weights = attention_weights(query, keys, may_attend)
-            write(weights)
-            return dropout(weights) @ values
-
-        return attend
+        group = self.heads // self.kv_heads  # [rows, kv_heads, group * queries, keys] as [rows, heads, queries, keys]
+        return partial(attention, write=lambda weights: write(weights.unflatten(2, (group, -1)).flatten(1, 2)))
 
 
 def split_heads(projected: Hidden, heads: int) -> Heads:
-    """What a projection gives, [rows, time, heads * head_dim], apart for each head; on a CPU apart in memory too.
-
-    There each product with it would make such a copy for itself.
-    """
+    """A projection, [rows, time, heads * head_dim], as heads; on a CPU apart in memory too, since each product with
+    them would make such a copy for itself."""
     split = projected.view(*projected.shape[:-1], heads, -1).transpose(1, 2)  # [rows, heads, time, head_dim]
     return split.contiguous() if split.device.type == "cpu" else split

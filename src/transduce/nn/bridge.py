@@ -1,4 +1,4 @@
-"""How a recurrent decoder's first state is made of what the encoder remembers at its end."""
+"""Bridges: a recurrent decoder's first state, made of the encoder's last."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ First = Float[Tensor, "sentences decoder_layers parts decoder_dim"]
 
 
 class LinearBridge(nn.Module):
-    """tanh(W h) a layer, where h is what the encoder's top layer remembers (Bahdanau et al. 2015, appendix A.2.2)."""
+    """tanh(W h) a layer; h is the last state of the encoder's top layer (Bahdanau et al. 2015, appendix A.2.2)."""
 
     def __init__(
         self, parts: int, encoder_dim: int, layers: int, decoder_dim: int, initialization: RecurrentInitialization
@@ -36,7 +36,7 @@ class CopyBridge(nn.Module):
 
 
 class ZeroBridge(nn.Module):
-    """Nothing is handed over: the source reaches the decoder by attention alone."""
+    """Begins with zeros: the source reaches the decoder by attention alone."""
 
     def __init__(self, layers: int, decoder_dim: int) -> None:
         super().__init__()

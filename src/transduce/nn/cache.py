@@ -13,7 +13,7 @@ MIN_BUFFER = 64
 
 @dataclass(frozen=True)
 class Cache:
-    """What one attention keeps of the positions so far.
+    """Keys and values of the positions so far, kept by one attention.
 
     With gradients off, new positions are written into the buffer of the cache that they are appended to, which is
     consumed; with gradients on, everything is copied.
@@ -25,7 +25,7 @@ class Cache:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.buffer.keys)
 
     @property
@@ -60,7 +60,7 @@ class Cache:
 
 
 def _grow(known: Tensor, length: int) -> Tensor:
-    """What is known, in a buffer for at least `length` positions."""
+    """The known positions, in a buffer for at least `length` of them."""
     buffer = known.new_empty(*known.shape[:2], max(2 * length, MIN_BUFFER), known.shape[3])
     buffer[:, :, : known.shape[2]] = known
     return buffer

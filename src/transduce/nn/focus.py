@@ -41,7 +41,7 @@ class GlobalAttention(nn.Module):
 
     def forward(self, scores: Scores, query: Queries, may_attend: SourceMask, times: Tensor) -> Focused:
         """See Focus."""
-        return Focused(normalize_scores(scores, may_attend))
+        return Focused(normalize_scores(scores, may_attend))  # [rows, 1, queries, keys]
 
 
 class LocalMonotonic(nn.Module):
@@ -77,12 +77,15 @@ class LocalPredictive(nn.Module):
 
     def forward(self, scores: Scores, query: Queries, may_attend: SourceMask, times: Tensor) -> Focused:
         """See Focus."""
-        length = may_attend.sum(-1, keepdim=True)  # [rows, 1, 1, 1]
-        logit = self.place(torch.tanh(self.hidden(query))).float() / math.sqrt(query.shape[-1])
-        center = length * logit.sigmoid()  # [rows, 1, queries, 1]
-        weights = normalize_scores(scores, window_mask(may_attend, center, self.window))
-        distance = torch.arange(may_attend.shape[-1], device=center.device) - center
-        return Focused(weights * torch.exp(-2 * (distance / self.window) ** 2).to(weights.dtype))
+        length = may_attend.sum(-1, keepdim=True)  # S, of the source  [rows, 1, 1, 1]
+        logit = self.place(torch.tanh(self.hidden(query))).float() / math.sqrt(
+            query.shape[-1]
+        )  # v · tanh(W s) / sqrt(d)
+        center = length * logit.sigmoid()  # p  [rows, 1, queries, 1]
+        weights = normalize_scores(scores, window_mask(may_attend, center, self.window))  # [rows, 1, queries, keys]
+        distance = torch.arange(may_attend.shape[-1], device=center.device) - center  # of each key from p
+        gaussian = torch.exp(-2 * (distance / self.window) ** 2)  # exp(-(x - p)^2 / (2 sigma^2)), sigma = window / 2
+        return Focused(weights * gaussian.to(weights.dtype))
 
 
 class HardAttention(nn.Module):
@@ -100,7 +103,7 @@ class HardAttention(nn.Module):
 
     def forward(self, scores: Scores, query: Queries, may_attend: SourceMask, times: Tensor) -> Focused:
         """See Focus."""
-        log_probabilities = scores.float().masked_fill(~may_attend, -torch.inf).log_softmax(-1)
+        log_probabilities = scores.float().masked_fill(~may_attend, -torch.inf).log_softmax(-1)  # [.., queries, keys]
         if not self.training:
             return Focused(_one_hot(log_probabilities.argmax(-1), scores))
         gumbel = -torch.empty_like(log_probabilities).exponential_().log()  # its largest sum is a draw by the softmax

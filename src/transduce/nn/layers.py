@@ -1,25 +1,52 @@
 """Small parts that several model families share: dropout, feed-forward networks, residual connections."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
 from transduce.shapes import Hidden, Tokens
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "geglu"]
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+    "silu": functional.silu,
+}
+"""All but the gated one."""
 NormPlace = Literal["pre", "post"]
+NormKind = Literal["layer", "rms"]
+
+NORMS: dict[NormKind, type[nn.LayerNorm | nn.RMSNorm]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+"""Normalisation by the mean and the variance of a vector (Ba et al. 2016), or by its root mean square alone:
+x / sqrt(mean(x^2) + epsilon) * gain (Zhang and Sennrich 2019, eq. 4)."""
+
+Layer = TypeVar("Layer", bound=nn.Module)
+
+
+def layer_list(layers: Sequence[Layer]) -> Sequence[Layer]:
+    """The layers as a `nn.ModuleList`, so that a module that has them has their weights, with their own type."""
+    return cast(Sequence[Layer], _LayerList(layers))
+
+
+class _LayerList(nn.ModuleList):
+    """Layers that are a Sequence to what checks types at run time."""
+
+
+Sequence.register(_LayerList)
 
 
 class Dropout(nn.Module):
     """Zeroes elements at random while training and scales up the rest (Srivastava et al. 2014).
 
-    On a CPU eight masks come from one 64-bit draw of torch's global generator, since drawing a number for each element
-    costs a fifth of a training step there. So a rate is a multiple of 1/256 (0.1 becomes 26/256), on every device, and
-    the scale is that of the rate in effect. A rate above 0 is 1/256 at least.
+    A rate is a multiple of 1/256 on every device (0.1 becomes 26/256), which is fast on a CPU (see nn/cpu.py), and the
+    scale is that of the rate in effect. A rate above 0 is 1/256 at least.
     """
 
     def __init__(self, rate: float) -> None:
@@ -29,39 +56,14 @@ class Dropout(nn.Module):
 
     @property
     def share(self) -> float:
-        """Of the elements that a call drops, 0 to 1; none unless it trains."""
+        """The share of elements that a call drops, 0 to 1; none unless it trains."""
         return self.threshold / 256 if self.training else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
-        """Of the same shape as x."""
+        """x with a share of its elements dropped, in the same shape."""
         if not self.share:
             return x
-        if x.device.type != "cpu":
-            return functional.dropout(x, self.share)
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-        keep = (words.view(torch.uint8)[: x.numel()] >= self.threshold).view(x.shape).to(x.dtype)
-        scale = 256 / (256 - self.threshold)
-        if x.dtype == torch.float32:
-            return x * keep.mul_(scale)
-        return _Masked.apply(x, keep, scale)  # type: ignore[no-untyped-call]
-
-
-class _Masked(torch.autograd.Function):
-    """x * keep * scale and its gradient, each rounded once: in bfloat16 the scale alone, 1.113 say, would become 1.109.
-
-    One pass over the numbers, since PyTorch multiplies bfloat16 by a number in float32 there.
-    """
-
-    @staticmethod
-    def forward(context: Any, x: Tensor, keep: Tensor, scale: float) -> Tensor:
-        context.save_for_backward(keep)
-        context.scale = scale
-        return torch.addcmul(x.new_zeros(()), x, keep, value=scale)
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (keep,) = context.saved_tensors
-        return torch.addcmul(gradient.new_zeros(()), gradient, keep, value=context.scale), None, None
+        return cpu.drop(x, self.threshold) if x.device.type == "cpu" else functional.dropout(x, self.share)
 
 
 class VariationalDropout(nn.Module):
@@ -72,7 +74,7 @@ class VariationalDropout(nn.Module):
         self.dropout = Dropout(rate)
 
     def forward(self, x: Hidden) -> Hidden:
-        """Of the same shape as x."""
+        """x with a share of its elements dropped, in the same shape."""
         return x * self.dropout(torch.ones_like(x[:, :1])) if self.dropout.share else x
 
 
@@ -111,35 +113,29 @@ class FeedForward(nn.Module):
 
     def forward(self, hidden: Hidden) -> Hidden:
         """[rows, time, dim] to the same shape."""
-        inner = self.inner(hidden)
+        inner = self.inner(hidden)  # x W + b  [rows, time, feed_forward_dim], or twice as wide
         if self.activation == "geglu":
             gate, inner = inner.chunk(2, -1)
-            inner = functional.gelu(gate) * inner
-        elif self.activation == "gelu":
-            inner = functional.gelu(inner)
-        elif self.activation == "gelu_tanh":
-            inner = functional.gelu(inner, approximate="tanh")
-        elif self.activation == "silu":
-            inner = functional.silu(inner)
+            inner = functional.gelu(gate) * inner  # GELU(x W) * x V
         else:
-            inner = functional.relu(inner)
-        return self.output(self.dropout(inner))
+            inner = ACTIVATIONS[self.activation](inner)
+        return self.output(self.dropout(inner))  # [rows, time, dim]
 
 
 class Residual(nn.Module):
-    """Adds a sublayer's output to its input, with layer normalisation of the input or of the sum.
+    """Adds a sublayer's output to its input, with normalisation of the input or of the sum.
 
     Normalising before (Wang et al. 2019) leaves a clear path from top to bottom; after is the original form.
     """
 
-    def __init__(self, dim: int, place: NormPlace, dropout: float, norm_epsilon: float = 1e-5) -> None:
+    def __init__(self, norm: nn.Module, place: NormPlace, dropout: float) -> None:
         super().__init__()
         self.place = place
-        self.norm = nn.LayerNorm(dim, norm_epsilon)
+        self.norm = norm
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:
         """[rows, time, dim] to the same shape."""
         if self.place == "pre":
-            return hidden + self.dropout(sublayer(self.norm(hidden)))
-        return self.norm(hidden + self.dropout(sublayer(hidden)))
+            return hidden + self.dropout(sublayer(self.norm(hidden)))  # x + f(norm(x))
+        return self.norm(hidden + self.dropout(sublayer(hidden)))  # norm(x + f(x))

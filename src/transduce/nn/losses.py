@@ -17,12 +17,12 @@ NORMALIZED_AT_ONCE = 128  # tokens whose logits have float32 copies on a CPU, fe
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """What training descends, and what it is made of."""
+    """The loss that training descends, and the log-probabilities that it is made of."""
 
     smoothed: Float[Tensor, ""]
     """Summed over real tokens, in nats."""
     log_probabilities: Float[Tensor, "*positions"]
-    """Of each target token, in float32, without gradients; 0 at padding."""
+    """Log-probability of each target token, in float32, without gradients; 0 at padding."""
 
     @property
     def plain(self) -> Float[Tensor, ""]:
@@ -32,12 +32,12 @@ class CrossEntropy:
 
 @dataclass(frozen=True)
 class PairedCrossEntropy:
-    """What training descends of two passes over the same tokens, and what it is made of."""
+    """The loss of two passes over the same tokens, and the log-probabilities that it is made of."""
 
     smoothed: Float[Tensor, ""]
     """Summed over real tokens, in nats: the mean of the passes' cross-entropies, and how far they are apart."""
     log_probabilities: Float[Tensor, "passes=2 *positions"]
-    """Of each target token in each pass, in float32, without gradients; 0 at padding."""
+    """Log-probability of each target token in each pass, in float32, without gradients; 0 at padding."""
 
     @property
     def plain(self) -> Float[Tensor, ""]:
@@ -223,7 +223,7 @@ class _Gradients:
         self._by_bias: Tensor | None = None
 
     def add(self, rows: slice, by_logits: Tensor) -> None:
-        """Count a chunk's in."""
+        """Add the gradients of a chunk of rows."""
         torch.mm(by_logits, self._weight, out=self._by_hidden[rows])
         if self._weight_learns:
             self._by_weight = _plus(self._by_weight, by_logits.t() @ self._hidden[rows])
@@ -231,7 +231,7 @@ class _Gradients:
             self._by_bias = _plus(self._by_bias, by_logits.sum(0))
 
     def of_each(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """By hidden, weight and bias, each in the type of these; None for what does not learn."""
+        """Gradients by hidden, weight and bias, in their type; None for what does not learn."""
         dtype = self._weight.dtype
         by_weight, by_bias = (None if one is None else one.to(dtype) for one in (self._by_weight, self._by_bias))
         return self._by_hidden, by_weight, by_bias
@@ -252,18 +252,18 @@ def _normalize(
 ) -> tuple[Float[Tensor, " tokens"], Float[Tensor, " tokens"]]:
     """Smoothed losses and the target's log-probabilities; the logits become the losses' gradient, if one is asked for:
     softmax minus smoothed target."""
-    floats = logits.to(torch.float32, copy=True)
-    at_target = floats.gather(1, chosen)
-    mean = floats.mean(-1, keepdim=True) if smoothing else at_target
+    floats = logits.to(torch.float32, copy=True)  # z  [tokens, vocabulary]
+    at_target = floats.gather(1, chosen)  # z_y  [tokens, 1]
+    mean = floats.mean(-1, keepdim=True) if smoothing else at_target  # [tokens, 1]
     largest = floats.amax(-1, keepdim=True)  # [tokens, 1]
-    exponential = floats.sub_(largest).exp_()
+    exponential = floats.sub_(largest).exp_()  # which no logit makes overflow
     total = exponential.sum(-1, keepdim=True)
-    log_total = total.log() + largest
+    log_total = total.log() + largest  # log sum exp(z)  [tokens, 1]
     if is_learning:
-        probability = exponential.div_(total).sub_(smoothing / logits.shape[-1])
+        probability = exponential.div_(total).sub_(smoothing / logits.shape[-1])  # softmax(z) - s / vocabulary
         probability.scatter_add_(1, chosen, probability.new_full((1, 1), smoothing - 1).expand_as(chosen))
         logits.copy_(probability)
-    losses = log_total - (1 - smoothing) * at_target - smoothing * mean
+    losses = log_total - (1 - smoothing) * at_target - smoothing * mean  # -sum of smoothed target * log softmax(z)
     return losses[:, 0], (at_target - log_total)[:, 0]
 
 
@@ -277,12 +277,12 @@ def _compare(
 ) -> tuple[Float[Tensor, " tokens"], Float[Tensor, "passes=2 tokens"]]:
     """Losses of two passes together and the target's log-probabilities in each; the logits become the losses'
     gradients, if these are asked for."""
-    logs = [logits.log_softmax(-1, dtype=torch.float32) for logits in (first, second)]
-    at_target = torch.cat([log.gather(1, chosen) for log in logs], 1)
+    logs = [logits.log_softmax(-1, dtype=torch.float32) for logits in (first, second)]  # log p, log q
+    at_target = torch.cat([log.gather(1, chosen) for log in logs], 1)  # [tokens, 2]
     means = torch.cat([log.mean(-1, keepdim=True) for log in logs], 1) if smoothing else at_target
     probabilities = [log.exp() for log in logs]
-    apart = logs[0].sub_(logs[1])
-    divergences = [  # of the first from the second, and of the second from the first
+    apart = logs[0].sub_(logs[1])  # log p - log q  [tokens, vocabulary]
+    divergences = [  # KL(p || q) = p · (log p - log q), and KL(q || p)  [tokens, 1]
         sign * torch.linalg.vecdot(probability, apart)[:, None]
         for probability, sign in zip(probabilities, (1, -1), strict=True)
     ]

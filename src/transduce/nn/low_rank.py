@@ -35,8 +35,8 @@ class LowRankLinear(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """[..., inputs] to [..., outputs]."""
-        narrow = functional.linear(self.dropout(inputs), self.down) * self.scale  # [..., rank]
-        return functional.linear(inputs, self.weight, self.bias) + functional.linear(narrow, self.up)
+        narrow = functional.linear(self.dropout(inputs), self.down) * self.scale  # s A x  [..., rank]
+        return functional.linear(inputs, self.weight, self.bias) + functional.linear(narrow, self.up)  # W x + B (s A x)
 
     def merged(self) -> nn.Linear:
         """A plain layer that gives the same, with weights of its own (section 4.1)."""

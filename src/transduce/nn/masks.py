@@ -4,12 +4,26 @@
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn import functional
 
 from transduce.shapes import Mask
 
 AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
 SourceMask = Bool[Tensor, "sentences 1 1 source_time"]
 Ancestry = Bool[Tensor, "sentences hypotheses _"]  # of the keys that a sentence's hypotheses share, those of each
+
+
+def masked_softmax(
+    scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None, further: int = 1
+) -> Float[Tensor, "rows heads queries _"]:
+    """softmax over the keys that a query may attend to, and over further keys of the least score, one or more.
+
+    The further ones have weights of zero, unless a query may attend to nothing: then they have all of its weight.
+    """
+    scores = functional.pad(scores, (0, further), value=torch.finfo(scores.dtype).min)  # [..., keys + further]
+    if may_attend is not None:
+        scores = scores.masked_fill_(~functional.pad(may_attend, (0, further), value=True), -torch.inf)
+    return scores.softmax(-1)
 
 
 def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:

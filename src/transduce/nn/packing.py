@@ -14,8 +14,8 @@ Packed = Float[Tensor, "1 tokens dim"]
 """The vectors of all real tokens, row after row."""
 
 MOST_WEIGHTS = 2**17
-"""Of a head that attention computes at once on a CPU: rows times the square of the longest. More would leave its
-caches, and the padding of short rows beside long ones would cost as much as long rows do."""
+"""Most weights of a head that attention computes at once on a CPU: rows times the square of the longest. More would
+leave its caches, and the padding of short rows beside long ones would cost as much as long rows do."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,19 @@ class Block:
 
     rows: int
     time: int
-    """Of the longest."""
+    """Length of the longest row, in tokens."""
     start: int
-    """Its first token among all real ones."""
+    """Index of its first token among all real ones."""
     tokens: int
-    """How many are real."""
+    """Number of real tokens."""
     places: Int[Tensor, " tokens"] | None
-    """Of each of these among rows * time; None where all are real."""
+    """Index of each real token among rows * time; None where all are real."""
     may_attend: AttentionMask | None
     """Every query may attend to the real tokens of its row; None where all are real."""
 
     @staticmethod
     def of(is_real: Mask, start: int, tokens: int) -> "Block":
-        """Of rows of which so many tokens are real."""
+        """The block of rows that have so many real tokens."""
         rows, time = is_real.shape
         if tokens == rows * time:
             return Block(rows, time, start, tokens, None, None)
@@ -48,7 +48,7 @@ class Block:
         return (flat if self.places is None else flat.index_select(0, self.places))[None]
 
     def spread(self, packed: Packed) -> Hidden:
-        """Of all real tokens, [1, tokens, dim], those of these rows: [rows, time, dim], zero at padding."""
+        """These rows of all real tokens, [1, tokens, dim]: [rows, time, dim], zero at padding."""
         flat = packed[0].narrow(0, self.start, self.tokens)
         if self.places is not None:
             flat = flat.new_zeros(self.rows * self.time, flat.shape[1]).index_copy(0, self.places, flat)
@@ -57,7 +57,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the real tokens of padded rows stand, which must come before the padding of their row."""
+    """Places of real tokens when padded rows are packed; the padding of a row must come after its tokens."""
 
     whole: Block
     """All rows."""
@@ -89,5 +89,5 @@ class Packing:
         return self.whole.spread(packed)
 
     def joined(self, packed: Sequence[Tensor]) -> Packed:
-        """What has become of each block, [1, tokens, dim] each, one after another."""
+        """The blocks' vectors, [1, tokens, dim] each, one after another."""
         return packed[0] if len(packed) == 1 else torch.cat(list(packed), 1)

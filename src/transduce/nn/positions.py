@@ -1,4 +1,4 @@
-"""How a Transformer knows the order of its tokens."""
+"""Position encodings: the order of tokens, told to a Transformer."""
 
 import math
 from collections.abc import Callable
@@ -94,26 +94,26 @@ class Rotary(nn.Module):
     def forward(self, heads: Float[Tensor, "*any time head_dim"], start: int) -> Float[Tensor, "*any time head_dim"]:
         """Queries or keys at positions start, start + 1, ..."""
         by = self.table(start, start + heads.shape[-2], heads.device)
-        pairs = heads.float().contiguous().view(*heads.shape[:-1], -1, 2)
+        pairs = heads.float().contiguous().view(*heads.shape[:-1], -1, 2)  # [..., time, head_dim / 2, 2]
         turned = _turned_in_parts(pairs, by) if torch.compiler.is_compiling() else _turned(pairs, by)
         return turned.flatten(-2).to(heads.dtype)
 
 
 def _turned(pairs: Pairs, by: Rotations) -> Pairs:
-    """As complex numbers, which makes it one product."""
+    """Turns pairs as complex numbers, in one product."""
     return torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(by))
 
 
 def _turned_in_parts(pairs: Pairs, by: Rotations) -> Pairs:
-    """The same for PyTorch's compiler, which knows no complex numbers."""
+    """Turns pairs in real numbers, for PyTorch's compiler, which knows no complex ones."""
     (x, y), (cosine, sine) = pairs.unbind(-1), by.unbind(-1)
     return torch.stack([x * cosine - y * sine, x * sine + y * cosine], -1)
 
 
 def sinusoids(length: int, dim: int) -> Tensor:
     """sin in even and cos in odd dimensions of position / 10000^(2i / dim); [length, dim], float32."""
-    wavelengths = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
-    angles = torch.arange(length)[:, None] * wavelengths  # [length, ceil(dim / 2)]
+    frequencies = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))  # 10000^(-2i / dim)
+    angles = torch.arange(length)[:, None] * frequencies  # position / 10000^(2i / dim)  [length, ceil(dim / 2)]
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[:, :dim]
 
 

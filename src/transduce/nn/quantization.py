@@ -7,7 +7,7 @@ LARGEST = 127  # of a signed byte
 
 
 class Int8Linear(nn.Module):
-    """What a linear layer gives, nearly: its weights are bytes with a scale for each output.
+    """A linear layer, nearly: its weights are bytes with a scale for each output.
 
     Inputs become bytes at each call, with a scale for each row, so that no row depends on what stands beside it. The
     product's sums are exact.
@@ -30,9 +30,9 @@ class Int8Linear(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """[..., inputs] to [..., outputs]."""
         rows = inputs.reshape(-1, inputs.shape[-1])
-        scale = _scale(rows)
-        sums = torch._int_mm(_to_bytes(rows, scale), self.weight)  # int32
-        outputs = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
+        scale = _scale(rows)  # [rows, 1]
+        sums = torch._int_mm(_to_bytes(rows, scale), self.weight)  # exact, in int32  [rows, outputs]
+        outputs = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)  # steps of the inputs times those of the weights
         if self.bias is not None:
             outputs += self.bias
         return outputs.view(*inputs.shape[:-1], len(self.scale))

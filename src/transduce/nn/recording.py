@@ -11,15 +11,23 @@ Tape = dict[str, list[Tensor]]
 goes step by step calls its attention once a token, and the calls joined along the queries are those of all tokens."""
 
 
+Write = Callable[[Tensor], None]
+"""Is given the weights of an attention, [rows, heads, queries, keys]."""
+
+
+def write_nothing(weights: Tensor) -> None:
+    """Leaves weights unseen."""
+
+
 @runtime_checkable
 class Recordable(Protocol):
     """An attention whose weights can be seen."""
 
     kernel: Any
-    """What applies the weights; swapped while they are recorded."""
+    """Computes and applies the weights; swapped while they are recorded."""
 
-    def recording_kernel(self, write: Callable[[Tensor], None]) -> Any:
-        """A kernel that gives what the plain one gives, and hands on the weights."""
+    def recording_kernel(self, write: Write) -> Any:
+        """A kernel that gives the same as the plain one, and hands on the weights."""
         ...
 
 
@@ -50,5 +58,5 @@ def record_inputs(layers: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
             hook.remove()
 
 
-def _writer(weights_of_calls: list[Tensor]) -> Callable[[Tensor], None]:
+def _writer(weights_of_calls: list[Tensor]) -> Write:
     return lambda weights: weights_of_calls.append(weights.detach())

@@ -1,6 +1,6 @@
 """Layers of GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) units, over all steps or one at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal, cast
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from transduce.nn.initialization import RecurrentInitialization
-from transduce.nn.layers import Dropout, VariationalDropout
+from transduce.nn.layers import Dropout, VariationalDropout, layer_list
 from transduce.shapes import Hidden, Mask
 
 CellKind = Literal["gru", "lstm"]
@@ -23,7 +23,7 @@ StepState = tuple[Tensor, ...]
 
 
 def parts_of(cell: CellKind) -> int:
-    """How many vectors a layer remembers."""
+    """Number of vectors that a layer remembers."""
     return 2 if cell == "lstm" else 1
 
 
@@ -69,22 +69,22 @@ class UnidirectionalEncoder(nn.Module):
 
     @property
     def input_bias(self) -> Tensor:
-        """What is added to projected inputs."""
+        """The bias of projected inputs."""
         return cast(Tensor, self.rnn.bias_ih_l0)
 
     def step(self, projected: Float[Tensor, "rows gates"], state: StepState) -> StepState:
         """One step from inputs that were projected (and the bias added)."""
-        hidden = state[0]
+        hidden = state[0]  # [rows, dim]
         recurrent = functional.linear(hidden, cast(Tensor, self.rnn.weight_hh_l0), cast(Tensor, self.rnn.bias_hh_l0))
         if self.cell == "lstm":
-            enter, forget, candidate, leave = (projected + recurrent).chunk(4, 1)
-            cell = forget.sigmoid() * state[1] + enter.sigmoid() * candidate.tanh()
-            return leave.sigmoid() * cell.tanh(), cell
+            enter, forget, candidate, leave = (projected + recurrent).chunk(4, 1)  # each W x + U h + b  [rows, dim]
+            cell = forget.sigmoid() * state[1] + enter.sigmoid() * candidate.tanh()  # f * c + i * tanh(g)
+            return leave.sigmoid() * cell.tanh(), cell  # o * tanh(c)
         dim = hidden.shape[1]
         gates = (projected[:, : 2 * dim] + recurrent[:, : 2 * dim]).sigmoid()
-        reset, keep = gates.chunk(2, 1)
-        candidate = torch.addcmul(projected[:, 2 * dim :], reset, recurrent[:, 2 * dim :]).tanh()
-        return (torch.lerp(candidate, hidden, keep),)
+        reset, keep = gates.chunk(2, 1)  # r and z  [rows, dim]
+        candidate = torch.addcmul(projected[:, 2 * dim :], reset, recurrent[:, 2 * dim :]).tanh()  # tanh(W x + r * U h)
+        return (torch.lerp(candidate, hidden, keep),)  # (1 - z) * candidate + z * h
 
 
 class UnidirectionalStack(nn.Module):
@@ -92,7 +92,7 @@ class UnidirectionalStack(nn.Module):
 
     def __init__(self, layers: list[UnidirectionalEncoder], dropout: Dropout | VariationalDropout) -> None:
         super().__init__()
-        self.layers = cast(Sequence[UnidirectionalEncoder], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.dropout = dropout
 
     def __iter__(self) -> Iterator[UnidirectionalEncoder]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -14,15 +15,16 @@ from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import AttentionMask
+from transduce.nn.recording import Write, write_nothing
 from transduce.shapes import Hidden
 
 Scores = Float[Tensor, "rows heads queries keys"]
 Distances = Float[Tensor, "distances dim"]
 ProjectedDistances = Float[Tensor, "*#row heads distances key_dim"]
-"""Of each row, or of all."""
+"""The projected distances of each row, or the same of all rows."""
 
 Past = Float[Tensor, "rows _ dim"] | Cache
-"""What an attention keeps of earlier positions: while gradients are on, what it read there, [rows, memory, dim]; else
+"""Memory of earlier positions in one attention: while gradients are on, what it read there, [rows, memory, dim]; else
 the keys and values made of it, which then never change."""
 
 
@@ -35,9 +37,13 @@ class ScoreKernel(Protocol):
         ...
 
 
-def weigh(scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
-    """Softmax over the keys that may be attended to, and the values' sum by these weights."""
-    return dropout(normalize_scores(scores, may_attend)) @ values
+def weigh(
+    scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout, write: Write = write_nothing
+) -> Context:
+    """Softmax over the keys that may be attended to, and the values' sum by these weights, which `write` is given."""
+    weights = normalize_scores(scores, may_attend)  # [rows, heads, queries, keys]
+    write(weights)
+    return dropout(weights) @ values  # [rows, heads, queries, value_dim]
 
 
 def sinusoids_of_distances(furthest: int, nearest: int, dim: int, device: torch.device | None = None) -> Distances:
@@ -86,11 +92,10 @@ class RelativeSelfAttention(nn.Module):
         initialization.residual(self.output.weight)
 
     def empty_past(self, like: Hidden) -> Past:
-        """What is kept before the first position."""
+        """The memory before the first position."""
         if torch.is_grad_enabled():
             return like[:, :0]
-        keys = like.new_empty(len(like), self.heads, 0, self.key_dim)
-        return Cache(KeysValues(keys, like.new_empty(len(like), self.heads, 0, self.value_dim)), 0)
+        return Cache(KeysValues.empty(like, self.heads, self.key_dim, self.value_dim), 0)
 
     def project_distances(self, distances: Distances) -> ProjectedDistances:
         """W_R R, for each head."""
@@ -122,25 +127,19 @@ class RelativeSelfAttention(nn.Module):
             may_attend: which keys each query may attend to.
             by_segment: what further is added to the scores of scaled queries.
         """
-        query = split_heads(self.query(hidden), self.heads) / math.sqrt(self.key_dim)
-        content_bias, distance_bias = (
-            bias / math.sqrt(self.key_dim) for bias in (self.content_bias, self.distance_bias)
-        )
-        scores = (query + content_bias) @ keys_values.keys.transpose(-2, -1) + by_distance(query + distance_bias)
+        root = math.sqrt(self.key_dim)
+        query = split_heads(self.query(hidden), self.heads) / root  # q / sqrt(d_k)  [rows, heads, queries, key_dim]
+        content_bias, distance_bias = self.content_bias / root, self.distance_bias / root  # u and v likewise
+        by_content = (query + content_bias) @ keys_values.keys.transpose(-2, -1)  # (q + u) k
+        scores = by_content + by_distance(query + distance_bias)  # + (q + v) W_R R_d  [rows, heads, queries, keys]
         if by_segment is not None:
             scores = scores + by_segment(query)
-        context = self.kernel(scores, keys_values.values, may_attend, self.dropout)
+        context = self.kernel(scores, keys_values.values, may_attend, self.dropout)  # [rows, heads, queries, value_dim]
         return self.output(context.transpose(1, 2).flatten(-2))  # [rows, time, dim]
 
-    def recording_kernel(self, write: Callable[[Tensor], None]) -> ScoreKernel:
+    def recording_kernel(self, write: Write) -> ScoreKernel:
         """See Recordable."""
-
-        def attend(scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
-            weights = normalize_scores(scores, may_attend)
-            write(weights)
-            return dropout(weights) @ values
-
-        return attend
+        return partial(weigh, write=write)
 
     def _project(self, hidden: Hidden) -> KeysValues:
         keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)

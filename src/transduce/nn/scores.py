@@ -72,7 +72,7 @@ class DotScore(nn.Module):
 
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
-        return query @ keys.transpose(-2, -1)
+        return query @ keys.transpose(-2, -1)  # s · h  [rows, 1, queries, keys]
 
 
 class GeneralScore(nn.Module):
@@ -85,11 +85,11 @@ class GeneralScore(nn.Module):
 
     def project(self, memory: Hidden) -> Keys:
         """See AttentionScore."""
-        return self.key(memory)[:, None]
+        return self.key(memory)[:, None]  # W h  [rows, 1, keys, query_dim]
 
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
-        return query @ keys.transpose(-2, -1)
+        return query @ keys.transpose(-2, -1)  # s · W h  [rows, 1, queries, keys]
 
 
 class AdditiveScore(nn.Module):
@@ -105,7 +105,7 @@ class AdditiveScore(nn.Module):
 
     def project(self, memory: Hidden) -> Keys:
         """See AttentionScore."""
-        return self.key(memory)[:, None]
+        return self.key(memory)[:, None]  # U h  [rows, 1, keys, dim]
 
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
@@ -207,5 +207,5 @@ SCORES: Registry[OwnScore] = Registry("score", "transduce.scores", _own_score, o
 
 
 def _energy(energy: nn.Linear, query: Queries, keys: Keys) -> Scores:
-    hidden = torch.tanh(query[:, :, :, None] + keys[:, :, None])  # [rows, 1, queries, keys, dim]
-    return energy(hidden)[..., 0]
+    hidden = torch.tanh(query[:, :, :, None] + keys[:, :, None])  # tanh(W s + U h)  [rows, 1, queries, keys, dim]
+    return energy(hidden)[..., 0]  # v · tanh(W s + U h)  [rows, 1, queries, keys]

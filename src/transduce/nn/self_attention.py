@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from transduce.nn.attention import Heads, KeysValues, MultiHeadAttention, split_heads
+from transduce.nn.attention import Heads, KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.linear import linear_layer
 from transduce.nn.masks import AttentionMask
@@ -19,7 +19,7 @@ class Span:
 
     start: int
     time: int
-    """How many."""
+    """Number of positions."""
 
 
 class SelfAttention(nn.Module):
@@ -32,10 +32,8 @@ class SelfAttention(nn.Module):
         self.joint: nn.Module | None = None
 
     def empty_cache(self, like: Hidden) -> Cache:
-        """What is kept before the first position."""
-        part = self.attention
-        keys = like.new_empty(len(like), part.heads, 0, part.key_dim)
-        return Cache(KeysValues(keys, like.new_empty(len(like), part.heads, 0, part.value_dim)), 0)
+        """The cache before the first position."""
+        return Cache(self.attention.no_keys(like), 0)
 
     def forward(
         self, hidden: Hidden, span: Span, may_attend: AttentionMask | None, cache: Cache
@@ -50,7 +48,7 @@ class SelfAttention(nn.Module):
 
     @torch.no_grad()
     def join(self) -> None:
-        """Make queries, keys and values by one product from now on, and turn queries and keys at once."""
+        """Project queries, keys and values by one product from now on, and turn queries and keys at once."""
         if self.joint is not None:
             return
         apart = (self.attention.query, self.attention.key_value)
@@ -65,11 +63,9 @@ class SelfAttention(nn.Module):
         if self.joint is None:
             queries, new = part.queries(hidden), part.project(hidden)
             return self._turn(queries, span), KeysValues(self._turn(new.keys, span), new.values)
-        both, values = self.joint(hidden).split_with_sizes(
-            [2 * part.heads * part.key_dim, part.heads * part.value_dim], -1
-        )
-        queries, keys = self._turn(split_heads(both, 2 * part.heads), span).chunk(2, 1)
-        return queries, KeysValues(keys, split_heads(values, part.heads))
+        queries_keys, values = part.split_joint(self.joint(hidden))
+        queries, keys = self._turn(queries_keys, span).tensor_split((part.heads,), 1)
+        return queries, KeysValues(keys, values)
 
     def _turn(self, heads: Heads, span: Span) -> Heads:
         if self.rotary is None:

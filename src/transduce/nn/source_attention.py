@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from transduce.nn.attention import KeysValues
 from transduce.nn.focus import Focus
 from transduce.nn.masks import SourceMask
+from transduce.nn.recording import Write, write_nothing
 from transduce.nn.scores import AttentionScore
 from transduce.shapes import Hidden
 
@@ -18,7 +20,7 @@ Weigh = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Attended:
-    """What a decoder gets for its queries."""
+    """The context of a decoder's queries, and how likely it was to be drawn."""
 
     context: Float[Tensor, "sentences queries memory_dim"]
     sampled_log_probabilities: Float[Tensor, "sentences queries"] | None
@@ -43,21 +45,18 @@ class SourceAttention(nn.Module):
     ) -> Attended:
         """Attend with each sentence's queries, [sentences, queries, dim], at target positions counted from 0."""
         query = query[:, None]  # [sentences, 1, queries, dim]
-        focused = self.focus(self.score(query, source.keys), query, may_attend, times)
-        context = self.kernel(focused.weights, source.values)
+        scores = self.score(query, source.keys)  # [sentences, 1, queries, keys]
+        focused = self.focus(scores, query, may_attend, times)  # weights  [sentences, 1, queries, keys]
+        context = self.kernel(focused.weights, source.values)  # [sentences, 1, queries, memory_dim]
         sampled = focused.sampled_log_probabilities
         return Attended(context[:, 0], None if sampled is None else sampled[:, 0])
 
-    def recording_kernel(self, write: Callable[[Tensor], None]) -> Weigh:
+    def recording_kernel(self, write: Write) -> Weigh:
         """See Recordable."""
-
-        def weigh_and_write(weights: Tensor, values: Tensor) -> Tensor:
-            write(weights)
-            return weigh(weights, values)
-
-        return weigh_and_write
+        return partial(weigh, write=write)
 
 
-def weigh(weights: Tensor, values: Tensor) -> Tensor:
-    """The plain kernel."""
+def weigh(weights: Tensor, values: Tensor, write: Write = write_nothing) -> Tensor:
+    """The plain kernel; `write` is given the weights."""
+    write(weights)
     return weights @ values

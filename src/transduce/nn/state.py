@@ -1,4 +1,4 @@
-"""What a decoder remembers between calls: one part a source sentence, one part a hypothesis."""
+"""States of decoders between calls: one part a source sentence, one part a hypothesis."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
@@ -16,7 +16,7 @@ FEW = 16
 """Up to so many hypotheses of a sentence share a row of the cache."""
 
 Carried = Float[Tensor, "layers rows _ dim"]
-"""What a segment of a text hands the next: of each layer, the last positions or parts of a recurrent state."""
+"""The memory that a segment of a text hands the next: each layer's last positions, or parts of a recurrent state."""
 
 Same = TypeVar("Same", bound="DecoderState")  # typing.Self cannot be checked while tests run
 
@@ -26,7 +26,7 @@ class DecoderState(Protocol):
     """A started decoder's memory; a state that was passed to a call is consumed and must not be used again."""
 
     def expand(self: Same, rows_per_sentence: int) -> Same:
-        """As many rows for each sentence, all alike, those of one sentence side by side."""
+        """The state with so many equal rows for each sentence, those of one sentence side by side."""
         ...
 
     def reorder(self: Same, rows: Tensor) -> Same:
@@ -61,13 +61,13 @@ class AttentionState:
     source: tuple[KeysValues, ...]
     """One a layer, rows are sentences."""
     source_may_attend: SourceMask
-    """Which tokens of each source are real."""
+    """Mask of the real tokens of each source."""
     cache: tuple[Cache, ...]
     """One a layer; rows are sentences where `past` is given, else hypotheses."""
     position: int
-    """How many tokens have been read."""
+    """Number of tokens read."""
     past: Ancestry | None = None
-    """Which of its sentence's keys are each hypothesis's own; None where each has a row of the cache to itself."""
+    """Mask of each hypothesis's own keys; None where each hypothesis has a row of the cache to itself."""
     rows_per_sentence: int = 1
 
     def expand(self, rows_per_sentence: int) -> "AttentionState":
@@ -97,7 +97,7 @@ class AttentionState:
         )
 
     def extend(self, time: int) -> tuple[AttentionMask | None, Ancestry | None]:
-        """What the next `time` tokens of each hypothesis may attend to, themselves among it, and `past` after them.
+        """The mask of the next `time` tokens of each hypothesis, themselves among its keys, and `past` after them.
 
         Queries are those of a row of the cache, hypothesis by hypothesis; None where all may attend to all.
         """
@@ -107,18 +107,18 @@ class AttentionState:
 
 
 @runtime_checkable
-class CarriedState(Protocol):
+class CarriedState(DecoderState, Protocol):
     """The state of a language model that goes on from one segment of a text to the next."""
 
     @property
     def carried(self) -> Carried:
-        """What the next segment's state is made of, without gradients; see SegmentRecurrence."""
+        """The memory from which the next segment's state is made, without gradients; see SegmentRecurrence."""
         ...
 
 
 @dataclass(frozen=True)
 class SegmentState:
-    """The state of a stack of relative attention: what its layers keep of the last positions."""
+    """The state of a stack of relative attention: the last positions, as its layers keep them."""
 
     past: tuple[Past, ...]
     """One a layer, rows are hypotheses."""
@@ -128,13 +128,13 @@ class SegmentState:
 
     @property
     def length(self) -> int:
-        """How many positions are kept."""
+        """Number of positions kept."""
         past = self.past[0]
         return past.length if isinstance(past, Cache) else past.shape[1]
 
     @property
     def carried(self) -> Carried:
-        """What each layer read at the last positions; only while gradients are on."""
+        """The vectors that each layer read at the last positions; only while gradients are on."""
         return torch.stack([layer for layer in self.past if not isinstance(layer, Cache)])
 
     def expand(self, rows_per_sentence: int) -> "SegmentState":
@@ -161,12 +161,12 @@ class RecurrentTextState:
     """The state of a recurrent network that reads a text."""
 
     hidden: Float[Tensor, "rows layers parts dim"]
-    """What each layer remembers, rows are hypotheses."""
+    """Memory of each layer, rows are hypotheses."""
     rows_per_sentence: int = 1
 
     @property
     def carried(self) -> Carried:
-        """What each layer remembers."""
+        """Memory of each layer."""
         return self.hidden.detach().transpose(0, 1)
 
     def expand(self, rows_per_sentence: int) -> "RecurrentTextState":
@@ -185,7 +185,7 @@ class RecurrentTextState:
 
 @dataclass(frozen=True)
 class RecurrentState:
-    """The state of a recurrent decoder: the projected source, and what the layers remember.
+    """The state of a recurrent decoder: the projected source, and the layers' memory.
 
     Keys and values have one head. They are never copied for the hypotheses of a sentence; a decoder folds these into
     the query axis.
@@ -194,13 +194,13 @@ class RecurrentState:
     source: KeysValues
     """Rows are sentences."""
     source_may_attend: SourceMask
-    """Which tokens of each source are real."""
+    """Mask of the real tokens of each source."""
     hidden: Float[Tensor, "rows layers parts dim"]
-    """What each layer remembers, rows are hypotheses."""
+    """Memory of each layer, rows are hypotheses."""
     fed: Float[Tensor, "rows fed_dim"]
     """The last attentional vector, where the next input has it; else of no width."""
     position: int
-    """How many tokens have been read."""
+    """Number of tokens read."""
     sampled_log_probabilities: Float[Tensor, "rows time"] | None = None
     """Log-probabilities of the source positions that the last call drew, for the score-function gradient; else None."""
     rows_per_sentence: int = 1
@@ -228,11 +228,11 @@ class RecurrentState:
 
 
 def _expanded(sentences: Tensor, rows_per_sentence: int) -> Tensor:
-    """Each sentence's number, as often as it gets rows."""
+    """The index of each sentence, once for each of its rows."""
     return torch.arange(len(sentences), device=sentences.device).repeat_interleave(rows_per_sentence)
 
 
 def _rows_of(sentences: Tensor, rows_per_sentence: int) -> Tensor:
-    """The numbers of all rows of some sentences."""
+    """The indices of all rows of some sentences."""
     within = torch.arange(rows_per_sentence, device=sentences.device)
     return (sentences[:, None] * rows_per_sentence + within).flatten()

@@ -1,9 +1,9 @@
-"""Learn the class of a text, or a number for it."""
+"""Learn labels of texts: the class of each or a number for it, a tag for each word, where an answer begins and ends."""
 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,6 +24,34 @@ class LabelledBatch:
 
 
 @dataclass(frozen=True)
+class TaggedBatch:
+    """Texts, where their words begin, and the number of the tag of each."""
+
+    text: TextBatch
+    places: Int[Tensor, " words"]
+    """Index of each word's first token among rows * time."""
+    tags: Int[Tensor, " words"]
+
+    def to(self, device: torch.device) -> "TaggedBatch":
+        """The same batch on a device."""
+        return TaggedBatch(self.text.to(device), self.places.to(device), self.tags.to(device))
+
+
+@dataclass(frozen=True)
+class SpanBatch:
+    """Questions with windows of passages, and the positions of the answer's first and last tokens in each row; that of
+    the row's first token where the window does not hold the answer."""
+
+    text: TextBatch
+    starts: Int[Tensor, " rows"]
+    ends: Int[Tensor, " rows"]
+
+    def to(self, device: torch.device) -> "SpanBatch":
+        """The same batch on a device."""
+        return SpanBatch(self.text.to(device), self.starts.to(device), self.ends.to(device))
+
+
+@dataclass(frozen=True)
 class ClassLoss:
     """Cross-entropy of the true class, with label smoothing (a share from 0 to 1)."""
 
@@ -31,10 +59,8 @@ class ClassLoss:
 
     def __call__(self, model: nn.Module, batch: LabelledBatch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over texts."""
-        logits = read(model, batch.text).float()  # [rows, classes]
-        smoothed = functional.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=self.label_smoothing)
-        plain = functional.cross_entropy(logits.detach(), batch.labels, reduction="sum")
-        return Loss(smoothed, plain, count_of(batch.labels))
+        logits = outputs_of_head(model, batch.text).float()  # [rows, classes]
+        return _class_loss(logits, batch.labels, self.label_smoothing)
 
 
 @dataclass(frozen=True)
@@ -46,16 +72,62 @@ class ScoreLoss:
 
     def __call__(self, model: nn.Module, batch: LabelledBatch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over texts."""
-        found = read(model, batch.text).float()[:, 0]
-        loss = (found - (batch.labels - self.mean) / self.deviation).square().sum()
+        predicted = outputs_of_head(model, batch.text).float()[:, 0]  # [rows]
+        loss = (predicted - (batch.labels - self.mean) / self.deviation).square().sum()
         return Loss(loss, loss.detach(), count_of(batch.labels))
 
 
-def read(model: nn.Module, text: TextBatch) -> Tensor:
-    """What a model with a head makes of texts."""
+@dataclass(frozen=True)
+class TagLoss:
+    """Cross-entropy of the true tags, each predicted at its word's first token, with label smoothing (a share from 0 to
+    1)."""
+
+    label_smoothing: float = 0.0
+
+    def __call__(self, model: nn.Module, batch: TaggedBatch, carried: dict[str, Tensor] | None) -> Loss:
+        """Sums over words."""
+        of_tokens = outputs_of_head(model, batch.text).float().flatten(0, 1)  # [rows * time, tags]
+        return _class_loss(of_tokens.index_select(0, batch.places), batch.tags, self.label_smoothing)  # [words, tags]
+
+
+@dataclass(frozen=True)
+class SpanLoss:
+    """The mean of two cross-entropies over the row's tokens: of the answer's beginning, and of its end."""
+
+    def __call__(self, model: nn.Module, batch: SpanBatch, carried: dict[str, Tensor] | None) -> Loss:
+        """Sums over windows."""
+        logits = outputs_of_head(model, batch.text).float()  # [rows, time, 2]
+        loss = span_losses(logits, batch.text.is_real, batch.starts, batch.ends).sum()
+        return Loss(loss, loss.detach(), count_of(batch.starts))
+
+
+def span_losses(
+    logits: Float[Tensor, "rows time 2"],
+    is_real: Bool[Tensor, "rows time"],
+    starts: Int[Tensor, " rows"],
+    ends: Int[Tensor, " rows"],
+) -> Float[Tensor, " rows"]:
+    """The loss of each window, in nats."""
+    masked = logits.masked_fill(~is_real[..., None], torch.finfo(logits.dtype).min)
+    of_start, of_end = (
+        functional.cross_entropy(masked[..., side], places, reduction="none")  # [rows]
+        for side, places in enumerate((starts, ends))
+    )
+    return (of_start + of_end) / 2
+
+
+def outputs_of_head(model: nn.Module, text: TextBatch) -> Tensor:
+    """The output of a model with a head for texts: [rows, outputs], or [rows, time, outputs]."""
     return model(text.tokens, text.segments, text.is_real)
 
 
 def count_of(labels: Tensor) -> Int[Tensor, ""]:
-    """How many there are, on their device."""
+    """The number of labels, on their device."""
     return torch.tensor(len(labels), device=labels.device)
+
+
+def _class_loss(logits: Float[Tensor, "labels classes"], labels: Tensor, smoothing: float) -> Loss:
+    """Cross-entropy, summed over labels."""
+    smoothed = functional.cross_entropy(logits, labels, reduction="sum", label_smoothing=smoothing)
+    plain = functional.cross_entropy(logits.detach(), labels, reduction="sum")
+    return Loss(smoothed, plain, count_of(labels))

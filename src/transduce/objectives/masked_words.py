@@ -14,11 +14,11 @@ from transduce.objectives.objective import Loss
 
 
 class MaskedLogits(NamedTuple):
-    """What a model makes of a batch."""
+    """Logits of a model for a batch."""
 
     words: Float[Tensor, "hidden vocabulary"]
     follows: Float[Tensor, "rows 2"] | None
-    """Of the second text not following the first, and following it."""
+    """Logits of the second text not following the first, and following it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MaskedWords:
     same, and parts of a batch add up to the batch.
     """
 
-    def __call__(self, model: nn.Module, batch: MaskedBatch, carried: dict[str, Tensor] | None) -> Loss:
+    def __call__(self, model: EncoderModel, batch: MaskedBatch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over hidden words; what is reported is of these alone."""
         logits = masked_logits(model, batch)
         loss = plain = functional.cross_entropy(logits.words.float(), batch.words, reduction="sum")

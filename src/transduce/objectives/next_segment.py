@@ -1,16 +1,17 @@
 """Learn to predict the next token of streams of running text, whose memory goes on from batch to batch."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TypeVar
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from transduce.data.batch import Batch
-from transduce.models.interface import EncoderDecoder, SegmentRecurrence
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import SegmentRecurrence
 from transduce.nn.losses import cross_entropy
 from transduce.nn.state import CarriedState
 from transduce.objectives.objective import Loss
+
+State = TypeVar("State", bound=CarriedState)
 
 
 @dataclass(frozen=True)
@@ -22,36 +23,34 @@ class NextSegment:
 
     label_smoothing: float = 0.0
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
+    def __call__(self, model: SegmentRecurrence[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over all tokens."""
-        decoder = cast(ProjectingDecoder[Any], cast(EncoderDecoder[Any], model).decoder)
-        hidden, state = decoder.read(batch.target_in, begin_segment(model, batch, carried))
-        is_real = batch.target_is_real
-        loss = cross_entropy(hidden, decoder.output, batch.target_out, is_real, self.label_smoothing)
-        handed_on = {carried_name(batch): cast(CarriedState, state).carried}
+        hidden, state = model.decoder.read(batch.target_in, begin_segment(model, batch, carried))  # [rows, time, dim]
+        is_real = batch.target_is_real  # [rows, time]
+        loss = cross_entropy(hidden, model.decoder.output, batch.target_out, is_real, self.label_smoothing)
+        handed_on = {carried_name(batch): state.carried}
         return Loss(loss.smoothed, loss.plain, is_real.sum(), (carried or {}) | handed_on)
 
-    def most_carried(self, model: nn.Module, batch: Batch) -> dict[str, Tensor]:
+    def most_carried(self, model: SegmentRecurrence[State], batch: Batch) -> dict[str, Tensor]:
         """See CarriesMuch."""
         return zeros_carried(model, batch)
 
 
-def begin_segment(model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Any:
-    """The state in which a batch's segments begin."""
+def begin_segment(model: SegmentRecurrence[State], batch: Batch, carried: dict[str, Tensor] | None) -> State:
+    """The state before a batch's segments."""
     assert batch.stream is not None, "segments belong to streams"
     if batch.stream.begins or carried is None or carried_name(batch) not in carried:
-        plain = cast(EncoderDecoder[Any], model)
-        return plain.start(plain.encode(batch.source, batch.source_is_real))
-    return cast(SegmentRecurrence[Any], model).resume(carried[carried_name(batch)])
+        return model.start(model.encode(batch.source, batch.source_is_real))
+    return model.resume(carried[carried_name(batch)])
 
 
 def carried_name(batch: Batch) -> str:
-    """By which what a part of a batch hands on is found by the same part of the next one."""
+    """The name under which a part of a batch leaves its memory to the same part of the next batch."""
     assert batch.stream is not None, "segments belong to streams"
     return f"memory-{batch.stream.first}"
 
 
-def zeros_carried(model: nn.Module, batch: Batch) -> dict[str, Tensor]:
-    """As much as may be carried to a batch."""
-    layers, time, width = cast(SegmentRecurrence[Any], model).carried_shape
+def zeros_carried(model: SegmentRecurrence[State], batch: Batch) -> dict[str, Tensor]:
+    """The largest memory that may be carried to a batch, of zeros."""
+    layers, time, width = model.carried_shape
     return {carried_name(batch): next(model.parameters()).new_zeros(layers, len(batch), time, width)}

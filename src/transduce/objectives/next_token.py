@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
-from torch import Tensor, nn
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from transduce.data.batch import Batch
-from transduce.models.interface import EncoderDecoder
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, EncoderDecoder, State
 from transduce.nn.losses import cross_entropy
-from transduce.nn.state import DecoderState
+from transduce.nn.state import Sampler
 from transduce.objectives.objective import Loss
-from transduce.objectives.reading import read_target
-from transduce.objectives.score_function import score_function_loss
+from transduce.shapes import Hidden, Mask, Tokens
+
+KEPT = 0.9  # of the baseline, each time (Xu et al. 2015, section 4.1)
 
 
 def _always() -> float:
@@ -27,18 +28,75 @@ class NextToken:
 
     label_smoothing: float = 0.0
     teacher_forcing: Callable[[], float] = _always
-    """Tells the probability, as training stands, that a token which is read is the true one."""
+    """Current teacher-forcing rate: the probability that a token which is read is the true one."""
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
+    def __call__(self, model: EncoderDecoder[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over real target tokens."""
-        translator = cast(EncoderDecoder[DecoderState], model)
-        decoder = cast(ProjectingDecoder[DecoderState], translator.decoder)
-        state = translator.start(translator.encode(batch.source, batch.source_is_real))
-        reading = read_target(decoder, state, batch.target_in, self.teacher_forcing())
-        is_real = batch.target_is_real
-        loss = cross_entropy(reading.hidden, decoder.output, batch.target_out, is_real, self.label_smoothing)
+        state = model.start(model.encode(batch.source, batch.source_is_real))
+        reading = read_target(model.decoder, state, batch.target_in, self.teacher_forcing())  # [rows, time, dim]
+        is_real = batch.target_is_real  # [rows, time]
+        loss = cross_entropy(reading.hidden, model.decoder.output, batch.target_out, is_real, self.label_smoothing)
         if reading.sampled_log_probabilities is None:
             return Loss(loss.smoothed, loss.plain, is_real.sum())
         sampled = reading.sampled_log_probabilities
         drawn, carried = score_function_loss(sampled, loss.log_probabilities, is_real, carried)
         return Loss(loss.smoothed + drawn, loss.plain, is_real.sum(), carried)
+
+
+@dataclass(frozen=True)
+class TargetReading:
+    """Hidden states from which the output layer predicts each target token, and the log-probabilities of what the model
+    drew for each, if it draws."""
+
+    hidden: Hidden
+    sampled_log_probabilities: Float[Tensor, "rows time"] | None
+
+
+def read_target(
+    decoder: Decoder[State], state: State, target_in: Tokens, teacher_forcing: float = 1.0
+) -> TargetReading:
+    """One call with all true tokens; where the rate of these is below 1 (scheduled sampling), a call a token.
+
+    Then each token but the first is the true one with that probability, and else drawn from what the model itself
+    predicts (Bengio et al. 2015).
+    """
+    if teacher_forcing >= 1:
+        hidden, state = decoder.read(target_in, state)
+        return TargetReading(hidden, _sampled_by(state))
+    token, steps = target_in[:, :1], []
+    for true in [*target_in[:, 1:].split(1, 1), None]:
+        hidden, state = decoder.read(token, state)  # [rows, 1, dim]
+        steps.append(TargetReading(hidden, _sampled_by(state)))
+        if true is not None:
+            with torch.no_grad():
+                own = decoder.output(hidden[:, -1]).float().softmax(-1).multinomial(1)  # [rows, 1]
+            is_true = torch.rand(true.shape, device=true.device) < teacher_forcing
+            token = torch.where(is_true, true, own)
+    each = [step.sampled_log_probabilities for step in steps]
+    sampled = [of_step for of_step in each if of_step is not None]
+    return TargetReading(torch.cat([step.hidden for step in steps], 1), torch.cat(sampled, 1) if sampled else None)
+
+
+def score_function_loss(
+    sampled_log_probabilities: Float[Tensor, "rows time"],
+    log_probabilities: Float[Tensor, "rows time"],
+    is_real: Mask,
+    carried: dict[str, Tensor] | None,
+) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
+    """The loss of hard attention (REINFORCE), summed over real tokens, whose gradient makes those draws likelier that
+    predicted their token well.
+
+    It is the log-probability of each draw, `sampled_log_probabilities`, times what the target token's log-probability,
+    which has no gradient, has over a baseline, its moving average over batches (Williams 1992; Xu et al. 2015, eq. 11
+    and 12). A draw matters to its own token alone, since the context enters no later step. The baseline is what one
+    batch hands the next.
+    """
+    mean = log_probabilities[is_real].mean()
+    baseline = carried["baseline"] if carried else mean
+    advantage = (log_probabilities - baseline) * is_real  # log p(y) - b  [rows, time]
+    loss = -(advantage * sampled_log_probabilities).sum()
+    return loss, {"baseline": KEPT * baseline + (1 - KEPT) * mean}
+
+
+def _sampled_by(state: object) -> Tensor | None:
+    return state.sampled_log_probabilities if isinstance(state, Sampler) else None

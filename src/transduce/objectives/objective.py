@@ -1,4 +1,4 @@
-"""What training needs to know of a batch: sums and counts, never means."""
+"""Objectives and their losses: sums and counts, never means."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -15,21 +15,24 @@ class Loss:
     """A batch's loss, summed, so that accumulation and data parallelism divide once by the real token count."""
 
     total: Float[Tensor, ""]
-    """What is descended, in nats."""
+    """The sum that training descends, in nats."""
     plain: Float[Tensor, ""]
-    """What is reported, in nats: without smoothing."""
+    """The sum that is reported, in nats: without smoothing."""
     tokens: Int[Tensor, ""]
-    """Real tokens that were predicted, or whatever else was."""
+    """Number of real tokens, or of whatever else was predicted."""
     carried: dict[str, Tensor] | None = None
-    """What this batch hands the next, without gradients; checkpoints keep it."""
+    """Tensors that this batch hands the next, without gradients; checkpoints keep them."""
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """What is learned from a batch."""
+    """A function that gives the loss of a model on a batch."""
 
-    def __call__(self, model: nn.Module, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
-        """The loss of a model on a batch of its data; `carried` came with the loss of the batch before."""
+    def __call__(self, model: Any, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
+        """The loss of a model on a batch of its data; `carried` came with the loss of the batch before.
+
+        Each objective names the kinds of model and batch that it needs.
+        """
         ...
 
 
@@ -37,7 +40,7 @@ class Objective(Protocol):
 class CarriesMuch(Protocol):
     """An objective whose batches hand on so much that the memory check must know of it."""
 
-    def most_carried(self, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:
+    def most_carried(self, model: Any, batch: Any) -> dict[str, Tensor] | None:
         """The largest that may be carried to a batch, of zeros."""
         ...
 
@@ -55,7 +58,7 @@ class OwnObjective:
     function: Objective
 
     def __call__(self, model: nn.Module, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
-        """What the function gives, which must be a Loss of sums."""
+        """The function's result, which must be a Loss of sums."""
         loss = self.function(model, batch, carried)
         sums = (loss.total, loss.plain, loss.tokens) if isinstance(loss, Loss) else ()
         if not sums or any(not isinstance(one, Tensor) or one.ndim for one in sums):

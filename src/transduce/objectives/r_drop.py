@@ -1,19 +1,15 @@
 """Learn to predict the next token in two passes with different dropout, and the same in both."""
 
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from transduce.data.batch import Batch
-from transduce.models.interface import EncoderDecoder
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import EncoderDecoder, State
 from transduce.nn.losses import paired_cross_entropy
-from transduce.nn.state import DecoderState
+from transduce.objectives.next_token import TargetReading, read_target, score_function_loss
 from transduce.objectives.objective import Loss
-from transduce.objectives.reading import Reading, read_target
-from transduce.objectives.score_function import score_function_loss
 
 
 @dataclass(frozen=True)
@@ -25,20 +21,16 @@ class RDrop:
     """
 
     weight: float
-    """Of the symmetric Kullback-Leibler divergence, alpha in the paper."""
+    """Weight of the symmetric Kullback-Leibler divergence, alpha in the paper."""
     label_smoothing: float = 0.0
 
-    def __call__(self, model: nn.Module, batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
+    def __call__(self, model: EncoderDecoder[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over real target tokens."""
-        translator = cast(EncoderDecoder[DecoderState], model)
-        decoder = cast(ProjectingDecoder[DecoderState], translator.decoder)
-        is_real = batch.target_is_real
-        readings = [self._read(translator, decoder, batch) for _ in range(2)]
-        hidden = torch.stack([reading.hidden for reading in readings])
-        assert isinstance(decoder.output, nn.Linear), "no model with an adaptive softmax learns so: callers check it"
-        loss = paired_cross_entropy(
-            hidden, decoder.output, batch.target_out, is_real, self.label_smoothing, self.weight
-        )
+        is_real, output = batch.target_is_real, model.decoder.output
+        readings = [self._read(model, batch) for _ in range(2)]
+        hidden = torch.stack([reading.hidden for reading in readings])  # [2, rows, time, dim]
+        assert isinstance(output, nn.Linear), "no model with an adaptive softmax learns so: callers check it"
+        loss = paired_cross_entropy(hidden, output, batch.target_out, is_real, self.label_smoothing, self.weight)
         total, handed_on = loss.smoothed, None
         for reading, found in zip(readings, loss.log_probabilities, strict=True):
             if reading.sampled_log_probabilities is not None:
@@ -47,6 +39,6 @@ class RDrop:
         return Loss(total, loss.plain, is_real.sum(), handed_on)
 
     @staticmethod
-    def _read(model: EncoderDecoder[DecoderState], decoder: ProjectingDecoder[DecoderState], batch: Batch) -> Reading:
+    def _read(model: EncoderDecoder[State], batch: Batch) -> TargetReading:
         state = model.start(model.encode(batch.source, batch.source_is_real))
-        return read_target(decoder, state, batch.target_in, teacher_forcing=1.0)
+        return read_target(model.decoder, state, batch.target_in)

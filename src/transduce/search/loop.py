@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.models.interface import Decoder
+from transduce.models.interface import Predictor
 from transduce.nn.state import DecoderState
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
@@ -95,7 +95,12 @@ class Step(Generic[State]):
 
 
 def take_step(
-    decoder: Decoder[State], active: Active[State], choose: ChooseCandidates, rule: Rule, beam_per_group: int, end: int
+    decoder: Predictor[State],
+    active: Active[State],
+    choose: ChooseCandidates,
+    rule: Rule,
+    beam_per_group: int,
+    end: int,
 ) -> Step[State]:
     """Read the last tokens and choose the hypotheses that live on, one token longer.
 
@@ -137,7 +142,7 @@ TakeStep = Callable[..., Step[Any]]
 class SearchProblem(Generic[State]):
     """Sentences whose outputs are searched."""
 
-    decoder: Decoder[State]
+    decoder: Predictor[State]
     """Gives the next token's logits."""
     state: State
     """A started state with one row a sentence."""

@@ -21,7 +21,7 @@ from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.answerer import find_answers, find_span_logits
 from transduce.models.heads import HeadConfig, SpanHeadConfig
-from transduce.objectives.spans import SpanBatch, SpanLoss, span_losses
+from transduce.objectives.labels import SpanBatch, SpanLoss, span_losses
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig
 from transduce.tasks.labelled import LabelledTask

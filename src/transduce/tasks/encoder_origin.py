@@ -44,7 +44,7 @@ class EncoderOrigin:
             return self
         config = msgspec.structs.replace(self.config, pooler=False)
         if self.start is not None:
-            encoder = cast(EncoderModel, self.start.model).encoder
+            encoder = self.start.reader.encoder
             assert isinstance(encoder, Bert)
             encoder.pooler = None
         return replace(self, config=config)

@@ -21,7 +21,7 @@ from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.tagger import find_tag_probabilities
 from transduce.models.heads import HeadConfig, TagHeadConfig
-from transduce.objectives.tags import TaggedBatch, TagLoss
+from transduce.objectives.labels import TaggedBatch, TagLoss
 from transduce.ranges import PositiveInt
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig

@@ -1,4 +1,4 @@
-"""What a run will need memory for, tried before the first update: what will not do is said now, not after hours."""
+"""A check before the first update that memory will suffice, so that a run fails now and not after hours."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from transduce.config import Settings
 from transduce.errors import ConfigError
 from transduce.models.heads import EncoderModel
+from transduce.models.interface import Decoder
 from transduce.models.named_parts import LOOKED_UP_BY_ROW, parameters_of, stacks
-from transduce.models.projecting import ProjectingDecoder
 from transduce.plugins import name_of
 from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
@@ -170,7 +170,7 @@ def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
     """The parameters with two axes that multiply hidden vectors: neither tables that are looked up by row, of which an
     update uses few rows, nor output layers, nor single vectors."""
     left_out: list[nn.Module] = [module for module in model.modules() if isinstance(module, LOOKED_UP_BY_ROW)]
-    left_out += [module.output for module in model.modules() if isinstance(module, ProjectingDecoder)]
+    left_out += [module.output for module in model.modules() if isinstance(module, Decoder)]
     left_out += [module.head for module in model.modules() if isinstance(module, EncoderModel) and module.head]
     not_inner = {id(parameter) for module in left_out for parameter in module.parameters()}
     return [

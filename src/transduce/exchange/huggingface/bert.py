@@ -16,7 +16,6 @@ from transduce.exchange.huggingface.weights import Same, linear
 from transduce.models.bert import BertConfig
 from transduce.models.heads import (
     ClassHeadConfig,
-    EncoderModel,
     HeadConfig,
     ScoreHeadConfig,
     SpanHeadConfig,
@@ -119,7 +118,7 @@ def is_of(config: BundleConfig) -> bool:
 
 def problems(config: BundleConfig) -> list[str]:
     """The settings of such a bundle that Hugging Face's BERT does not have, in words."""
-    model, found = cast(BertConfig, config.model), []
+    model, found = config.model_as(BertConfig), []
     if model.activation not in ACTIVATIONS.values():
         known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
         found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
@@ -138,7 +137,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
     """The config.json of a bundle without problems."""
-    model, head = cast(BertConfig, bundle.config.model), bundle.config.head
+    model, head = bundle.config.model_as(BertConfig), bundle.config.head
     sizes = model.sizes
     config = {
         "attention_probs_dropout_prob": model.attention_dropout,
@@ -180,7 +179,7 @@ def architecture(config: BundleConfig) -> str:
 
 def same(config: BundleConfig) -> list[Same]:
     """Which tensors are the same."""
-    model = cast(BertConfig, config.model)
+    model = config.model_as(BertConfig)
     return [*_encoder(model, "" if config.head is None else PREFIX), *_head(config.head)]
 
 
@@ -241,7 +240,7 @@ def copies(config: BundleConfig) -> Mapping[str, str]:
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
     """What the head makes of a row, or the hidden vectors; of two tasks, the logits of both one after the other."""
     tokens = torch.tensor([ids])
-    model, texts = cast(EncoderModel, bundle.model), (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
+    model, texts = bundle.reader, (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
     found: Tensor = model(*texts)
     if isinstance(model.head, WordHead) and model.head.follows is not None:
         follows: Tensor = model.head.follows(model.encoder(*texts).pooled)
@@ -263,7 +262,7 @@ def their_outputs(found: Any) -> Tensor:
 
 def longest(bundle: ModelBundle) -> int:
     """The rows of the table of positions."""
-    return cast(BertConfig, bundle.config.model).max_positions
+    return bundle.config.model_as(BertConfig).max_positions
 
 
 BERT = Family(

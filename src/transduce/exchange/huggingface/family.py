@@ -28,9 +28,11 @@ def unlike(title: str, model: Any, expected: Mapping[str, object], activations: 
     shown = {"size_of_key": "key_dim", "size_of_value": "value_dim"}
     found = [
         f"model.{shown.get(name, name)} is {_toml(getattr(model, name))}, where {title} has {_toml(value)}"
-        for name, value in {**expected, "size_of_key": share, "size_of_value": share}.items()
+        for name, value in {**expected, "norm_kind": "layer", "size_of_key": share, "size_of_value": share}.items()
         if getattr(model, name) != value
     ]
+    if getattr(model, "kv_heads", None) not in (None, model.heads):
+        found.append(f"model.kv_heads is {model.kv_heads}, where {title} has {model.heads} (heads)")
     known = list(dict.fromkeys(activations))
     if model.activation not in known:
         found.append(f"model.activation is {model.activation!r}, where {title} has one of {', '.join(known)}")

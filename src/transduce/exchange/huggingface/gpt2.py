@@ -14,9 +14,7 @@ from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.folder import from_merges
 from transduce.exchange.huggingface.weights import Same, linear
 from transduce.models.causal import CausalTransformerConfig
-from transduce.models.interface import EncoderDecoder
 from transduce.nn.layers import Activation
-from transduce.nn.state import DecoderState
 from transduce.ranges import Layers, ShareBelowOne, Width
 from transduce.text.tokenizer import TokenizerConfig
 
@@ -87,7 +85,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
     """The config.json of a bundle without problems."""
-    model, tokenizer = cast(CausalTransformerConfig, bundle.config.model), bundle.tokenizers.target
+    model, tokenizer = bundle.config.model_as(CausalTransformerConfig), bundle.tokenizers.target
     activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation)
 
     def rate(special: float | None) -> float:
@@ -113,7 +111,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 def same(config: BundleConfig) -> list[Same]:
     """Which tensors are the same; their linear layers are [in, out], where ours are [out, in]."""
-    model = cast(CausalTransformerConfig, config.model)
+    model = config.model_as(CausalTransformerConfig)
     found = [
         Same(("decoder.embedding.table.weight",), (f"{PREFIX}wte.weight",)),
         Same(("decoder.embedding.positions.weight",), (f"{PREFIX}wpe.weight",)),
@@ -140,13 +138,13 @@ def rename(config: BundleConfig, name: str) -> str | None:
 
 def copies(config: BundleConfig) -> dict[str, str]:
     """The output layer, where it is the table of embeddings."""
-    return {"lm_head.weight": f"{PREFIX}wte.weight"} if cast(CausalTransformerConfig, config.model).tie else {}
+    return {"lm_head.weight": f"{PREFIX}wte.weight"} if config.model_as(CausalTransformerConfig).tie else {}
 
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
     """The logits after each token of a row, [tokens, vocabulary]."""
-    model = cast(EncoderDecoder[DecoderState], bundle.model)
+    model = bundle.writer
     tokens = torch.tensor([ids])
     nothing = tokens[:, :0]
     return model.decoder(tokens, model.start(model.encode(nothing, nothing.bool())))[0][0]
@@ -154,7 +152,7 @@ def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
 
 def longest(bundle: ModelBundle) -> int:
     """The most tokens that a model reads at once."""
-    return cast(EncoderDecoder[DecoderState], bundle.model).target_limit or bundle.config.longest_source
+    return bundle.writer.target_limit or bundle.config.longest_source
 
 
 GPT2 = Family(

@@ -23,9 +23,7 @@ from transduce.exchange.huggingface.m2m100_tokenizers import (
 )
 from transduce.exchange.huggingface.marian import ACTIVATIONS, BUFFERS, COPIES, read_search, same_layers, write_layers
 from transduce.exchange.huggingface.weights import Same, linear
-from transduce.models.interface import EncoderDecoder
 from transduce.models.transformer import TransformerConfig
-from transduce.nn.state import DecoderState
 from transduce.ranges import Layers, PositiveInt, ShareBelowOne, Width
 from transduce.text.tokenizer import TokenizerConfig
 
@@ -85,7 +83,8 @@ def is_of(config: BundleConfig) -> bool:
 
 def problems(config: BundleConfig) -> list[str]:
     """The settings that M2M100 does not have, in words."""
-    model, languages = cast(TransformerConfig, config.model), cast(LanguageTokens, config.languages)
+    model, languages = config.model_as(TransformerConfig), config.languages
+    assert languages is not None  # as an M2M100 has
     expected = {"positions": "fairseq", "norm": "pre", "tie": "all", "output_bias": False, "first_token": END}
     found = unlike("M2M100", model, expected, ACTIVATIONS.values())
     if languages.place != "decoder":
@@ -96,7 +95,7 @@ def problems(config: BundleConfig) -> list[str]:
 def write(bundle: ModelBundle) -> dict[str, Any]:
     """The config.json of a bundle without problems."""
     return {
-        **write_layers(cast(TransformerConfig, bundle.config.model)),
+        **write_layers(bundle.config.model_as(TransformerConfig)),
         "bos_token_id": BEGIN,
         "decoder_layerdrop": 0.0,
         "decoder_start_token_id": END,
@@ -120,13 +119,13 @@ def write_search(bundle: ModelBundle) -> dict[str, Any]:
 def same(config: BundleConfig) -> list[Same]:
     """Which tensors are the same."""
     norms = [pair for side in ("encoder", "decoder") for pair in linear(f"{side}.norm", f"model.{side}.layer_norm")]
-    return [*norms, *same_layers(cast(TransformerConfig, config.model))]
+    return [*norms, *same_layers(config.model_as(TransformerConfig))]
 
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
     """The logits after each token of a row that is both source and target, [tokens, vocabulary]."""
-    model, tokens = cast(EncoderDecoder[DecoderState], bundle.model), torch.tensor([ids])
+    model, tokens = bundle.writer, torch.tensor([ids])
     memory = model.encode(tokens, torch.ones_like(tokens, dtype=torch.bool))
     return model.decoder(tokens, model.start(memory))[0][0]
 

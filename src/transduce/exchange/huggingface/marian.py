@@ -22,10 +22,8 @@ from transduce.exchange.huggingface.folder import (
     write_json,
 )
 from transduce.exchange.huggingface.weights import Same, linear
-from transduce.models.interface import EncoderDecoder
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.layers import Activation
-from transduce.nn.state import DecoderState
 from transduce.ranges import Layers, NonNegativeInt, PositiveInt, ShareBelowOne, Width
 from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
 from transduce.text.tokenizer import SideConfig, SpecialTokens, TokenizerConfig, Tokenizers
@@ -100,7 +98,7 @@ def is_of(config: BundleConfig) -> bool:
 
 def problems(config: BundleConfig) -> list[str]:
     """The settings that MarianMT does not have, in words."""
-    model = cast(TransformerConfig, config.model)
+    model = config.model_as(TransformerConfig)
     expected = {"positions": "concatenated", "norm": "post", "tie": "all", "output_bias": True, "first_token": None}
     found = unlike("MarianMT", model, expected, ACTIVATIONS.values())
     if model.dim % 2:
@@ -110,7 +108,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
     """The config.json of a bundle without problems."""
-    model, special = cast(TransformerConfig, bundle.config.model), bundle.special
+    model, special = bundle.config.model_as(TransformerConfig), bundle.special
     return {
         **write_layers(model),
         "decoder_start_token_id": special.target_bos,
@@ -234,7 +232,7 @@ def read_search(folder: Path) -> dict[str, Any]:
 def same(config: BundleConfig) -> list[Same]:
     """Which tensors are the same."""
     bias = Same(("decoder.output.bias",), ("final_logits_bias",), shape=(1, -1))
-    return [bias, *same_layers(cast(TransformerConfig, config.model))]
+    return [bias, *same_layers(config.model_as(TransformerConfig))]
 
 
 def same_layers(model: TransformerConfig) -> list[Same]:
@@ -264,7 +262,7 @@ def same_layers(model: TransformerConfig) -> list[Same]:
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
     """The logits after each token of a row that is both source and target, [tokens, vocabulary]."""
-    model, tokens = cast(EncoderDecoder[DecoderState], bundle.model), torch.tensor([ids])
+    model, tokens = bundle.writer, torch.tensor([ids])
     memory = model.encode(tokens, torch.ones_like(tokens, dtype=torch.bool))
     return model.decoder(tokens, model.start(memory))[0][0]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.errors import InputError
-from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.family import Family, unlike
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.folder import TOKENIZER
 from transduce.exchange.huggingface.weights import Same, linear
@@ -79,25 +79,16 @@ def is_of(config: BundleConfig) -> bool:
 
 def problems(config: BundleConfig) -> list[str]:
     """The settings that Hugging Face's XLNet does not have, in words."""
-    model, found = cast(XLNetConfig, config.model), []
-    if model.norm != "post":
-        found.append(f'model.norm is "{model.norm}", where XLNet has "post"')
-    if model.scale_embeddings:
-        found.append("model.scale_embeddings is true, where XLNet has false")
-    for name, size in (("key_dim", model.size_of_key), ("value_dim", model.size_of_value)):
-        if size * model.heads != model.dim:
-            found.append(f"model.{name} is {size}, where XLNet has {model.dim / model.heads:g} (dim / heads)")
+    model = config.model_as(XLNetConfig)
+    found = unlike("XLNet", model, {"norm": "post", "scale_embeddings": False}, ACTIVATIONS.values())
     if model.dim % 2:
         found.append(f"model.dim is {model.dim}, where XLNet has an even number")
-    if model.activation not in ACTIVATIONS.values():
-        known = ", ".join(ACTIVATIONS.values())
-        found.append(f'model.activation is "{model.activation}", where XLNet has one of {known}')
     return found
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
     """The config.json of a bundle without problems."""
-    model, tokenizer = cast(XLNetConfig, bundle.config.model), bundle.tokenizers.target
+    model, tokenizer = bundle.config.model_as(XLNetConfig), bundle.tokenizers.target
     return {
         "attn_type": "bi",
         "bi_data": False,
@@ -125,7 +116,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 def same(config: BundleConfig) -> list[Same]:
     """Which tensors are the same; their projections are [dim, heads, head_dim], where ours are matrices."""
-    model = cast(XLNetConfig, config.model)
+    model = config.model_as(XLNetConfig)
     projection, of_heads = (model.dim, model.heads, model.size_of_key), (model.heads, model.size_of_key)
     found = [
         Same(("decoder.stack.table.weight",), (f"{PREFIX}word_embedding.weight",)),
@@ -183,7 +174,8 @@ def reading(time: int) -> Reading:
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
     """The logits at each place of a row, [tokens, vocabulary], read as `reading` says."""
-    model = cast(XLNetLanguageModel, bundle.model)
+    model = bundle.writer
+    assert isinstance(model, XLNetLanguageModel)
     tokens, (order, segments) = torch.tensor([ids]), reading(len(ids))
     nothing = tokens[:, :0]
     state = model.start(model.encode(nothing, nothing.bool()))

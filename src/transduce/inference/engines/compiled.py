@@ -8,8 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import torch
 
 from transduce.errors import ConfigError
-from transduce.models.interface import Decoder, EncoderDecoder, Memory, State
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, EncoderDecoder, Memory, Predictor, State
 from transduce.search.loop import Step, take_step
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
@@ -28,52 +27,52 @@ class CompiledModel(Generic[State]):
 
     def __init__(self, model: EncoderDecoder[State]) -> None:
         self.model = model
-        self.decoder = CompiledDecoder(cast(ProjectingDecoder[State], model.decoder))
+        self.decoder = CompiledDecoder(model.decoder)
         self._encode = partial(_compiled(type(model).encode), model)
         self._start = partial(_compiled(type(model).start), model)
         self._take_step = _compiled(take_step)
 
     @property
     def source_limit(self) -> int | None:
-        """The model's."""
+        """The limit of the model."""
         return self.model.source_limit
 
     @property
     def target_limit(self) -> int | None:
-        """The model's."""
+        """The limit of the model."""
         return self.model.target_limit
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """As the model does."""
+        """The model's memory of source sentences."""
         return self._encode(source, is_real)
 
     def start(self, memory: Memory) -> State:
         """The model's state before the first target token."""
         return self._start(memory)
 
-    def take_step(self, decoder: Decoder[State], *others: Any) -> Step[State]:
+    def take_step(self, decoder: Predictor[State], *others: Any) -> Step[State]:
         """The beam search's function of this name, for rules that forbid tokens alone; the decoder is this model's."""
         return self._take_step(self.model.decoder, *others)
 
 
-class CompiledDecoder(ProjectingDecoder[State]):
-    """What a decoder gives.
+class CompiledDecoder(Decoder[State]):
+    """A compiled decoder.
 
     Tokens are cloned, so that they are no view of texts that grow: a compiled step depends on where a view begins.
     """
 
-    def __init__(self, decoder: ProjectingDecoder[State]) -> None:
+    def __init__(self, decoder: Decoder[State]) -> None:
         super().__init__()
         self.output = decoder.output
         self._forward = partial(_compiled(type(decoder).forward), decoder)
         self._read = partial(_compiled(type(decoder).read), decoder)
 
     def forward(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
-        """See Decoder."""
+        """See Predictor."""
         return self._forward(tokens.clone(), state)
 
     def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:
-        """See ProjectingDecoder."""
+        """See Decoder."""
         return self._read(tokens.clone(), state)
 
 
@@ -95,7 +94,7 @@ def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 
 def _of_arguments(guards: Sequence[Any]) -> list[bool]:
-    """Which conditions are still checked before compiled code runs: none on a trained model's parts, which stay as
+    """Conditions that are still checked before compiled code runs: none on a trained model's parts, which stay as
     they are, and none on modules of Python."""
     of_no_model = torch.compiler.skip_guard_on_all_nn_modules_unsafe(guards)
     of_no_module = torch.compiler.skip_guard_on_globals_unsafe(guards)

@@ -46,30 +46,30 @@ def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
 
 
 def adds_source_end(tokenizers: Tokenizers) -> bool:
-    """Whether an exported folder lets CTranslate2 end sources: it can by a token of the same name on both sides."""
+    """Returns True if CTranslate2 can end the sources of an exported folder: by a token named alike on both sides."""
     source, target = tokenizers.source, tokenizers.target
     return source.pieces([source.eos]) == target.pieces([target.eos])
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What sentences must share to be searched for together."""
+    """Properties that sentences must share to be searched for together."""
 
     shortest: int
-    """Of the outputs, the end token counted."""
+    """Length of the outputs, the end token counted."""
     longest: int
-    """Of the outputs, the end token counted."""
+    """Length of the outputs, the end token counted."""
     forbids: bool
-    """Whether forbidden tokens are kept out, rather than hoped not to come."""
+    """True where forbidden tokens are kept out, rather than hoped not to come."""
 
 
 @dataclass(frozen=True)
 class _Sentence:
-    """What CTranslate2 reads of a piece."""
+    """A piece as CTranslate2 reads it."""
 
     source: list[str]
     first: list[str]
-    """What the decoder reads before the output where the folder does not say it, such as a language's token."""
+    """The token that the decoder reads first where the folder does not say it, such as a language's token."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""What runs a model for a translator: PyTorch, or CTranslate2 for one that was exported to it."""
+"""Engines, which run a model for a translator: PyTorch, or CTranslate2 for one that was exported to it."""
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 from transduce.bundle import ModelBundle
 from transduce.errors import InputError
@@ -23,7 +23,7 @@ class Engine(Protocol):
         ...
 
     def workers(self, search: Search) -> int:
-        """How many batches may be searched at the same time."""
+        """Number of batches that may be searched at the same time."""
         ...
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
@@ -39,11 +39,12 @@ def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None,
 
     Raises InputError for an ensemble with an exported model, a shortlist for one, or to compile either.
     """
+    bundles = [one for one in (model, *others) if isinstance(one, ModelBundle)]
     exported = next((one for one in (model, *others) if isinstance(one, ExportedModel)), None)
     if exported is None:
         if compile and others:
             raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")
-        return PyTorchEngine(*cast(Sequence[ModelBundle], (model, *others)), shortlist=shortlist, compile=compile)
+        return PyTorchEngine(*bundles, shortlist=shortlist, compile=compile)
     if shortlist is not None:
         raise InputError(
             f"{exported.folder} is an exported model, which takes no shortlist; leave it out, or give the model that "

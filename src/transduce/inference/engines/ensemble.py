@@ -3,19 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from transduce.models.interface import EncoderDecoder, Memory
+from transduce.models.interface import Memory, Writer
 from transduce.nn.state import DecoderState
 from transduce.shapes import Logits, Mask, Tokens
 
 
 @dataclass(frozen=True)
 class EnsembleMemory(Memory):
-    """What each model made of the same source; `hidden` is the first one's."""
+    """Each model's memory of the same source; `hidden` is the first model's."""
 
     members: tuple[Memory, ...]
 
@@ -42,17 +42,17 @@ class EnsembleState:
 class Ensemble:
     """Models of one source and one target vocabulary, of any families; see models/interface.py for its promises."""
 
-    def __init__(self, models: Sequence[EncoderDecoder[DecoderState]]) -> None:
+    def __init__(self, models: Sequence[Writer[Any]]) -> None:
         self.models = tuple(models)
 
     @property
     def source_limit(self) -> int | None:
-        """The least of the models'."""
+        """The smallest limit of the models."""
         return min((m.source_limit for m in self.models if m.source_limit is not None), default=None)
 
     @property
     def target_limit(self) -> int | None:
-        """The least of the models'."""
+        """The smallest limit of the models."""
         return min((m.target_limit for m in self.models if m.target_limit is not None), default=None)
 
     def encode(self, source: Tokens, is_real: Mask) -> EnsembleMemory:
@@ -62,8 +62,8 @@ class Ensemble:
 
     def start(self, memory: Memory) -> EnsembleState:
         """All models' states before the first target token."""
-        members = cast(EnsembleMemory, memory).members
-        return EnsembleState(tuple(model.start(own) for model, own in zip(self.models, members, strict=True)))
+        assert isinstance(memory, EnsembleMemory), "an ensemble's"
+        return EnsembleState(tuple(model.start(own) for model, own in zip(self.models, memory.members, strict=True)))
 
     def decoder(self, tokens: Tokens, state: EnsembleState) -> tuple[Logits, EnsembleState]:
         """The logarithm of the mean probability of each next token."""

@@ -33,33 +33,33 @@ Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_
 
 
 class Parity(Settings, frozen=True):
-    """How the exported model's greedy outputs compare to those of the model it was made from."""
+    """Comparison of the exported model's greedy outputs to those of the model it was made from."""
 
     sentences: int
-    """How many were translated by both."""
+    """Number of sentences translated by both."""
     identical: int
-    """How many came out the same, token by token."""
+    """Number of outputs that are the same, token by token."""
     largest_difference: float
     """Between the log-probabilities that the two gave the same output, in nats; 0 where no output was the same."""
 
 
 class Export(Settings, frozen=True):
-    """What `export.json` tells."""
+    """The facts in `export.json`."""
 
     format: int
     """Version of the folder's layout."""
     engine: Literal["ctranslate2"]
-    """What runs it."""
+    """The engine that runs it."""
     version: str
     """The engine's version that wrote it."""
     quantization: Quantization
-    """How its weights are stored."""
+    """Type in which its weights are stored."""
     longest: PositiveInt | None
     """The most tokens of a source or an output, the end token included; None where any length will do."""
     parity: Parity
     """Measured when it was exported."""
     sha256: dict[str, str]
-    """Of the folder's other files."""
+    """SHA-256 of each of the folder's other files."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ExportedModel:
 
     @property
     def marks(self) -> Marks:
-        """What tells the model the direction that is chosen; InputError where one must be chosen first."""
+        """The tokens that tell the model the direction that is chosen; InputError where one must be chosen first."""
         return marks_of(self.tokenizers, self.config)
 
     def directed(self, direction: Direction) -> "ExportedModel":
@@ -102,7 +102,7 @@ Model = ModelBundle | ExportedModel
 
 
 def open_model(path: str | Path, device: str = "auto") -> Model:
-    """What stands in the folder of a model, of a run, or of an exported model, which on `auto` stays on the cpu.
+    """The model in the folder of a model, of a run, or of an exported model, which on `auto` stays on the cpu.
 
     Raises CheckpointError if it is not whole, ConfigError for a device that is not there.
     """

@@ -1,4 +1,4 @@
-"""At which precision a trained model computes."""
+"""The precision at which a trained model computes."""
 
 from typing import Literal, TypeVar
 
@@ -8,10 +8,10 @@ from torch import nn
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError, InputError
 from transduce.inference.engines.exported import ExportedModel
+from transduce.nn.cpu import SmallBatchLinear
+from transduce.nn.linear import replace_linear_layers
 from transduce.nn.quantization import Int8Linear
-from transduce.nn.replacing import replace_linear_layers
 from transduce.nn.self_attention import join_projections
-from transduce.nn.small_batches import SmallBatchLinear
 
 InferencePrecision = Literal["float32", "bfloat16", "int8"]
 
@@ -55,7 +55,7 @@ def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
 
 
 def _precision_of(model: nn.Module) -> InferencePrecision | None:
-    """What a model was made ready for; None where that left no trace, and nothing that hinders another precision."""
+    """The precision that a model was made ready for; None where that left no trace and hinders no other precision."""
     if any(isinstance(module, Int8Linear) for module in model.modules()):
         return "int8"
     if any(parameter.dtype == torch.bfloat16 for parameter in model.parameters()):

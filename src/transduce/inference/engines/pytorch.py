@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import cast
+from typing import Any
 
 import msgspec
 import torch
@@ -18,7 +18,7 @@ from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
-from transduce.models.interface import EncoderDecoder
+from transduce.models.interface import Writer
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.choices import Search, can_require
@@ -44,11 +44,11 @@ class PyTorchEngine:
     def __init__(
         self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None, compile: bool = False
     ) -> None:
-        models = [cast(EncoderDecoder[DecoderState], one.model) for one in (bundle, *others)]
+        models = [one.writer for one in (bundle, *others)]
         self.bundle = bundle
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
-        self.model: EncoderDecoder[DecoderState] = Ensemble(models) if others else models[0]  # type: ignore[assignment]
-        self.compiled = CompiledModel(self.model) if compile else None
+        self.model: Writer[Any] = Ensemble(models) if others else models[0]
+        self.compiled = CompiledModel(models[0]) if compile else None
         """What searches when there is one piece and nothing to record."""
         self._threads = torch.get_num_threads()
         self._size = sum(size_of(one.model) for one in (bundle, *others))
@@ -78,7 +78,7 @@ class PyTorchEngine:
         narrow = None if self.shortlist is None else VocabularyReduction(self.shortlist, ids, is_real, pieces)
         compiled = self._compiled_for(pieces, search)
         with threads_for(len(pieces) * search.rows, self._size, device) if compiled is None else nullcontext():
-            model, asked = self.model if compiled is None else cast(EncoderDecoder[DecoderState], compiled), pieces
+            model, asked = self.model if compiled is None else compiled, pieces
             vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
             if narrow is not None:
                 model, asked, vocabulary = narrow.model(model), narrow.pieces(pieces), narrow.vocabulary(vocabulary)
@@ -101,7 +101,7 @@ class PyTorchEngine:
 
 
 def problem_of(
-    model: EncoderDecoder[DecoderState],
+    model: Writer[Any],
     state: DecoderState,
     limits: Limits,
     begin: Begin,
@@ -153,7 +153,7 @@ def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -
     return rules
 
 
-def _limits(model: EncoderDecoder[DecoderState], is_real: Mask, pieces: Sequence[Piece], search: Search) -> Limits:
+def _limits(model: Writer[Any], is_real: Mask, pieces: Sequence[Piece], search: Search) -> Limits:
     """How long outputs may be; raises InputError for a prefix that leaves no room."""
     limits = limits_for(search, is_real.sum(1), model.target_limit)
     if not any(piece.prefix for piece in pieces):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 import torch
 
@@ -10,9 +10,8 @@ from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.requests import Piece
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.shortlist.vocabulary import Vocabulary
-from transduce.models.interface import EncoderDecoder
+from transduce.models.interface import Writer
 from transduce.models.reduced_vocabulary import ReducedVocabularyModel
-from transduce.nn.state import DecoderState
 from transduce.search.loop import Hypothesis
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
@@ -42,11 +41,11 @@ class VocabularyReduction:
         self._tokens: list[int] = self.kept.tolist()
         self._numbers = {token: number for number, token in enumerate(self._tokens)}
 
-    def model(self, model: EncoderDecoder[DecoderState]) -> EncoderDecoder[DecoderState]:
+    def model(self, model: Writer[Any]) -> Writer[Any]:
         """A model that reads and writes these numbers; of an ensemble, each member renormalises for itself."""
         if isinstance(model, Ensemble):
-            return cast(EncoderDecoder[DecoderState], Ensemble([self.model(member) for member in model.models]))
-        return cast(EncoderDecoder[DecoderState], ReducedVocabularyModel(model, self.kept, self.allowed))
+            return Ensemble([self.model(member) for member in model.models])
+        return ReducedVocabularyModel(model, self.kept, self.allowed)
 
     def vocabulary(self, whole: Vocabulary) -> Vocabulary:
         """The same tokens by these numbers."""

@@ -17,14 +17,12 @@ class NoAttentionConfig(Settings, frozen=True, tag_field="kind", tag="none"):
 
     thought: Literal["start", "every_step"] = "start"
     """Where the final state is used: as the decoder's initial state only (Sutskever et al. 2014), or also as input of
-    every
-    step and of the readout (Cho et al. 2014)."""
+    every step and of the readout (Cho et al. 2014)."""
 
 
 class BahdanauAttentionConfig(Settings, frozen=True, tag_field="kind", tag="bahdanau"):
     """Additive attention: the query is the previous decoder state, and the context is part of the step's input
-    (Bahdanau et
-    al. 2015)."""
+    (Bahdanau et al. 2015)."""
 
     form: Literal["summed", "concatenated"] = "summed"
     """How the score's hidden layer is written: a matrix for the state and one for the source, or one matrix over both
@@ -42,7 +40,7 @@ class LuongAttentionConfig(Settings, frozen=True, tag_field="kind", tag="luong")
     """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
     installed package."""
     score_dim: Width | None = None
-    """Width of the hidden layer of the concat score; decoder_dim unless given."""
+    """Width of the hidden layer of the concat score (default: decoder_dim)."""
     input_feeding: bool = False
     """Make the last attentional vector part of the next step's input; training is then step by step."""
 
@@ -63,7 +61,7 @@ class LocalAttentionConfig(Settings, frozen=True, tag_field="kind", tag="local")
     """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
     installed package."""
     score_dim: Width | None = None
-    """Width of the hidden layer of the concat score; decoder_dim unless given."""
+    """Width of the hidden layer of the concat score (default: decoder_dim)."""
     input_feeding: bool = False
     """Make the last attentional vector part of the next step's input; training is then step by step."""
 
@@ -83,7 +81,7 @@ class HardAttentionConfig(Settings, frozen=True, tag_field="kind", tag="hard"):
     """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
     installed package."""
     score_dim: Width | None = None
-    """Width of the hidden layer of the concat score; decoder_dim unless given."""
+    """Width of the hidden layer of the concat score (default: decoder_dim)."""
 
     def _check_together(self) -> None:
         _check_score(self)
@@ -95,7 +93,7 @@ AttentionConfig = NoAttentionConfig | ScoredConfig
 
 
 def score_kind(attention: ScoredConfig) -> str:
-    """Which score an attention uses."""
+    """The name of the score that an attention uses."""
     if isinstance(attention, BahdanauAttentionConfig):
         return "additive" if attention.form == "summed" else "concat"
     return attention.score

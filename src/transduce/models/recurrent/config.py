@@ -38,7 +38,7 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
     tie: Tie = "target"
     """Share one matrix: target embeddings with the output layer, or both of these with the source embeddings."""
     dropout: ShareBelowOne = 0.1
-    """Share dropped, 0 to 1, wherever the next three do not say otherwise."""
+    """Dropout rate, 0 to 1; the next three override it."""
     embedding_dropout: ShareBelowOne | None = None
     """Share of the embedded tokens dropped."""
     layer_dropout: ShareBelowOne | None = None
@@ -48,7 +48,7 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
     initialization: RecurrentInitializationKind = "orthogonal"
     """All weights uniform, or matrices from state to state orthogonal and others Xavier."""
     uniform_bound: PositiveFloat | None = None
-    """The largest weight that the uniform initialisation draws; 0.08 unless given."""
+    """The largest weight that the uniform initialisation draws (default: 0.08)."""
 
     def _check_together(self) -> None:
         if self.uniform_bound is not None and self.initialization != "uniform":

@@ -1,15 +1,14 @@
 """The decoders of the recurrent family, one for each way in which the source may enter the recurrence."""
 
+from abc import abstractmethod
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transduce.models.interface import Memory
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, Memory
 from transduce.models.recurrent.encoder import RecurrentMemory
 from transduce.nn.attention import KeysValues
 from transduce.nn.initialization import RecurrentInitialization
@@ -18,20 +17,17 @@ from transduce.nn.masks import padding_mask
 from transduce.nn.recurrence import StackState, UnidirectionalStack, pack, unpack
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
-from transduce.shapes import Hidden, Logits, Tokens
+from transduce.shapes import Hidden, Tokens
 
 
-@runtime_checkable
-class RecurrentDecoder(Protocol):
-    """A decoder, and how it starts."""
+class RecurrentDecoder(Decoder[RecurrentState]):
+    """A decoder of recurrent layers, and how it starts."""
 
+    layers: UnidirectionalStack
+
+    @abstractmethod
     def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
         """A state that has read nothing; `first` is what the layers remember."""
-        ...
-
-    def __call__(self, tokens: Tokens, state: RecurrentState) -> tuple[Logits, RecurrentState]:
-        """See models/interface.py."""
-        ...
 
 
 class Readout(nn.Module):
@@ -50,7 +46,7 @@ class Readout(nn.Module):
         return self.dropout(self.linear(torch.cat(parts, -1)).tanh())
 
 
-class NoAttentionDecoder(ProjectingDecoder[RecurrentState]):
+class NoAttentionDecoder(RecurrentDecoder):
     """Knows of the source by its first state (Sutskever et al. 2014), and where `context_dim` is not 0 by so many
     numbers of the encoder's last state that are part of every step's input and of the readout (Cho et al. 2014)."""
 
@@ -80,7 +76,7 @@ class NoAttentionDecoder(ProjectingDecoder[RecurrentState]):
         return read, _moved(state, tokens, after, state.fed)
 
 
-class AttentiveDecoder(ProjectingDecoder[RecurrentState]):
+class AttentiveDecoder(RecurrentDecoder):
     """Parts and first state of a decoder that attends to the source; `fed_dim` numbers of each step enter the next."""
 
     def __init__(
@@ -111,7 +107,7 @@ class LuongDecoder(AttentiveDecoder):
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """All steps at once."""
-        hidden, after = self.layers(self.embedding(tokens), state.hidden)
+        hidden, after = self.layers(self.embedding(tokens), state.hidden)  # [rows, time, decoder_dim]
         context, sampled = _attend(self.attention, hidden, state, state.position)
         read = self.readout(context, hidden)
         return read, replace(_moved(state, tokens, after, state.fed), sampled_log_probabilities=sampled)
@@ -130,8 +126,8 @@ class InputFeedingDecoder(AttentiveDecoder):
         for step, of_token in enumerate(inputs.unbind(1)):
             states = self.layers.step(torch.addmm(of_token, fed, of_fed.t()), states)
             hidden = self.layers.dropout(states[-1][0])
-            context, _ = _attend(self.attention, hidden[:, None], state, state.position + step)
-            fed = self.readout(context[:, 0], hidden)
+            context, _ = _attend(self.attention, hidden[:, None], state, state.position + step)  # [rows, 1, memory_dim]
+            fed = self.readout(context[:, 0], hidden)  # the attentional vector, tanh(W [c; s])  [rows, dim]
             read.append(fed)
         return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
 
@@ -146,7 +142,7 @@ class BahdanauDecoder(AttentiveDecoder):
         inputs = functional.linear(embedded, of_tokens, lowest.input_bias)  # [rows, time, gates]
         states, hidden, contexts = unpack(state.hidden), [], []
         for step, of_token in enumerate(inputs.unbind(1)):
-            context, _ = _attend(self.attention, states[-1][0][:, None], state, state.position + step)
+            context, _ = _attend(self.attention, states[-1][0][:, None], state, state.position + step)  # [rows, 1, dim]
             states = self.layers.step(torch.addmm(of_token, context[:, 0], of_context.t()), states)
             hidden.append(states[-1][0])
             contexts.append(context)

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from transduce.models.interface import Memory
-from transduce.nn.layers import Dropout
+from transduce.nn.layers import Dropout, layer_list
 from transduce.nn.recurrence import BidirectionalEncoder, reverse_real
 from transduce.shapes import Hidden, Mask, Tokens
 
@@ -29,7 +28,7 @@ class RecurrentEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding = embedding
-        self.layers = cast(Sequence[BidirectionalEncoder], nn.ModuleList(layers))
+        self.layers = layer_list(layers)
         self.dropout = dropout
         self.reverse_source = reverse_source
 

@@ -3,8 +3,7 @@
 from torch import nn
 
 from transduce.config import Settings
-from transduce.models.interface import Memory
-from transduce.models.projecting import ProjectingDecoder
+from transduce.models.interface import Decoder, Memory, SegmentRecurrence
 from transduce.models.recurrent.model import UNIFORM_BOUND
 from transduce.models.stack import TextEmbedding
 from transduce.nn.initialization import RecurrentInitialization, RecurrentInitializationKind
@@ -70,11 +69,10 @@ def _dropout(config: RecurrentLanguageConfig, special: float | None) -> Dropout 
     return VariationalDropout(rate) if config.variational_dropout else Dropout(rate)
 
 
-class RecurrentLanguageModel(nn.Module):
-    """A decoder without a source; see models/interface.py, SegmentRecurrence too, for what it promises."""
+class RecurrentLanguageModel(SegmentRecurrence[RecurrentTextState]):
+    """A decoder without a source; see models/interface.py for what it promises."""
 
-    source_limit: int | None = None
-    target_limit: int | None = None
+    decoder: "RecurrentTextDecoder"
 
     def __init__(self, decoder: "RecurrentTextDecoder", parts: int) -> None:
         super().__init__()
@@ -99,8 +97,11 @@ class RecurrentLanguageModel(nn.Module):
         return RecurrentTextState(carried.transpose(0, 1))
 
 
-class RecurrentTextDecoder(ProjectingDecoder[RecurrentTextState]):
+class RecurrentTextDecoder(Decoder[RecurrentTextState]):
     """Recurrent layers, and the output layer."""
+
+    embedding: TextEmbedding
+    layers: UnidirectionalStack
 
     def __init__(self, embedding: TextEmbedding, layers: UnidirectionalStack, output: nn.Linear) -> None:
         super().__init__()
@@ -109,6 +110,6 @@ class RecurrentTextDecoder(ProjectingDecoder[RecurrentTextState]):
         self.output = output
 
     def read(self, tokens: Tokens, state: RecurrentTextState) -> tuple[Hidden, RecurrentTextState]:
-        """See ProjectingDecoder."""
+        """See Decoder."""
         hidden, after = self.layers(self.embedding(tokens), state.hidden)
         return hidden, RecurrentTextState(after, state.rows_per_sentence)

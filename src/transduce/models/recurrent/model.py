@@ -2,11 +2,10 @@
 Transformer (Bahdanau et al. 2015; Luong et al. 2015; Xu et al. 2015)."""
 
 from functools import partial
-from typing import cast
 
 from torch import nn
 
-from transduce.models.interface import Memory
+from transduce.models.interface import EncoderDecoder, Memory
 from transduce.models.recurrent.attention import (
     BahdanauAttentionConfig,
     HardAttentionConfig,
@@ -40,11 +39,10 @@ from transduce.shapes import Mask, Tokens
 UNIFORM_BOUND = 0.08  # as Sutskever et al. 2014 chose it
 
 
-class Recurrent(nn.Module):
+class Recurrent(EncoderDecoder[RecurrentState]):
     """An encoder, a bridge and a decoder; see models/interface.py for what they promise."""
 
-    source_limit: int | None = None
-    target_limit: int | None = None
+    decoder: RecurrentDecoder
 
     def __init__(self, encoder: RecurrentEncoder, bridge: nn.Module, decoder: RecurrentDecoder) -> None:
         super().__init__()
@@ -58,7 +56,7 @@ class Recurrent(nn.Module):
 
     def start(self, memory: Memory) -> RecurrentState:
         """Make the first state, and project the memory once for all steps to come."""
-        memory = cast(RecurrentMemory, memory)
+        assert isinstance(memory, RecurrentMemory), "a recurrent encoder's"
         return self.decoder.start(memory, self.bridge(memory.final))
 
 

@@ -3,7 +3,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from transduce.nn.small_batches import SmallBatchLinear
+from transduce.nn.cpu import SmallBatchLinear
+from transduce.nn.linear import outputs_of
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -26,8 +27,10 @@ def test_rows_may_lie_apart_in_memory() -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 @torch.no_grad()
-def test_some_outputs_are_those_of_the_whole_layer(bias: bool) -> None:
+def test_some_outputs_are_those_of_the_whole_layer_and_as_fast(bias: bool) -> None:
     torch.manual_seed(3)
     layer, inputs = SmallBatchLinear(nn.Linear(16, 9, bias=bias)), torch.randn(5, 16)
     chosen = torch.tensor([1, 4, 8])
-    assert_close(layer.of_outputs(chosen)(inputs), layer(inputs)[..., chosen])
+    part = outputs_of(layer, chosen)
+    assert isinstance(part, SmallBatchLinear)
+    assert_close(part(inputs), layer(inputs)[..., chosen])

@@ -4,8 +4,8 @@ from torch.testing import assert_close
 
 from transduce.nn.adaptive import AdaptiveEmbedding, AdaptiveOutput
 from transduce.nn.initialization import Initialization
+from transduce.nn.linear import replace_linear_layers
 from transduce.nn.quantization import Int8Linear
-from transduce.nn.replacing import replace_linear_layers
 
 
 @torch.no_grad()
