@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from transduce.corpora.documents import Document
+from transduce.corpora.documents import TextDocument
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
 from transduce.data.masked_words import MaskedBatch, MaskedRow, MaskedTexts, SentenceStore, store_sentences
@@ -19,7 +19,7 @@ from transduce.text.tokenizer_training import train_tokenizer
 
 WORDS = [f"{first}{second}{third}" for first in "abcd" for second in "efg" for third in "hij"]
 SENTENCES = [" ".join(WORDS[(i * k) % 36] for k in range(1, 3 + i % 7)) for i in range(1, 90)]
-DOCUMENTS = [Document(tuple(SENTENCES[i : i + 9]), f"line {i + 1}") for i in range(0, 89, 9)]
+DOCUMENTS = [TextDocument(tuple(SENTENCES[i : i + 9]), f"line {i + 1}") for i in range(0, 89, 9)]
 
 
 @pytest.fixture(scope="module")

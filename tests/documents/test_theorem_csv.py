@@ -13,7 +13,7 @@ from documents.chance import message, said, tags
 from documents.theorem import check_theorem, in_capitals
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
-from transduce.documents.messages.csv_columns import Columns
+from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
 
 

@@ -22,7 +22,7 @@ from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
 from transduce.serving.clients import Holdings, client_of
 from transduce.serving.failures import RefusedError
-from transduce.serving.fair_queue import FairQueue, Job, Piece, Sentence
+from transduce.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
 from transduce.serving.kept_files import Files
 
 BODY = {"q": "A dog.", "source": "en", "target": "de"}
@@ -53,7 +53,7 @@ def job_of(client: str, count: int, arrived: float = 0.0, length: int = 10, **as
     job = Job(arrived, client, None, Beam())
     for _ in range(count):
         sentence = Sentence(Request("a", **asked), Future(), lambda: None)
-        sentence.pieces = [Piece(sentence, 0, sentence.request, [[1] * length], length, client)]
+        sentence.pieces = [QueuedPiece(sentence, 0, sentence.request, [[1] * length], length, client)]
         job.waiting += sentence.pieces
     return job
 

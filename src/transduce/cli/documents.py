@@ -16,7 +16,7 @@ from transduce.documents.document import Languages
 from transduce.documents.endings import HEAD, is_packed, refused_as_lines
 from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.documents.memory import Memory
-from transduce.documents.messages.csv_columns import Columns
+from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
 from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument, languages_of
 from transduce.inference.translator import Translator

@@ -14,7 +14,7 @@ from transduce.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Document:
+class TextDocument:
     """Sentences that follow one another."""
 
     sentences: tuple[str, ...]
@@ -22,22 +22,22 @@ class Document:
     """File, and the number of its first line."""
 
 
-def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[Document]:
+def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[TextDocument]:
     """The documents of a text: a blank line ends one, and so many lines do, where there are no blank lines."""
 
-    def read() -> Iterator[Document]:
+    def read() -> Iterator[TextDocument]:
         sentences: list[str] = []
         begun = 1
         for number, line in enumerate(text, 1):
             if line.strip():
                 sentences.append(line)
             if sentences and (not line.strip() or len(sentences) == longest):
-                yield Document(tuple(sentences), f"{text.name}: line {begun}")
+                yield TextDocument(tuple(sentences), f"{text.name}: line {begun}")
                 sentences = []
             if not sentences:
                 begun = number + 1
         if sentences:
-            yield Document(tuple(sentences), f"{text.name}: line {begun}")
+            yield TextDocument(tuple(sentences), f"{text.name}: line {begun}")
 
     return ExampleCorpus(text.name, read, lambda: f"{text.content()} {longest}")
 

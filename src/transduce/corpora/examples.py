@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from transduce.corpora.formats import COMPRESSED, read_lines
-from transduce.documents.messages.csv_columns import rows_of
+from transduce.documents.messages.tables import rows_of
 from transduce.errors import DataError
 from transduce.files import sha256
 

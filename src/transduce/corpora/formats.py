@@ -20,7 +20,7 @@ import zstandard
 
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
 from transduce.documents.document import Languages
-from transduce.documents.messages.csv_columns import SOURCE_NAMES, TARGET_NAMES, find_column, known_column, rows_of
+from transduce.documents.messages.tables import SOURCE_NAMES, TARGET_NAMES, find_column, known_column, rows_of
 from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
 from transduce.errors import DataError, InputError
 from transduce.files import sha256

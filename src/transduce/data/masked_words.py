@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.corpora.documents import Document
+from transduce.corpora.documents import TextDocument
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData, TextBatchingConfig
 from transduce.data.masking import Masking
@@ -66,7 +66,7 @@ class SentenceStore:
         return self.ids[self.sentences[first] : self.sentences[stop]]
 
 
-def store_sentences(documents: Iterable[Document], tokenizer: Tokenizer, name: str) -> SentenceStore:
+def store_sentences(documents: Iterable[TextDocument], tokenizer: Tokenizer, name: str) -> SentenceStore:
     """The ids of documents, in memory; raises DataError where there are none."""
     lengths: list[int] = []
     counts: list[int] = []

@@ -18,7 +18,7 @@ from transduce.documents.endings import (
     refused_by_content,
     refused_by_ending,
 )
-from transduce.documents.messages.csv_columns import Columns
+from transduce.documents.messages.tables import Columns
 from transduce.documents.segment import depth
 from transduce.errors import InputError
 
@@ -64,7 +64,7 @@ FORMATS = {
     "properties": Format("file of Java's properties", (".properties",), "messages.properties:read_properties"),
     "strings": Format("file of Apple's strings", (".strings",), "messages.apple_strings:read_strings"),
     "android": Format("file of Android's strings", (".xml",), "messages.android:read_android"),
-    "csv": Format("table (CSV, TSV)", (".csv", ".tsv"), "messages.csv_columns:read_csv"),
+    "csv": Format("table (CSV, TSV)", (".csv", ".tsv"), "messages.tables:read_csv"),
     "pptx": Format("PowerPoint (PPTX)", (".pptx", ".pptm", ".ppsx", ".potx"), "office.pptx:read_pptx", is_archive=True),
     "xlsx": Format("Excel (XLSX)", (".xlsx", ".xlsm", ".xltx"), "office.xlsx:read_xlsx", is_archive=True),
     "odt": Format("OpenDocument text (ODT)", (".odt", ".ott"), "office.odt:read_odt", is_archive=True),

@@ -8,7 +8,7 @@ from pathlib import Path
 from transduce.documents.document import Languages, TextFile, bytes_of
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.libraries import require
-from transduce.documents.messages.csv_columns import rows_of
+from transduce.documents.messages.tables import rows_of
 from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError

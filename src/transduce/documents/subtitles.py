@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from transduce.documents.html.text import escape_text, read_text
+from transduce.documents.html.character_references import escape_text, read_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, pair_tags

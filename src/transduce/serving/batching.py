@@ -14,7 +14,7 @@ from transduce.inference.translator import Result, Translation, Translator
 from transduce.search.choices import DecisionRule
 from transduce.serving.clients import CLIENT
 from transduce.serving.failures import RefusedError
-from transduce.serving.fair_queue import FairQueue, Job, Piece, Sentence
+from transduce.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
 from transduce.serving.metrics import Metrics
 from transduce.serving.wanted import WantedTokens
 
@@ -179,7 +179,7 @@ class Batcher:
             if job is not None:
                 self._do(job, batch)
 
-    def _next_batch(self) -> tuple[Job | None, list[Piece]]:
+    def _next_batch(self) -> tuple[Job | None, list[QueuedPiece]]:
         """Take the next work, or sentences that are searched together, off the queue."""
         self._forget_dropped()
         return self._queue.next(time.monotonic(), ROWS_AT_ONCE)
@@ -188,7 +188,7 @@ class Batcher:
         while self._dropped:
             self._queue.drop(self._dropped.pop())
 
-    def _do(self, job: Job, batch: list[Piece]) -> None:
+    def _do(self, job: Job, batch: list[QueuedPiece]) -> None:
         began = self._busy_since = time.monotonic()
         self._at_work = [(job.done, lambda: None), *((one.sentence.future, one.sentence.tell) for one in batch)]
         if job.work is not None:
@@ -208,7 +208,7 @@ class Batcher:
         if self._metrics is not None:
             self._metrics.batch(len(batch), sum(piece.source_tokens for piece in batch), seconds)
 
-    def _settle_batch(self, job: Job, batch: list[Piece]) -> None:
+    def _settle_batch(self, job: Job, batch: list[QueuedPiece]) -> None:
         assert job.rule is not None and job.translator is not None
         try:
             found = job.translator.translate_chunk(
@@ -238,7 +238,9 @@ def _tell(tells: set[Callable[[], None]]) -> None:
             log.exception("a client could not be told of its translations")
 
 
-def _divided(sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str) -> list[Piece]:
+def _divided(
+    sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str
+) -> list[QueuedPiece]:
     """The pieces of a sentence: the prefix is for the first, required phrases for the last, bans for all."""
     pieces, last = [], max(0, len(encoded) - 1)
     for number, ids in enumerate(encoded or [[]]):
@@ -246,11 +248,11 @@ def _divided(sentence: Sentence, encoded: list[list[int]], length: Callable[[str
         required = sentence.request.required if number == last else ()
         request = replace(sentence.request, prefix=prefix, required=required) if last else sentence.request
         written = length(prefix) + sum(map(length, required))
-        pieces.append(Piece(sentence, number, request, [ids] if ids else [], len(ids) + 1 + written, client))
+        pieces.append(QueuedPiece(sentence, number, request, [ids] if ids else [], len(ids) + 1 + written, client))
     return pieces
 
 
-def _put(job: Job, piece: Piece, translation: Translation) -> None:
+def _put(job: Job, piece: QueuedPiece, translation: Translation) -> None:
     """Keep a piece's translation, and give the sentence's where it was the last one."""
     translator, rule, sentence = job.translator, job.rule, piece.sentence
     assert translator is not None and rule is not None

@@ -29,7 +29,7 @@ class Sentence:
     request: Request
     future: "Future[Translation]"
     tell: Callable[[], None]
-    pieces: list["Piece"] = field(default_factory=list)
+    pieces: list["QueuedPiece"] = field(default_factory=list)
     found: dict[int, Translation] = field(default_factory=dict)
 
     @property
@@ -39,7 +39,7 @@ class Sentence:
 
 
 @dataclass(eq=False)
-class Piece:
+class QueuedPiece:
     """What is translated at once: a sentence, or a part of one that is too long for the model."""
 
     sentence: Sentence
@@ -71,7 +71,7 @@ class Job:
     translator: Translator | None = None
     rule: DecisionRule | None = None
     with_details: bool = False
-    waiting: list[Piece] = field(default_factory=list)
+    waiting: list[QueuedPiece] = field(default_factory=list)
     tokens: int = 0
     """Tokens that wait."""
     work: Callable[[], Any] | None = None
@@ -157,7 +157,7 @@ class FairQueue:
         if len(self._had) > 1000:
             self._had = {name: had for name, had in self._had.items() if name in self._lines or had > self._level}
 
-    def next(self, now: float, rows: int) -> tuple[Job | None, list[Piece]]:
+    def next(self, now: float, rows: int) -> tuple[Job | None, list[QueuedPiece]]:
         """Take the next work out of the queue, or sentences that are searched together.
 
         These have at most so many rows, padded tokens times hypotheses, or are one alone.
@@ -175,7 +175,7 @@ class FairQueue:
                 return first, batch
         return None, []
 
-    def _batch(self, now: float, first: Job, clients: list[str], rows: int) -> list[Piece]:
+    def _batch(self, now: float, first: Job, clients: list[str], rows: int) -> list[QueuedPiece]:
         assert first.rule is not None
         batch = _Batch(max(1, rows // search_of(first.rule).rows))
         share = batch.room if len(clients) == 1 else batch.room // min(PARTS, len(clients))
@@ -199,7 +199,7 @@ class FairQueue:
             self._tidy(client)
         return batch.pieces
 
-    def _keep(self, job: Job, pieces: list[Piece]) -> None:
+    def _keep(self, job: Job, pieces: list[QueuedPiece]) -> None:
         line = self._lines.get(job.client)
         if line is None or job not in line.jobs:
             return
@@ -224,18 +224,18 @@ class _Batch:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self.pieces: list[Piece] = []
+        self.pieces: list[QueuedPiece] = []
         self.is_constrained = False
         self._shortest = self._longest = 0
 
-    def fits(self, piece: Piece) -> bool:
+    def fits(self, piece: QueuedPiece) -> bool:
         """Whether the piece is like the others in length, and there is room for it."""
         if not self.pieces:
             return True
         shortest, longest = min(self._shortest, piece.tokens), max(self._longest, piece.tokens)
         return (len(self.pieces) + 1) * longest <= self.room and longest <= max(SHORT, SPREAD * shortest)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: QueuedPiece) -> None:
         """Take one more."""
         if not self.pieces:
             self._shortest = self._longest = piece.tokens

@@ -9,7 +9,7 @@ from tokenizers import normalizers
 
 from transduce.corpora.formats import open_bytes, read_lines
 from transduce.corpora.languages import UNKNOWN
-from transduce.documents.messages.csv_columns import SOURCE_NAMES, TARGET_NAMES, known_column, plain_name, rows_of
+from transduce.documents.messages.tables import SOURCE_NAMES, TARGET_NAMES, known_column, plain_name, rows_of
 from transduce.documents.messages.tbx import concepts_of_tbx
 from transduce.errors import DataError, InputError
 from transduce.orthography.characters import without_invisible

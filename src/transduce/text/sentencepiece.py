@@ -35,7 +35,7 @@ LEADING_SPACE = Regex(r"\A ")
 
 
 @dataclass(frozen=True)
-class Piece:
+class VocabularyEntry:
     """An entry of a vocabulary."""
 
     text: str
@@ -49,7 +49,7 @@ class Piece:
 class SentencePieceModel:
     """What a `.model` file says (sentencepiece_model.proto)."""
 
-    pieces: list[Piece]
+    pieces: list[VocabularyEntry]
     kind: str
     """unigram, bpe, word or char."""
     rules: str
@@ -247,12 +247,12 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
     return normalizers.Sequence(steps)
 
 
-def _piece(content: bytes) -> Piece:
+def _piece(content: bytes) -> VocabularyEntry:
     found = dict(_fields(content))
     score = struct.unpack("<f", _bytes(found.get(2, bytes(4))))[0]
     if not math.isfinite(score):
         raise ValueError(f"a score of {score}")
-    return Piece(_bytes(found[1]).decode(), score, _number(found.get(3, NORMAL)))
+    return VocabularyEntry(_bytes(found[1]).decode(), score, _number(found.get(3, NORMAL)))
 
 
 def _message(fields: list[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:

@@ -1,43 +1,56 @@
 """A small synchronous grammar that derives English sentences together with their German translations.
 
-Every rule builds both sides at once, so agreement, case, word order and commas are right by construction. The
-words are in lexicon.py, their forms in inflection.py, and the order in which a clause puts them in phrases.py.
+Every rule builds both sides at once, so agreement, case, word order and commas are right by construction. The words and
+their forms are in lexicon.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
+from typing import TypeVar
 
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.generated import lexicon
-from transduce.corpora.generated.inflection import (
+from transduce.corpora.generated.lexicon import (
+    ADJECTIVES,
+    AUXILIARIES,
     CASES,
-    PLURAL,
-    THIRD,
-    Adjective,
+    CONJUNCTIONS,
+    CONTRACTIONS,
+    DETERMINERS,
+    ENDINGS,
+    MODALS,
+    NAMES,
+    NOUNS,
+    PERSONS,
+    PLACES,
+    PRONOUNS,
+    SAYING_VERBS,
+    TIMES,
+    TRY,
+    VERBS,
+    Determiner,
     Modal,
     Noun,
+    Place,
     Verb,
-    english_comparative,
-    join,
-    with_preposition,
+    third_person,
 )
-from transduce.corpora.generated.lexicon import BE
-from transduce.corpora.generated.phrases import NAMES, PRONOUNS, WHO, Clause, Constituent, NounPhrase, Phrases, both
 from transduce.errors import DataError
 
 SHORTEST, LONGEST = 3, 16  # words of an English sentence
+WAS = ("war", "warst", "war", "waren")
 DRAWS_PER_PAIR = 50  # when so many draws bring nothing new, the grammar is taken to be exhausted
+
+T = TypeVar("T")
 
 
 def derive_pairs(count: int, seed: int) -> list[SentencePair]:
     """Distinct pairs, no two with the same English side; the same arguments give the same list."""
-    derivation = _Derivation(Random(seed))
     pairs: dict[str, SentencePair] = {}
-    fruitless = 0
+    rules, fruitless = _Rules(Random(seed)), 0
     while len(pairs) < count:
-        pair = derivation.sentence()
-        if pair.source not in pairs and is_acceptable(pair):
+        pair = rules.sentence()
+        if pair.source not in pairs and SHORTEST <= len(pair.source.split()) <= LONGEST:
             pairs[pair.source] = pair
             continue
         fruitless += 1
@@ -56,343 +69,389 @@ def split_pairs(
     return list(pairs[:training_end]), list(pairs[training_end:validation_end]), list(pairs[validation_end:])
 
 
-def is_acceptable(pair: SentencePair) -> bool:
-    """Whether the sentence is of a fit length, repeats no word oddly and leaves no pronoun's gender in doubt."""
-    words = pair.source[:-1].replace(",", "").split()
-    if not SHORTEST <= len(words) <= LONGEST:
-        return False
-    lemmas = [lexicon.LEMMAS[word] for word in (word.removesuffix("'s") for word in words) if word in lexicon.LEMMAS]
-    if len(lemmas) != len(set(lemmas)):
-        return False
-    if "I" in words and ("we" in words or "We" in words):  # "We hope that I sleep."
-        return False
-    if "her her" in pair.source or len(COLORS.intersection(words)) > 1:  # "The red hat is blue."
-        return False
-    if not NOW.isdisjoint(words) and not CONDITIONS.isdisjoint(words):  # "when he is sad now"
-        return False
-    if "no" in words and (pair.source.endswith("?") or "whether" in words):  # "Does no child sleep?"
-        return False
-    # "Das Mädchen liest ihr Buch": German speakers disagree on the pronoun, so the grammar does not say it.
-    return NEUTER_PERSONS.isdisjoint(words) or GENDERED_PRONOUNS.isdisjoint(words)
+@dataclass(frozen=True)
+class NounPhrase:
+    """A subject or an object in both languages."""
+
+    english: str
+    english_object: str
+    german: tuple[str, ...]
+    """In each of CASES."""
+    person: str
+    """One of PERSONS."""
+    kind: str
+    """"pronoun", "definite", "indefinite" or "quantified"."""
+    is_third: bool
+    """Whether an English verb in the present ends in -s."""
 
 
-NEUTER_PERSONS = frozenset({"child", "girl"})
-GENDERED_PRONOUNS = frozenset({"he", "him", "his", "she", "her"})
-COLORS = frozenset(word.english for word in lexicon.ADJECTIVES if "color" in word.kinds)
-NOW = frozenset({"now", "today"})
-CONDITIONS = frozenset({"when", "When", "if", "If"})
+@dataclass(frozen=True)
+class Clause:
+    """A subject, a verb and what goes with it, not yet in order."""
+
+    subject: NounPhrase
+    verb: Verb | None
+    """None for "to be"."""
+    is_past: bool
+    modal: Modal | None = None
+    is_negated: bool = False
+    objects: tuple[tuple[str, str, str], ...] = ()
+    """English, German, kind; `place` and `predicate` are kinds, too."""
+    time: tuple[str, str] = ("", "")
+    tail: tuple[str, str] = ("", "")
+    """An infinitive with "zu" or a subordinate clause at the end."""
+
+    def english_statement(self) -> str:
+        """Subject first."""
+        finite, rest = self._english_verb(self.is_negated)
+        denied = "cannot" if finite == "can" else f"{finite} not"
+        verb = denied if self.is_negated else finite
+        return _joined(self.subject.english, verb, rest, *self._english_rest())
+
+    def english_question(self, word: str = "") -> str:
+        """The auxiliary before the subject."""
+        finite, rest = self._english_verb(True)
+        return _joined(
+            word, finite, self.subject.english, "not" if self.is_negated else "", rest, *self._english_rest()
+        )
+
+    def german_statement(self, first: str = "") -> str:
+        """The finite verb second; `first` takes the subject's place before it."""
+        finite, end = self._german_verb()
+        subject = self.subject.german[0]
+        begin = [first, finite, subject] if first else [subject, finite]
+        return _with_tail([*begin, *self._german_middle(), end], self.tail[1])
+
+    def german_question(self, word: str = "") -> str:
+        """The finite verb before the subject."""
+        finite, end = self._german_verb()
+        return _with_tail([word, finite, self.subject.german[0], *self._german_middle(), end], self.tail[1])
+
+    def german_verb_last(self, word: str) -> str:
+        """A subordinate clause."""
+        finite, end = self._german_verb()
+        last = f"{end}{finite}" if self.verb and end == self.verb.prefix else _joined(end, finite)
+        return _with_tail([word, self.subject.german[0], *self._german_middle(), last], self.tail[1])
+
+    def _english_rest(self) -> list[str]:
+        return [*(english for english, _, _ in self.objects), self.time[0], self.tail[0]]
+
+    def _english_verb(self, needs_auxiliary: bool) -> tuple[str, str]:
+        """The finite verb, and the rest of the verb group."""
+        subject, verb = self.subject, self.verb
+        if verb is None:
+            present = "am" if subject.person == "ich" else "is" if subject.is_third else "are"
+            past = "was" if subject.person in ("ich", "er") else "were"
+            return past if self.is_past else present, ""
+        base, past, complement = verb.english, verb.english_past, ""
+        if self.modal:
+            base, past, complement = self.modal.english, self.modal.english_past, base
+            if past == "had to" and self.is_past:
+                base = "have to"
+            elif base != "want to":
+                return past if self.is_past else base, complement
+        if needs_auxiliary:
+            return "did" if self.is_past else "does" if subject.is_third else "do", _joined(base, complement)
+        return past if self.is_past else third_person(base) if subject.is_third else base, complement
+
+    def _german_verb(self) -> tuple[str, str]:
+        """The finite verb of a main clause, and what ends that clause."""
+        number = PERSONS.index(self.subject.person)
+        verb = self.verb
+        if verb is None:
+            return (WAS if self.is_past else AUXILIARIES["sein"])[number], ""
+        if self.modal:
+            return (self.modal.past if self.is_past else self.modal.present)[number], verb.prefix + verb.infinitive
+        if self.is_past:
+            return AUXILIARIES[verb.auxiliary][number], verb.participle
+        return verb.present[number], verb.prefix
+
+    def _german_middle(self) -> list[str]:
+        """Pronouns, definite objects, time, "nicht", places and predicates, indefinite objects."""
+
+        def of_kind(*kinds: str) -> list[str]:
+            return [german for _, german, kind in self.objects if kind in kinds]
+
+        return [
+            *of_kind("pronoun"),
+            *of_kind("definite"),
+            self.time[1],
+            "nicht" if self.is_negated else "",
+            *of_kind("prepositional", "place", "predicate"),
+            *of_kind("indefinite", "quantified"),
+        ]
 
 
-class _Derivation(Phrases):
+class _Rules:
     """The rules, drawing among their alternatives; both languages grow together."""
 
-    def sentence(self) -> SentencePair:
-        return self.pick(SENTENCE_RULES)(self)
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.used: set[str] = set()
+        """Words of the sentence so far, which do not come twice."""
 
-    # Sentences
+    def pick(self, choices: Sequence[T]) -> T:
+        return choices[int(self.random.random() * len(choices))]
+
+    def chance(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def sentence(self) -> SentencePair:
+        self.used.clear()
+        usual = [*[self.statement] * 5, *[self.complex] * 3, *[self.question] * 2, *[self.word_question] * 3]
+        return self.pick([*usual, self.compound, self.report, self.relative, self.purpose])()
 
     def statement(self) -> SentencePair:
-        is_fronted = self.chance(0.35)
-        clause = self.clause(timed=not is_fronted, adverbial=not is_fronted, with_relative=True)
-        front = self.time(clause) if is_fronted and takes_time(clause) else ("", "")
-        return finish(join(front[0], clause.english_statement()), clause.german_statement(front[1]), ".")
+        """A clause; at times its time comes first."""
+        clause = self.clause()
+        if not clause.time[0] or self.chance(0.5):
+            return _finished(clause.english_statement(), clause.german_statement())
+        english, german = clause.time
+        clause = replace(clause, time=("", ""))
+        return _finished(_joined(english, clause.english_statement()), clause.german_statement(german))
 
-    def complex_sentence(self) -> SentencePair:
+    def complex(self) -> SentencePair:
         """A main and a subordinate clause, in either order."""
-        english, german, tense = self.pick(lexicon.CONJUNCTIONS)
-        verbs = lexicon.EPISODES if tense else lexicon.PERSON_VERBS
-        tense = tense or self.pick(lexicon.TENSES)
-        is_fronted = self.chance(0.35)
-        main = self.personal_clause(verbs, tense=tense)
-        # English has no "will" after "if" and "when".
-        is_timed, has_modals = not is_fronted and german != "als", english not in ("if", "when")
-        sub = self.personal_clause(verbs, tense=tense, timed=is_timed, modals=has_modals)
-        sub_english, sub_german = join(english, sub.english_statement()), sub.german_verb_last(german)
-        if is_fronted:
-            return finish(f"{sub_english}, {main.english_statement()}", main.german_statement(f"{sub_german},"), ".")
-        return finish(join(main.english_statement(), sub_english), f"{main.german_statement()}, {sub_german}", ".")
+        is_past = self.chance(0.5)
+        english, german = self.pick(list(CONJUNCTIONS.items()))
+        main, sub = self.clause(is_past, timed=False), self.clause(is_past, modals=False)
+        subordinate = _joined(english, sub.english_statement()), sub.german_verb_last(german)
+        if self.chance(0.4):
+            return _finished(
+                f"{subordinate[0]}, {main.english_statement()}", main.german_statement(f"{subordinate[1]},")
+            )
+        return _finished(
+            _joined(main.english_statement(), subordinate[0]), f"{main.german_statement()}, {subordinate[1]}"
+        )
 
     def compound(self) -> SentencePair:
-        """Two main clauses; German puts a comma before "aber", as English does before "but", and none before "und"."""
+        """Two main clauses; both languages put a comma before "but", and none before "and"."""
         english, german = self.pick(((", but", ", aber"), (" and", " und")))
-        tense = self.pick(lexicon.TENSES)
-        first = self.personal_clause(lexicon.PERSON_VERBS, tense=tense)
-        second = self.personal_clause(lexicon.PERSON_VERBS, tense=tense, timed=True)
-        return finish(
+        is_past = self.chance(0.5)
+        first, second = self.clause(is_past, timed=False), self.clause(is_past)
+        return _finished(
             f"{first.english_statement()}{english} {second.english_statement()}",
             f"{first.german_statement()}{german} {second.german_statement()}",
-            ".",
         )
 
     def report(self) -> SentencePair:
-        """Somebody says that, or knows whether, why or where."""
-        verb, tense = self.pick(lexicon.SAYING_VERBS), self.pick(lexicon.TENSES)
-        word = self.pick(verb.objects)
-        inner_tense = "past" if tense == "past" else ""  # English shifts the tense, so the present is left out
-        if word == "where":
-            inner = self.clause(self.pick(lexicon.WHERE_VERBS), tense=inner_tense, gap="place", negatable=False)
-        elif self.chance(0.3):
-            inner = self.clause(tense=inner_tense, timed=True)
-        else:
-            inner = self.personal_clause(lexicon.PERSON_VERBS, tense=inner_tense, timed=True)
-        tail = join(word, inner.english_statement()), f", {inner.german_verb_last(lexicon.REPORT_WORDS[word])}"
-        subject = self.subject(verb.subjects)
-        may_vary = verb.english in ("say", "know", "believe")
-        is_question = may_vary and self.chance(0.25)
-        is_free = may_vary and not is_question and subject.kind not in ("indefinite", "quantified")
-        is_negated = is_free and self.chance(0.4)
-        clause = Clause(subject, verb, tense, None, "nicht" if is_negated else "", is_negated, tail=tail)
-        if is_question:
-            return finish(clause.english_question(), clause.german_question(), "?")
-        return finish(clause.english_statement(), clause.german_statement(), ".")
+        """Somebody says or hopes that."""
+        is_past = self.chance(0.4)
+        inner = self.clause(is_past)
+        tail = f"that {inner.english_statement()}", inner.german_verb_last("dass")
+        clause = Clause(self.subject(("person",)), self.pick(SAYING_VERBS), is_past, tail=tail)
+        if self.chance(0.25):
+            return _finished(clause.english_question(), clause.german_question(), mark="?")
+        return _finished(clause.english_statement(), clause.german_statement())
+
+    def relative(self) -> SentencePair:
+        """A subject with a relative clause."""
+        noun, is_plural = self.noun(("person", "animal")), self.chance(0.4)
+        phrase = self.noun_phrase(noun, is_plural, self.determiner(is_plural, "definite"))
+        is_past = self.chance(0.5)
+        pronoun = "die" if is_plural else {"m": "der", "f": "die", "n": "das"}[noun.gender]
+        word = "who" if noun.kind == "person" else "that"
+        relative = NounPhrase(word, "", (pronoun,) * 3, phrase.person, "definite", phrase.is_third)
+        inner = self.clause(is_past, relative, (noun.kind,), timed=False)
+        english = f"{phrase.english} {inner.english_statement()}"
+        german = f"{phrase.german[0]}, {inner.german_verb_last('')},"
+        clause = self.clause(is_past, replace(phrase, english=english, german=(german,) * 3), (noun.kind,))
+        return _finished(clause.english_statement(), clause.german_statement())
 
     def purpose(self) -> SentencePair:
-        """Infinitives with "zu"."""
-        is_errand = self.chance(0.5)
-        verb = self.pick(lexicon.ERRANDS if is_errand else lexicon.PURPOSES)
-        action = self.clause(verb, self.subject(("person",)), tense="present", negatable=False, gap="time")
-        if is_errand:
-            clause = self.clause(self.pick(lexicon.GOAL_VERBS), action.subject, negatable=False, with_company=False)
-            clause = in_order_to(clause, action)
-        else:
-            clause = trying_to(action, self.pick(lexicon.TENSES))
-        return finish(clause.english_statement(), clause.german_statement(), ".")
+        """An infinitive with "zu"."""
+        subject = self.subject(("person",))
+        action = self.clause(
+            False, replace(subject, english=""), ("person",), timed=False, modals=False, negatable=False
+        )
+        verb = action.verb
+        assert verb is not None
+        infinitive = f"{verb.prefix}zu{verb.infinitive}" if verb.prefix else f"zu {verb.infinitive}"
+        german = _joined(*action._german_middle(), infinitive)
+        comma = "" if german == infinitive else ","
+        clause = Clause(subject, TRY, self.chance(0.5))
+        english = _joined("to", verb.english, *action._english_rest())
+        return _finished(_joined(clause.english_statement(), english), f"{clause.german_statement()}{comma} {german}")
 
-    def comparison(self) -> SentencePair:
-        kind = self.pick(("person", "person", "animal", "vehicle", "clothing", "furniture", "reading", "site"))
-        subject, other = self.noun_phrase(self.noun((kind,)), "compared"), self.noun_phrase(self.noun((kind,)), "the")
-        adjective = self.pick([word for word in self.describing(subject) if word.degree])
-        clause = comparing(subject, adjective, other, self.pick(lexicon.TENSES))
-        return finish(clause.english_statement(), clause.german_statement(), ".")
+    def question(self) -> SentencePair:
+        clause = self.clause(negatable=False)
+        return _finished(clause.english_question(), clause.german_question(), mark="?")
 
-    def yes_no_question(self) -> SentencePair:
-        clause = self.clause(timed=True, negatable=False, adverbial=True, with_relative=self.chance(0.2))
-        return finish(clause.english_question(), clause.german_question(), "?")
-
-    def who_question(self) -> SentencePair:
-        clause = self.clause(self.pick(lexicon.PERSON_VERBS), WHO, timed=True, adverbial=True)
-        return finish(clause.english_statement(), clause.german_statement(), "?")
-
-    def object_question(self) -> SentencePair:
-        """Whom, what, which or how many."""
-        verb = self.pick(lexicon.OBJECT_VERBS)
-        noun = self.noun(verb.objects)
-        clause = self.clause(verb, gap="object", timed=True, negatable=False)
-        if noun.kind in lexicon.PEOPLE:
-            words = [("whom", "wem" if verb.case == "dative" else "wen")]
-        else:
-            phrases = [self.noun_phrase(noun, "which")]
-            if noun.english_plural and verb.traits.isdisjoint(("definite", "generic", "plain")):
-                phrases.append(self.noun_phrase(noun, "how many"))
-            words = [(phrase.english, phrase.case(verb.case)) for phrase in phrases]
-            if verb.english != "know":  # "What does she know?" asks for facts: "wissen", not "kennen"
-                words.append(("what", "was"))
-        english, german = self.pick(words)
-        return finish(clause.english_question(english), clause.german_question(german), "?")
-
-    def adverb_question(self) -> SentencePair:
-        """Where, where to, when or why."""
-        english, german, verbs, gap = self.pick(lexicon.ADVERB_QUESTIONS)
-        clause = self.clause(self.pick(verbs), gap=gap, negatable=english == "why")
-        return finish(clause.english_question(english), clause.german_question(german), "?")
-
-    # Clauses
+    def word_question(self) -> SentencePair:
+        """Who, what, whom, why or when."""
+        word = self.pick(("who", "object", "why", "when"))
+        if word == "who":
+            who = NounPhrase("who", "", ("wer",) * 3, "er", "definite", True)
+            clause = self.clause(None, who, ("person",))
+            return _finished(clause.english_statement(), clause.german_statement(), mark="?")
+        clause = self.clause(timed=word == "why", negatable=word == "why")
+        if word == "object" and clause.verb and clause.verb.object in ("accusative", "dative"):
+            asks_person = clause.verb.objects == ("person",)
+            english = "whom" if asks_person else "what"
+            german = ("wem" if clause.verb.object == "dative" else "wen") if asks_person else "was"
+            clause = replace(clause, objects=(), is_negated=False)
+            return _finished(clause.english_question(english), clause.german_question(german), mark="?")
+        english, german = ("when", "wann") if word == "when" and not clause.time[0] else ("why", "warum")
+        return _finished(clause.english_question(english), clause.german_question(german), mark="?")
 
     def clause(
         self,
-        verb: Verb | None = None,
+        is_past: bool | None = None,
         subject: NounPhrase | None = None,
-        tense: str = "",
-        gap: str = "",  # the "object", "place" or "time" that stands outside the clause
-        timed: bool = False,
-        adverbial: bool = False,
+        kinds: Sequence[str] = ("person", "person", "person", "animal"),
+        timed: bool = True,
         modals: bool = True,
         negatable: bool = True,
-        with_relative: bool = False,
-        with_company: bool = True,
     ) -> Clause:
-        verb = verb or self.pick(lexicon.DRAWN_VERBS)
-        tense = tense or self.pick(lexicon.TENSES)
-        subject = subject or self.subject(verb.subjects, tense if with_relative and self.chance(0.15) else "")
-        has_modal = modals and verb.traits.isdisjoint(("stative", "unwilled")) and self.chance(0.25)
-        is_negated = negatable and subject.kind not in ("indefinite", "quantified") and self.chance(0.15)
-        if verb.has_ambiguous_past and not is_negated and (tense == "past" or subject.agreement != THIRD):
-            has_modal = True  # "they read" would be present or past
-        modal = self.modal(tense, is_negated or subject.english.startswith("no ")) if has_modal else None
-        clause = Clause(subject, verb, tense, modal, "nicht" if is_negated else "", is_negated)
-        if gap != "object" and not (verb is BE and gap == "place"):
-            has_relative = with_relative and not subject.relative[0] and self.chance(0.2)
-            clause = self.with_objects(clause, tense if has_relative else "")
-        return self.with_time(self.with_adjuncts(clause, gap, with_company), timed, adverbial)
+        """A clause about a subject of some kinds."""
+        kind = self.pick(kinds)
+        is_past = self.chance(0.5) if is_past is None else is_past
+        can_be = subject is None or subject.english  # an infinitive has a verb
+        verb = None if can_be and self.chance(0.12) else self.verb(kind)
+        subject = subject or self.subject((kind,))
+        modal = None
+        if modals and verb and self.chance(0.25):
+            modal = self.pick([modal for modal in MODALS if modal.english_past or not is_past])
+        may_negate = negatable and subject.kind in ("pronoun", "definite") and not (modal and modal.english == "must")
+        objects = self.objects(verb, subject, kind)
+        is_negated = (
+            may_negate and all(one[2] not in ("indefinite", "quantified") for one in objects) and self.chance(0.2)
+        )
+        time = self.time(is_past) if timed and verb and self.chance(0.3) else ("", "")
+        return Clause(subject, verb, is_past, modal, is_negated, objects, time)
 
-    def personal_clause(self, verbs: Sequence[Verb], tense: str, timed: bool = False, modals: bool = True) -> Clause:
-        clause = self.clause(self.pick(verbs), self.subject(("person",)), tense, timed=timed, modals=modals)
-        if (clause.verb is BE or verbs is lexicon.EPISODES) and not takes_time(clause):  # "If he comes, she is young."
-            return self.personal_clause(verbs, tense, timed, modals)
-        return clause
+    def verb(self, kind: str) -> Verb:
+        verb = self.pick([verb for verb in VERBS if kind in verb.subjects and verb.english not in self.used])
+        self.used.add(verb.english)
+        return verb
 
-    def modal(self, tense: str, is_negated: bool) -> Modal:
-        modals = lexicon.PAST_MODALS if tense == "past" else lexicon.MODALS
-        return self.pick([modal for modal in modals if not (is_negated and modal.english == "must")])
-
-    def with_objects(self, clause: Clause, relative_tense: str) -> Clause:
-        verb, subject = clause.verb, clause.subject
-        if verb is BE:
-            return replace(clause, rest=(self.predicate(subject),))
-        if not verb.case:
-            return clause
-        preposition, _, case = verb.case.rpartition("+")
-        phrase = self.object(clause, relative_tense)
-        german, slot = phrase.case(case), phrase.kind
+    def objects(self, verb: Verb | None, subject: NounPhrase, kind: str) -> tuple[tuple[str, str, str], ...]:
+        """What a verb is about, and at times a place."""
+        if verb is None:
+            words = [word for word in ADJECTIVES if kind in word.kinds and word.english not in self.used]
+            word, is_very = self.pick(words), self.chance(0.2)
+            very, sehr = ("very", "sehr") if is_very else ("", "")
+            return ((_joined(very, word.english), _joined(sehr, word.german), "predicate"),)
+        if verb.object == "goal":
+            return (self.goal(),)
+        places = (self.place(),) if self.chance(0.2) else ()
+        if not verb.object:
+            return places
+        if verb.object == "recipient":
+            recipient, given = self.object(("person",), subject), self.object(verb.objects, None)
+            return (
+                (recipient.english_object, recipient.german[2], recipient.kind),
+                (given.english_object, given.german[1], given.kind),
+            )
+        preposition, _, case = verb.object.rpartition(" ")
+        phrase = self.object(verb.objects, subject)
+        german, slot = phrase.german[CASES.index(case)], phrase.kind
         if preposition:
-            german, slot = with_preposition(preposition, german), "prepositional"
-        parts = [Constituent(phrase.english_object, german, slot)]
-        if verb in lexicon.GIVING_VERBS:
-            recipient = self.recipient(subject)
-            while recipient.english == "her" and phrase.kind != "definite":  # "shows her dogs": whose, or to whom?
-                recipient = self.recipient(subject)
-            parts.insert(0, recipient)
-        not_german = "" if clause.is_negated and phrase.kind == "indefinite" else clause.not_german
-        tail = phrase.relative[0], phrase.relative[1].rstrip(",")
-        return replace(clause, rest=tuple(parts), not_german=not_german, tail=tail)
+            german, slot = f"{preposition} {german}", "prepositional"
+        return ((phrase.english_object, german, slot), *places)
 
-    def with_adjuncts(self, clause: Clause, gap: str, with_company: bool) -> Clause:
-        """A place, a companion or a beneficiary; not with a denied object, where "nicht" would bear on them instead."""
-        verb, subject, rest = clause.verb, clause.subject, clause.rest
-        place = lexicon.PLACE_TRAIT[verb] if gap != "place" else ""
-        may_add = not (clause.tail[0] or gap or (clause.is_negated and rest))
-        if place.endswith("!") or (place and may_add and self.chance(0.3)):
-            return replace(clause, rest=(*rest, self.place(place.rstrip("!"), subject)))
-        if may_add and with_company and "company" in verb.traits and self.chance(0.2):
-            return replace(clause, rest=(*rest, self.companion(subject)))
-        if may_add and "benefit" in verb.traits and self.chance(0.2):
-            return replace(clause, rest=(*rest, self.beneficiary(subject)))
-        return clause
+    def subject(self, kinds: Sequence[str]) -> NounPhrase:
+        if "person" in kinds and self.chance(0.4):
+            english, _, nominative, _, _, person = self.pick([p for p in PRONOUNS if p[0] not in self.used])
+            self.used.add(english)
+            return NounPhrase(english, "", (nominative,) * 3, person, "pronoun", person == "er")
+        if "person" in kinds and self.chance(0.2):
+            name = self.pick([name for name in NAMES if name not in self.used])
+            self.used.add(name)
+            return NounPhrase(name, name, (name,) * 3, "er", "definite", True)
+        is_plural = self.chance(0.4)
+        return self.noun_phrase(self.noun(kinds), is_plural, self.determiner(is_plural))
 
-    def with_time(self, clause: Clause, timed: bool, adverbial: bool) -> Clause:
-        subject = clause.subject
-        if timed and not clause.tail[0] and takes_time(clause) and self.chance(0.35):
-            return replace(clause, rest=(*clause.rest, Constituent(*self.time(clause), "time")))
-        # After a relative clause the adverb might be taken for a part of it.
-        has_relative = subject.relative[0] or clause.tail[0]
-        is_free = subject.kind not in ("indefinite", "quantified") and not has_relative and not clause.is_negated
-        if adverbial and is_free and takes_time(clause) and self.chance(0.2):
-            return replace(clause, adverb=self.frequency(clause))
-        return clause
+    def object(self, kinds: Sequence[str], subject: NounPhrase | None) -> NounPhrase:
+        """An object; a pronoun only beside a subject of another person."""
+        if subject is not None and "person" in kinds and self.chance(0.25):
+            others = [one for one in PRONOUNS if one[0] not in self.used and one[-1] != subject.person]
+            english, objective, *german, _ = self.pick([one for one in others if one[0] != "she"])
+            self.used.add(english)
+            return NounPhrase("", objective, tuple(german), "", "pronoun", False)
+        is_plural = self.chance(0.4)
+        return self.noun_phrase(self.noun(kinds), is_plural, self.determiner(is_plural))
 
-    # Noun phrases that are more than a noun with what precedes it
+    def noun(self, kinds: Sequence[str]) -> Noun:
+        noun = self.pick([noun for noun in NOUNS if noun.kind in kinds and noun.english not in self.used])
+        self.used.add(noun.english)
+        return noun
 
-    def subject(self, kinds: Sequence[str], relative_tense: str = "") -> NounPhrase:
-        if "person" in kinds and not relative_tense:
-            draw = self.random()
-            if draw < 0.3:
-                return self.pick(PRONOUNS)
-            if draw < 0.42:
-                return self.pick(NAMES)
-            if draw < 0.45:
-                return both(self.pick(NAMES), self.pick(NAMES))
-        noun = self.noun(kinds)
-        if not noun.english_plural:
-            return self.noun_phrase(noun, "the")
-        group = "head" if relative_tense else "kin" if noun.kind == "kin" else "subject"
-        return self.perhaps_with_relative(self.noun_phrase(noun, group, is_head=bool(relative_tense)), relative_tense)
-
-    def object(self, clause: Clause, relative_tense: str) -> NounPhrase:
-        verb = clause.verb
-        if "person" in verb.objects and not relative_tense and self.chance(0.35):
-            return self.person(clause.subject)
-        noun = self.noun(verb.objects)
-        relative_tense = relative_tense if noun.english_plural else ""
-        group = "head" if relative_tense else self.determiners_of_object(noun, clause)
-        phrase = self.noun_phrase(noun, group, clause.subject, clause.is_negated, is_head=bool(relative_tense))
-        return self.perhaps_with_relative(phrase, relative_tense)
-
-    def determiners_of_object(self, noun: Noun, clause: Clause) -> str:
-        traits = clause.verb.traits
-        if not noun.english_plural:
-            return "mass"
-        if noun.kind == "kin":
-            return "kin"
-        is_definite = "definite" in traits
-        if noun.kind in ("person", "site", "event"):
-            return "the" if is_definite or "generic" in traits else "unowned"
-        if is_definite or "generic" in traits:
-            return "definite" if is_definite else "generic"
-        if "plain" in traits and clause.subject.agreement == PLURAL:  # "they wear their hats", not "their hat"
-            return "plain for many"
-        return "plain" if clause.is_negated or "plain" in traits else "object"
-
-    def perhaps_with_relative(self, phrase: NounPhrase, tense: str) -> NounPhrase:
-        return (
-            replace(phrase, relative=self.relative(phrase.noun, phrase.agreement, tense))
-            if tense and phrase.noun
-            else phrase
+    def determiner(self, is_plural: bool, kind: str = "") -> Determiner:
+        """One for the number, "the" half of the time."""
+        if self.chance(0.5):
+            return DETERMINERS[0]
+        return self.pick(
+            [one for one in DETERMINERS if (one.plural if is_plural else one.singular) and kind in ("", one.kind)]
         )
 
-    def relative(self, noun: Noun, agreement: int, tense: str) -> tuple[str, str]:
-        """A relative clause about the noun, which is its subject or its object."""
-        is_person = noun.kind in lexicon.PEOPLE
-        forms = lexicon.RELATIVE_PRONOUNS["p" if agreement == PLURAL else noun.gender]
-        subject_verbs, object_verbs = lexicon.VERBS_OF_SUBJECT[noun], lexicon.VERBS_OF_OBJECT[noun]
-        if subject_verbs and (self.chance(0.6) or not object_verbs):
-            pronoun = "who" if is_person else "that"
-            head = NounPhrase(pronoun, pronoun, forms, agreement, "pronoun", noun=noun)
-            clause = self.clause(self.pick(subject_verbs), head, tense, modals=False, negatable=self.chance(0.5))
-            return clause.english_statement(), f", {clause.german_verb_last()},"
-        verb = self.pick(object_verbs)
-        clause = self.clause(verb, self.subject(("person",)), tense, gap="object", negatable=False)
-        english = join("whom" if is_person else "that", clause.english_statement())
-        return english, f", {clause.german_verb_last(forms[CASES.index(verb.case)])},"
+    def noun_phrase(self, noun: Noun, is_plural: bool, determiner: Determiner) -> NounPhrase:
+        """A determiner, at times an adjective, and a noun."""
+        adjective, is_very = None, self.chance(0.15)
+        if self.chance(0.35):
+            words = [one for one in ADJECTIVES if noun.kind in one.kinds and one.english not in self.used]
+            adjective = self.pick(words)
+            self.used.add(adjective.english)
+        gender = "p" if is_plural else noun.gender
+        german = []
+        for case in range(len(CASES)):
+            described = adjective.stem + _ending(determiner.adjectives, gender, case) if adjective else ""
+            german.append(
+                _joined(
+                    determiner.german + _ending(determiner.pattern, gender, case),
+                    "sehr" if described and is_very else "",
+                    described,
+                    noun.german_form(case, is_plural),
+                )
+            )
+        described = _joined("very" if is_very else "", adjective.english) if adjective else ""
+        article = determiner.plural if is_plural else determiner.singular
+        if article == "a" and (described or noun.english)[0] in "aeiou":
+            article = "an"
+        english = _joined(article, described, noun.english_plural if is_plural else noun.english)
+        person = "wir" if is_plural else "er"
+        return NounPhrase(english, english, tuple(german), person, determiner.kind, not is_plural)
+
+    def place(self) -> tuple[str, str, str]:
+        place = self._unused_place()
+        return f"{place.english} the {place.noun.english}", _at(place.german, place.noun, "dative"), "place"
+
+    def goal(self) -> tuple[str, str, str]:
+        place = self._unused_place()
+        case = "dative" if place.goal == "zu" else "accusative"
+        return f"to the {place.noun.english}", _at(place.goal, place.noun, case), "place"
+
+    def _unused_place(self) -> Place:
+        place = self.pick([place for place in PLACES if place.noun.english not in self.used])
+        self.used.add(place.noun.english)
+        return place
+
+    def time(self, is_past: bool) -> tuple[str, str]:
+        tense = "past" if is_past else "present"
+        english = self.pick([one for one, (_, tenses) in TIMES.items() if tense in tenses])
+        return english, TIMES[english][0]
 
 
-def infinitive(action: Clause) -> tuple[str, str]:
-    """The clause without its subject, as English and German say it after "to" and with "zu"."""
-    english = action.english_end(action.verb.english)
-    return f"to {english}", join(*action.german_middle(), action.verb.zu_infinitive)
+def _at(preposition: str, noun: Noun, case: str) -> str:
+    """A place after a preposition, contracted ("in dem Garten" becomes "im Garten")."""
+    article = f"{preposition} d{_ending('article', noun.gender, CASES.index(case))}"
+    return f"{CONTRACTIONS.get(article, article)} {noun.german_form(CASES.index(case), False)}"
 
 
-def in_order_to(clause: Clause, action: Clause) -> Clause:
-    """The clause with the purpose of what it says."""
-    english, german = infinitive(action)
-    return replace(clause, tail=(f"in order {english}", f", um {german}"))
+def _ending(pattern: str, gender: str, case: int) -> str:
+    return ENDINGS[pattern][gender].split()[case].strip("-")
 
 
-def trying_to(action: Clause, tense: str) -> Clause:
-    """A clause saying that the subject tries to act; German sets a bare infinitive off by no comma."""
-    english, german = infinitive(action)
-    comma = "," if any(action.german_middle()) else ""
-    return Clause(action.subject, lexicon.TRY, tense, tail=(english, f"{comma} {german}"))
+def _joined(*parts: str) -> str:
+    """The parts that are not empty, with spaces between them."""
+    return " ".join(part for part in parts if part)
 
 
-def comparing(subject: NounPhrase, adjective: Adjective, other: NounPhrase, tense: str) -> Clause:
-    """A clause saying that the subject is more so than the other."""
-    english = f"{english_comparative(adjective.english)} than {other.english}"
-    predicate = Constituent(english, f"{adjective.degree} als {other.german[0]}", "predicate")
-    return Clause(subject, BE, tense, rest=(predicate,))
+def _with_tail(parts: Sequence[str], tail: str) -> str:
+    clause = _joined(*parts)
+    return f"{clause}, {tail}" if tail else clause
 
 
-def takes_time(clause: Clause) -> bool:
-    """Whether it makes sense to say when: not with "is tall" or "knows"."""
-    if clause.verb is BE and clause.rest and clause.rest[0].slot == "predicate":
-        return clause.rest[0].english.split()[-1] in lexicon.TEMPORARY
-    return "stative" not in clause.verb.traits
-
-
-def finish(english: str, german: str, mark: str) -> SentencePair:
-    """Sentences from clauses: a capital, the mark, and no comma left before another mark."""
-    english, german = english.replace("can not", "cannot"), german.replace(",,", ",").rstrip(",")
-    return SentencePair(english[0].upper() + english[1:] + mark, german[0].upper() + german[1:] + mark)
-
-
-SENTENCE_RULES = (
-    (_Derivation.statement,) * 38
-    + (_Derivation.complex_sentence,) * 14
-    + (_Derivation.report,) * 10
-    + (_Derivation.yes_no_question,) * 10
-    + (_Derivation.object_question,) * 6
-    + (_Derivation.adverb_question,) * 7
-    + (_Derivation.who_question,) * 4
-    + (_Derivation.compound,) * 5
-    + (_Derivation.purpose,) * 5
-    + (_Derivation.comparison,) * 3
-)
+def _finished(english: str, german: str, mark: str = ".") -> SentencePair:
+    """Both sides with a capital letter and a mark at the end."""
+    return SentencePair(*(f"{side[0].upper()}{side[1:]}{mark}" for side in (english, german)))

@@ -3,8 +3,16 @@
 from functools import cache
 
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.generated import lexicon
-from transduce.corpora.generated.inflection import Adjective, Noun, Verb, english_comparative, english_third_person
+from transduce.corpora.generated.lexicon import (
+    ADJECTIVES,
+    DETERMINERS,
+    NAMES,
+    NOUNS,
+    PLACES,
+    TIMES,
+    VERBS,
+    third_person,
+)
 
 Links = set[tuple[int, int]]
 ADJECTIVE_ENDINGS = ("", "e", "en", "er", "es", "em")
@@ -41,35 +49,23 @@ def _entries() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     """For each English and each German form the entries of the lexicon that it may belong to."""
     english: dict[str, set[str]] = {}
     german: dict[str, set[str]] = {}
-    entries = [
-        *((f"noun {noun.english}", *_noun(noun)) for noun in lexicon.NOUNS),
-        *((f"adjective {word.english}", *_adjective(word)) for word in lexicon.ADJECTIVES),
-        *((f"verb {verb.english}", *_verb(verb)) for verb in lexicon.DRAWN_VERBS if " " not in verb.english),
-        *((f"name {name}", [name, f"{name}'s"], [name, f"{name}s"]) for name, _ in lexicon.NAME_TABLE),
-        *((f"word {one}", [one], [other]) for one, other in (*lexicon.NUMBERS, *lexicon.FREQUENCIES)),
-        *((f"time {one}", [one], [other]) for one, other, _ in lexicon.TIMES if " " not in one + other),
-    ]
+    entries = [(name, [name], [name]) for name in NAMES]
+    entries += [(one.plural, [one.plural], [one.german]) for one in DETERMINERS if one.pattern == "none"]
+    entries += [(one, [one], [other]) for one, (other, _) in TIMES.items() if " " not in one + other]
+    entries += [(place.noun.english, [place.noun.english], [place.noun.german]) for place in PLACES]
+    for noun in NOUNS:
+        forms = [noun.german_form(case, plural) for case in range(3) for plural in (False, True)]
+        entries.append((noun.english, [noun.english, noun.english_plural], forms))
+    for word in ADJECTIVES:
+        entries.append((word.english, [word.english], [word.german, *(word.stem + end for end in ADJECTIVE_ENDINGS)]))
+    for verb in VERBS:
+        infinitives = [verb.infinitive, verb.prefix + verb.infinitive, f"{verb.prefix}zu{verb.infinitive}"]
+        finite = [*verb.present, *(verb.prefix + form for form in verb.present)]
+        if " " not in verb.english:
+            own = [verb.english, verb.english_past, third_person(verb.english)]
+            entries.append((verb.english, own, [*infinitives, *finite, verb.participle]))
     for name, forms, other_forms in entries:
         for table, some in ((english, forms), (german, other_forms)):
-            for form in some:
+            for form in filter(None, some):
                 table.setdefault(form.casefold(), set()).add(name)
     return tuple({form: frozenset(names) for form, names in table.items()} for table in (english, german))  # type: ignore[return-value]
-
-
-def _noun(noun: Noun) -> tuple[list[str], list[str]]:
-    english = [noun.english, noun.english_plural]
-    german = [noun.german, noun.german_plural, f"{noun.german_plural}n", noun.genitive]
-    return [form for form in english if form], [form for form in german if len(form) > 1]
-
-
-def _adjective(word: Adjective) -> tuple[list[str], list[str]]:
-    german = [word.german, *(word.stem + ending for ending in ADJECTIVE_ENDINGS)]
-    compared = [english_comparative(word.english), word.degree] if word.degree else []
-    return [word.english, *compared[:1]], [*german, *compared[1:]]
-
-
-def _verb(verb: Verb) -> tuple[list[str], list[str]]:
-    english = [verb.english, verb.english_past, english_third_person(verb.english)]
-    infinitives = [verb.infinitive, verb.bare_infinitive, verb.zu_infinitive]
-    german = [*infinitives, *verb.present, verb.participle, *verb.preterite]
-    return english, [form for form in german if form and " " not in form]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from transduce.documents.html.text import Written, read_text
+from transduce.documents.html.character_references import Written, read_text
 from transduce.documents.html.tokens import Attribute, Token, Tokenizer
 from transduce.documents.html.tree import (
     MATH_HOLDS_HTML,

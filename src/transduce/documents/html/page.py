@@ -12,9 +12,9 @@ from functools import partial
 from operator import attrgetter
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.html.character_references import Written, escape_attribute, escape_text, read_text
 from transduce.documents.html.events import Events, settle_pairs
 from transduce.documents.html.segments import Item, attribute_segment, find_segments
-from transduce.documents.html.text import Written, escape_attribute, escape_text, read_text
 from transduce.documents.html.tokens import Attribute
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.placeholders import Escape

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from transduce.documents.html.character_references import Written, escape_text
 from transduce.documents.html.events import Event
-from transduce.documents.html.text import Written, escape_text
 from transduce.documents.html.tree import READINGS, Decision
 from transduce.documents.segment import Mark, Part
 from transduce.documents.text.placeholders import Escape, hold

@@ -11,8 +11,8 @@ from functools import partial
 from html import unescape
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.html.character_references import Written, escape_attribute
 from transduce.documents.html.page import HtmlPage
-from transduce.documents.html.text import Written, escape_attribute
 from transduce.documents.markdown.front_matter import front_matter
 from transduce.documents.markdown.inline import Item, items_of
 from transduce.documents.markdown.opaque import HIDDEN, MASK, Opaque, masked

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.libraries import require
-from transduce.documents.messages.message import in_ascii, joined_halves, message_unit
+from transduce.documents.messages.message import Message, in_ascii, joined_halves, message_unit
 from transduce.errors import InputError
 
 _STRING = r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|[A-Za-z0-9_$/:.-]++"""
@@ -35,15 +34,6 @@ def read_strings(data: bytes, name: str, wanted: Languages) -> Document:
     return Document([_unit(file, entry) for entry in entries if entry.value.strip()], file.save)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    key: str
-    value: str
-    start: int
-    """Where the value is; after the key for one that has none."""
-    end: int
-
-
 def _read(data: bytes, name: str) -> TextFile:
     """Decodes by the byte order mark, as UTF-16 where every other byte is zero, else as UTF-8."""
     head = data[:200]
@@ -53,7 +43,7 @@ def _read(data: bytes, name: str) -> TextFile:
     return TextFile.read(data, name, encoding)
 
 
-def _entries(file: TextFile) -> Iterator[_Entry]:
+def _entries(file: TextFile) -> Iterator[Message]:
     place = _after_gap(file, 0)
     while place < len(file.text):
         found = _ENTRY.match(file.text, place)
@@ -62,9 +52,9 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
             raise InputError(f'{file.name}: line {file.line_of(place)}: expected "key" = "value"; and found {what!r}')
         key, value = _decoded(file, found["key"], place), found["value"]
         if value is None:
-            yield _Entry(key, key, found.end("key"), found.end("key"))
+            yield Message(key, key, found.end("key"), found.end("key"))
         else:
-            yield _Entry(key, _decoded(file, value, found.start("value")), *found.span("value"))
+            yield Message(key, _decoded(file, value, found.start("value")), *found.span("value"))
         place = _after_gap(file, found.end())
 
 
@@ -87,15 +77,15 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
         raise InputError(f"{file.name}: line {file.line_of(start)}: {raw[:40]} cannot be read ({what})") from None
 
 
-def _unit(file: TextFile, entry: _Entry) -> Unit:
+def _unit(file: TextFile, entry: Message) -> Unit:
     raw = file.text[entry.start : entry.end]
     is_ascii = raw.isascii() and not entry.value.isascii()
     written = _WRITTEN | ({} if "\n" in raw or "\r" in raw else {"\n": "\\n"})
 
     def encode(text: str) -> str:
         text = "".join(written.get(character, character) for character in text)
-        text = text.replace("\\r\\n", "\r\n") if "\r\n" in raw else text  # a line of the file ends there
+        text = text.replace("\\r\n", "\r\n") if "\r\n" in raw else text  # a line of the file ends there
         text = in_ascii(text, "\\U") if is_ascii else text
         return f'"{text}"' if raw else f' = "{text}"'
 
-    return message_unit(file, (entry.start, entry.end), entry.value, encode, entry.key)
+    return message_unit(file, entry, encode)

@@ -8,7 +8,15 @@ from functools import partial
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_unit
+from transduce.documents.messages.message import (
+    DEEPEST,
+    Message,
+    Path,
+    PluralForms,
+    key_of,
+    language_among,
+    message_unit,
+)
 from transduce.errors import InputError
 
 _MESSAGES = {
@@ -113,7 +121,8 @@ def _document(
             untranslated.append(Untranslated(f"line {file.line_of(value.start)}", shown, reason))
         elif text.strip():
             encode = partial(string_like, file, value, is_ascii)
-            units.append(message_unit(file, (value.start, value.end), text, encode, key_of(path), forms.notes(path)))
+            message = Message(key_of(path), text, value.start, value.end)
+            units.append(message_unit(file, message, encode, forms.notes(path)))
     return Document(units, lambda edits: file.save([*edits, *added] if edits else edits), untranslated)
 
 

@@ -1,6 +1,7 @@
 """What files of messages (JSON, YAML, .properties, .strings, strings.xml) have in common: a message as a segment."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from transduce.documents import languages
 from transduce.documents.document import Edit, Languages, TextFile, Unit
@@ -9,7 +10,6 @@ from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.errors import InputError
-from transduce.orthography.characters import Span
 
 Path = tuple[str | int, ...]
 """Names and numbers that lead to a message."""
@@ -60,33 +60,41 @@ def joined_halves(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
+@dataclass(frozen=True)
+class Message:
+    """A message of a file, by the characters of its value."""
+
+    key: str
+    value: str
+    """What it says, without the escapes of its file."""
+    start: int
+    end: int
+
+
 def message_unit(
     file: TextFile,
-    span: Span,
-    value: str,
+    message: Message,
     encode: Callable[[str], str],
-    id: str,
     notes: tuple[str, ...] = (),
     source: Segment | None = None,
     escape: Callable[[str], str] = str,
 ) -> Unit:
-    """A message whose translation takes the place of some characters.
+    """A message whose translation takes the place of its characters.
 
     Args:
         file: the file.
-        span: the characters.
-        value: what the message says.
+        message: the message.
         encode: writes what a translation says.
-        id: the message's key.
         notes: what a person should know of it.
         source: the message as a segment (default: `message_segment`).
         escape: writes its texts, beside marks, before the whole is encoded.
     """
 
     def write(segment: Segment) -> list[Edit]:
-        return [file.edit(*span, encode(segment.written(escape)))]
+        return [file.edit(message.start, message.end, encode(segment.written(escape)))]
 
-    return Unit(source or message_segment(value), write, f"line {file.line_of(span[0])}", notes=notes, id=id)
+    where = f"line {file.line_of(message.start)}"
+    return Unit(source or message_segment(message.value), write, where, notes=notes, id=message.key)
 
 
 def plural_notes(form: str, forms: Collection[str], language: str) -> tuple[str, ...]:

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from transduce.documents.document import Document, Languages, TextFile, Unit
-from transduce.documents.messages.message import PluralForms, in_ascii, joined_halves, message_unit
+from transduce.documents.messages.message import Message, PluralForms, in_ascii, joined_halves, message_unit
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
@@ -40,14 +39,6 @@ def read_properties(data: bytes, name: str, wanted: Languages) -> Document:
     return Document([_unit(file, entry, forms) for entry in entries if entry.value.strip()], file.save)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    key: str
-    value: str
-    start: int
-    end: int
-
-
 def _read(data: bytes, name: str) -> TextFile:
     if data.isascii():
         return TextFile(name, data.decode("ascii"), "ascii", escape=in_ascii)
@@ -59,7 +50,7 @@ def _read(data: bytes, name: str) -> TextFile:
         return TextFile(name, data.decode("iso8859-1"), "iso8859-1", escape=in_ascii)
 
 
-def _entries(file: TextFile) -> Iterator[_Entry]:
+def _entries(file: TextFile) -> Iterator[Message]:
     place = 0
     while place < len(file.text):
         line = _LINE.match(file.text, place)
@@ -67,9 +58,8 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
         place = max(line.end(), place + 1)
         if line["key"] or line["value"]:
             start, end = line.span("value")
-            yield _Entry(
-                _decoded(file, line["key"], line.start("key")), _decoded(file, line["value"], start), start, end
-            )
+            key = _decoded(file, line["key"], line.start("key"))
+            yield Message(key, _decoded(file, line["value"], start), start, end)
 
 
 def _decoded(file: TextFile, raw: str, start: int) -> str:
@@ -93,7 +83,7 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
         raise InputError(f"{file.name}: line {file.line_of(start)}: half of a character (\\ud800 to \\udfff)") from None
 
 
-def _unit(file: TextFile, entry: _Entry, forms: PluralForms) -> Unit:
+def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
     raw = file.text[entry.start : entry.end]
     kept = {found["other"] for found in _ESCAPE.finditer(raw) if found["other"] and found["other"] in ":=#!'\""}
     is_ascii = raw.isascii() and not entry.value.isascii()
@@ -105,8 +95,7 @@ def _unit(file: TextFile, entry: _Entry, forms: PluralForms) -> Unit:
         return in_ascii(written) if is_ascii else written
 
     notes = forms.notes(tuple(entry.key.split(".")))
-    span, escape = (entry.start, entry.end), str if source is None else _doubled
-    return message_unit(file, span, entry.value, encode, entry.key, notes, source, escape)
+    return message_unit(file, entry, encode, notes, source, str if source is None else _doubled)
 
 
 def _format_segment(text: str) -> Segment | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from transduce.documents.inline import InlineKind, segment_of
+from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
 from transduce.documents.xml import (
     Element,

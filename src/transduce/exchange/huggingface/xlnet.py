@@ -154,7 +154,7 @@ def no_slow_tokenizer(folder: Path, settings: Mapping[str, Any]) -> Backend:
     )
 
 
-class Reading(NamedTuple):
+class RowOrder(NamedTuple):
     """A way to read a row in which all weights take part, and what stands behind a token as well as before it."""
 
     order: FactorizationOrder
@@ -164,11 +164,11 @@ class Reading(NamedTuple):
     """The second half is another text."""
 
 
-def reading(time: int) -> Reading:
+def reading(time: int) -> RowOrder:
     """Of one row of so many tokens."""
     places = torch.arange(time)[None]
     rank = torch.where(places % 2 == 0, CONTEXT, time - places)
-    return Reading(FactorizationOrder(rank, places), (places >= time / 2).long())
+    return RowOrder(FactorizationOrder(rank, places), (places >= time / 2).long())
 
 
 @torch.inference_mode()

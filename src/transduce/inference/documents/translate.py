@@ -13,7 +13,7 @@ from transduce.documents.document import Document, Languages, bytes_of
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Memory
-from transduce.documents.messages.csv_columns import Columns
+from transduce.documents.messages.tables import Columns
 from transduce.documents.segment import Mark, Segment, joined, problems
 from transduce.errors import InputError
 from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from transduce.bundle import ModelBundle
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.documents import Document, documents_of, open_dataset_text
+from transduce.corpora.documents import TextDocument, documents_of, open_dataset_text
 from transduce.corpora.examples import ExampleCorpus
 from transduce.corpora.formats import text_file
 from transduce.data.batch import SpecialIds
@@ -53,7 +53,7 @@ class EncoderExperiment:
 
     config: PretrainingConfig
     folder: Path
-    texts: Examples[Document]
+    texts: Examples[TextDocument]
 
     @property
     def name(self) -> str:
@@ -185,13 +185,13 @@ class EncoderValidator:
         return ()
 
 
-def open_documents(config: DocumentsConfig, folder: Path, progress: Progress | None = None) -> Examples[Document]:
+def open_documents(config: DocumentsConfig, folder: Path, progress: Progress | None = None) -> Examples[TextDocument]:
     """The documents that the settings name; relative paths start from the folder."""
 
     def names(named: str | list[str]) -> list[str]:
         return [named] if isinstance(named, str) else named
 
-    def joined(files: str | list[str]) -> ExampleCorpus[Document]:
+    def joined(files: str | list[str]) -> ExampleCorpus[TextDocument]:
         paths = [folder / file for file in names(files)]
         corpora = [documents_of(text_file(path), config.document_lines) for path in paths]
         return ExampleCorpus.joined(", ".join(map(str, paths)), corpora)

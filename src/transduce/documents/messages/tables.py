@@ -1,4 +1,4 @@
-"""CSV: the texts of one column, translated in their place or into another column; all other cells stay."""
+"""Tables (CSV, TSV): rows and columns; as documents, texts of one column are translated in place or into another."""
 
 import csv
 import io
