@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
+.PHONY: setup demo test test-slow test-all quick check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
 	bench-busy bench-support bench-languages
 
@@ -26,8 +26,21 @@ check: setup
 
 # A process for each core, one thread each: for models as small as the tests' two threads are no faster than one. In the
 # files' own order, since one of few tests (compiled models) takes longest and must not come last.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow"
+
+# Whole trainings, every bad input, every command of the docs, browsers, other libraries, growth with long texts.
+test-slow: setup
+	$(PYTEST) -m slow
+
+test-all: test test-slow
+
+# Unit tests of all rooms without a whole training, or of one: make quick ROOM=nn
+ROOM ?= nn models objectives search data text orthography corpora evaluation analysis
+quick: setup
+	$(PYTEST) -m "not slow" $(ROOM:%=tests/%)
 
 format: setup
 	$(BIN)/ruff format src tests benchmarks docs

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.text.phrases import PhraseEncoder, ends_with, holds
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
@@ -87,3 +88,15 @@ def test_a_vocabulary_of_words_cannot_write_what_it_lacks() -> None:
     wording = PhraseEncoder(train_tokenizer(SideConfig(kind="words", min_frequency=1), TEXTS))
     assert wording.normal("a zebra") is None
     assert wording.forms("a zebra") == ()
+
+
+def test_no_word_is_stuck_to_a_full_stop() -> None:
+    wording = PhraseEncoder(train_tokenizer(SideConfig(), ["a dog runs.", "(dog) (runs)", "dog-runs"] * 9))
+    vocabulary = wording.tokenizer.backend.get_vocab()
+    edges = WordEdges(wording.continues, wording.precedes_no_letter)
+    phrase = Phrase(wording.forms("dog"))
+    opened, closed = (phrase.next_tokens([vocabulary[mark]], edges) for mark in "(.")
+    assert closed < opened
+    assert [wording.continues[token] for token in opened - closed] == [True] * len(opened - closed)
+    (ends,) = (form for form in phrase.forms if not wording.continues[form[0]])
+    assert phrase.missing([vocabulary["."], *ends], edges) == 0  # with a space it may come

@@ -33,8 +33,8 @@ class Constraints:
 
     @cached_property
     def edges(self) -> WordEdges:
-        """Where words of the target vocabulary begin and end."""
-        return WordEdges(self.wording.continues, self.wording.leaves_open)
+        """Where words of the target vocabulary may begin and end."""
+        return WordEdges(self.wording.continues, self.wording.precedes_no_letter)
 
     def pieces(self, request: Request, sources: Sequence[list[int]], begin: int | None = None) -> list[Piece]:
         """One a source piece: bans hold for all, the prefix for the first, required phrases for the last.

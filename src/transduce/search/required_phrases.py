@@ -15,7 +15,8 @@ class WordEdges:
     continues: Sequence[bool]
     """Of each token: whether it goes on with the word before it."""
     leaves_open: Sequence[bool]
-    """Of each token: whether the next one may go on with the word it ends in."""
+    """Of each token: whether the next one, if it goes on with a word, would go on with this one's or be stuck to its
+    punctuation."""
     _on_devices: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def continuing(self, device: torch.device) -> Bool[Tensor, " vocabulary"]:

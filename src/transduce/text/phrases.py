@@ -9,6 +9,9 @@ from transduce.text.tokenizer import Tokenizer
 BEFORE = ("", "a ", '"', "(")
 """What may stand before a phrase and change its tokens: nothing, a space, punctuation without a space."""
 
+CLOSING = tuple(".,;:!?)]}…")
+"""Punctuation with a space after it where the script has spaces."""
+
 REMEMBERED = 1024
 """Phrases of which it is remembered how they are written: those of a glossary come again with each sentence."""
 
@@ -76,6 +79,14 @@ class PhraseEncoder:
         if not any(self.continues):
             return (False,) * len(self.tokenizer)
         return tuple(_may_be_continued(text[-1:]) for text in self._texts)
+
+    @cached_property
+    def precedes_no_letter(self) -> tuple[bool, ...]:
+        """Of each token: whether a letter right after it would go on with its word, or lack the space that comes after
+        a comma or a full stop."""
+        return tuple(
+            is_open or text.endswith(CLOSING) for is_open, text in zip(self.leaves_open, self._texts, strict=True)
+        )
 
     @cached_property
     def _letter(self) -> int:

@@ -106,7 +106,7 @@ ASKED = (
     ("align classes test.en test.de", "transduce classify"),
     ("shortlist classes", "transduce classify"),
     ("export classes -o out", "transduce classify"),
-    ("evaluate classes --metric chrf", "--metric does not apply to a classifier"),
+    ("evaluate classes --metric chrf", "no metric 'chrf'; there are accuracy"),
     ("evaluate classes --beam-size 3 --shortlist", "do not apply to a classifier"),
     ("evaluate classes --reference test.tsv", "does not occur in the training data"),
     ("evaluate classes --reference test.en", "must be in a .tsv or .jsonl file"),
