@@ -76,11 +76,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with train, dev and test files of derived sentences, .en and .de."""
-    from transduce.corpora.generated.grammar import derive_pairs, split_pairs
+    """A folder with train, dev and test files of the small corpus, .en and .de."""
+    from small_corpus import small_corpus
+    from transduce.corpora.generated.grammar import split_pairs
 
     folder = tmp_path_factory.mktemp("corpus")
-    parts = split_pairs(derive_pairs(160, seed=3), 23, 17)
+    parts = split_pairs(small_corpus(160), 23, 17)
     for name, part in zip(("train", "dev", "test"), parts, strict=True):
         (folder / f"{name}.en").write_text("".join(f"{pair.source}\n" for pair in part), encoding="utf-8")
         (folder / f"{name}.de").write_text("".join(f"{pair.target}\n" for pair in part), encoding="utf-8")

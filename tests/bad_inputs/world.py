@@ -229,14 +229,15 @@ def write_examples() -> None:
 
 def prepare(folder: Path) -> None:
     """Fill the working folder; takes a few seconds."""
-    from transduce.corpora.generated.grammar import derive_pairs, split_pairs
+    from small_corpus import small_corpus
+    from transduce.corpora.generated.grammar import split_pairs
     from transduce.experiment import average, load_recipe, train
     from transduce.experiment.learn_shortlist import learn_shortlist
     from transduce.experiment.sweep import sweep
     from transduce.text.tokenizer import TokenizerConfig
     from transduce.text.tokenizer_training import train_tokenizers
 
-    for name, part in zip(("train", "dev", "test"), split_pairs(derive_pairs(90, seed=3), 11, 7), strict=True):
+    for name, part in zip(("train", "dev", "test"), split_pairs(small_corpus(90), 11, 7), strict=True):
         Path(f"{name}.en").write_text("".join(f"{pair.source}\n" for pair in part), encoding="utf-8")
         Path(f"{name}.de").write_text("".join(f"{pair.target}\n" for pair in part), encoding="utf-8")
         table = "".join(f"{pair.source}\t{pair.target}\n" for pair in part)

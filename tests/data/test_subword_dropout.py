@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from small_corpus import small_corpus
 from transduce.corpora.corpus import ParallelCorpus
-from transduce.corpora.generated.grammar import derive_pairs
 from transduce.data import subword_dropout
 from transduce.data.batch import SpecialIds
 from transduce.data.parts import needs
@@ -19,7 +19,7 @@ from transduce.text.bpe_dropout import BpeDropout, BpeMerges
 from transduce.text.tokenizer import SideConfig, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizer
 
-PAIRS = derive_pairs(211, seed=3)
+PAIRS = small_corpus()
 SOURCE = train_tokenizer(SideConfig(kind="bpe", size=400), [pair.source for pair in PAIRS])
 TARGET = train_tokenizer(SideConfig(kind="bpe", size=450), [pair.target for pair in PAIRS])
 SPECIAL = SpecialIds(SOURCE.pad, SOURCE.eos, TARGET.pad, TARGET.bos, TARGET.eos)

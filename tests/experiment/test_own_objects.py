@@ -15,8 +15,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 
 import transduce
+from small_corpus import small_corpus
 from transduce.corpora.formats import parallel_files
-from transduce.corpora.generated.grammar import derive_pairs
 from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.metric import Metric
@@ -340,7 +340,7 @@ def test_a_number_for_all_sentences_is_exact_and_its_interval_the_jackknifes() -
 
 
 def test_pairs_may_be_any_iterable(recipe_file: Path, tmp_path: Path) -> None:
-    pairs = [(pair.source, pair.target) for pair in derive_pairs(50, seed=2)]
+    pairs = [(pair.source, pair.target) for pair in small_corpus(50)]
     changes = {"data": {"train": (pair for pair in pairs), "validation": pairs[:3], "test": None}}
     told = train(recipe_file, tmp_path / "run", changes)
     assert any(line.startswith(f"training data: {len(pairs):,} pairs from ") for line in told)
@@ -353,7 +353,7 @@ def test_pairs_may_be_any_iterable(recipe_file: Path, tmp_path: Path) -> None:
 def test_a_tokenizer_may_be_an_object(recipe_file: Path, tmp_path: Path) -> None:
     backend = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    texts = [side for pair in derive_pairs(400, seed=3) for side in (pair.source, pair.target)]
+    texts = [side for pair in small_corpus() for side in (pair.source, pair.target)]
     backend.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=["[UNK]"], show_progress=False))
     train(recipe_file, tmp_path / "run", {"tokenizer": backend})
     bundle = transduce.load(tmp_path / "run").bundle

@@ -52,7 +52,7 @@ class Unit:
     is_draft: bool = False
     """Whether that translation is not finished, and counts as none where only gaps are filled."""
     notes: tuple[str, ...] = ()
-    """What a person should know of it."""
+    """Notes for a person."""
     id: str = ""
     """The document's own name of the segment, such as an XLIFF unit's id or a message's key; "" where it has none."""
 
@@ -65,7 +65,7 @@ class Untranslated:
     """Place for a person to find it: `line 7`."""
     text: str
     reason: str
-    """Why it is not translated."""
+    """Reason for leaving the text."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class TextFile:
 
 
 def bytes_of(path: str | Path) -> bytes:
-    """What a file holds; InputError where it cannot be opened."""
+    """Reads a file; InputError where it cannot be opened."""
     try:
         return Path(path).read_bytes()
     except OSError as error:

@@ -18,12 +18,12 @@ class Refused:
     endings: str
     """Separated by blanks."""
     advice: str
-    """What to do instead."""
+    """Advice: what to do instead."""
     has_lines: bool = False
     """Whether they are text, whose lines can be translated as they are if someone asks for that."""
 
     first_bytes: tuple[bytes, ...] = ()
-    """What such files may begin with."""
+    """Bytes that such files may begin with."""
 
     @staticmethod
     def read(line: str) -> "Refused":
@@ -58,12 +58,12 @@ def is_packed(name: str) -> bool:
 
 
 def refused_by_ending(name: str) -> Refused | None:
-    """What a file is that is not translated, by its ending; None for any other."""
+    """Reason to refuse a file by its ending; None for any other file."""
     return _BY_ENDING.get(ending_of(name))
 
 
 def refused_by_content(data: bytes) -> Refused | None:
-    """What is no text, by its first bytes, or for a zero byte among them; None for text, UTF-16 too."""
+    """Reason to refuse data that is no text by its first bytes, or for a zero byte; None for text, UTF-16 too."""
     found = next((one for one in REFUSED if data.startswith(one.first_bytes)), None)
     if found is not None or not data:
         return found
@@ -72,7 +72,7 @@ def refused_by_content(data: bytes) -> Refused | None:
 
 
 def refused_as_lines(data: bytes) -> Refused | None:
-    """What data is that cannot be translated line by line, by its first bytes; None for text."""
+    """Reason to refuse data as lines, such as markup, by its first bytes; None for text."""
     start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith(tuple(sign.encode() for sign in _BEGINS_MARKUP)):
         return _MARKUP

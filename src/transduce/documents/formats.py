@@ -79,7 +79,7 @@ def format_of(name: str) -> str | None:
 
 
 def refusal_of(name: str) -> Refused | None:
-    """What a file is that can be translated neither as a document nor line by line, by its ending; None for others."""
+    """Reason to refuse a file that is neither a document nor lines, by its ending; None for others."""
     ending = ending_of(name)
     if is_packed(name) and (known := next((one for one in FORMATS.values() if ending in one.endings), None)):
         return Refused(f"compressed {known.title}", ending, "unpack it first")

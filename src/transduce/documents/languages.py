@@ -31,7 +31,7 @@ def primary(code: str) -> str:
 
 
 def find(coded: Sequence[tuple[str, T]], wanted: str) -> T | None:
-    """What has a language's code, or else the first that has its code with another region."""
+    """Returns the value with a language's code, else the first with another region; None for neither."""
     exact = [one for code, one in coded if _normal(code) == _normal(wanted)]
     close = [one for code, one in coded if is_same(code, wanted)]
     return next(iter([*exact, *close]), None)

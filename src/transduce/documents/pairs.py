@@ -96,6 +96,6 @@ def _groups(first: Sequence[Cue], second: Sequence[Cue]) -> Iterator[tuple[list[
 
 
 def _share(first: Cue, second: Cue) -> float:
-    """How much of the shorter cue the two share, 0 to 1."""
+    """Share of the shorter cue's time that both have, 0 to 1."""
     shared = min(first.end, second.end) - max(first.start, second.start)
     return shared / max(1, min(first.end - first.start, second.end - second.start))

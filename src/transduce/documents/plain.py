@@ -30,7 +30,7 @@ def _unit(file: TextFile, start: int, end: int) -> Unit:
 
 
 def _paragraphs(text: str) -> Iterator[Span]:
-    """Where the paragraphs stand, without bullets and blanks about them."""
+    """Spans of the paragraphs, without bullets and blanks about them."""
     start: int | None = None
     end = place = 0
     for line in _LINE.findall(text):

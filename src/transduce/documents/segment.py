@@ -18,7 +18,7 @@ class Mark:
     pair: str = ""
     """Name that an opening mark and its closing one share, and no other mark of the segment."""
     shown: str = ""
-    """What a translator reads in its place. Unless that is blank, the translation must hold it (`is_held`)."""
+    """Text that a translator reads for the mark. Unless it is blank, the translation must hold it (`is_held`)."""
     breaks: bool = False
     """Whether what stands before it is translated apart from what comes after."""
 
@@ -46,7 +46,7 @@ class Segment:
 
     @property
     def text(self) -> str:
-        """What a translator reads."""
+        """Text that a translator reads."""
         return "".join(part if isinstance(part, str) else part.shown for part in self.parts)
 
     @property
@@ -107,7 +107,7 @@ class Segment:
 
 
 def divided_by(pattern: re.Pattern[str], text: str) -> Iterator[str | re.Match[str]]:
-    """What a pattern finds in a text, and the texts between, in their order."""
+    """Matches of a pattern in a text, and the texts between, in order."""
     done = 0
     for found in pattern.finditer(text):
         if done < found.start():
@@ -132,7 +132,7 @@ def partners(parts: Sequence[Part]) -> dict[int, int]:
 
 
 def size_of(part: Part) -> int:
-    """How many characters of a segment's text a part is."""
+    """Length of a part in the segment's text."""
     return len(part if isinstance(part, str) else part.shown)
 
 
@@ -175,7 +175,7 @@ def is_nested(marks: Sequence[Mark]) -> bool:
 
 
 def depth(marks: Sequence[Mark]) -> int:
-    """How many pairs stand in each other, at most."""
+    """Greatest number of pairs within each other."""
     steps = ((mark.kind == "open") - (mark.kind == "close") for mark in marks)
     return max(accumulate(steps), default=0)
 

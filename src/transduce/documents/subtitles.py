@@ -40,7 +40,7 @@ def read_vtt(data: bytes, name: str, wanted: Languages) -> Document:
 
 @dataclass(frozen=True)
 class Cue:
-    """What is shown for a time."""
+    """A text that is shown for a time."""
 
     start: int
     """Milliseconds from the beginning."""
@@ -57,7 +57,7 @@ def cues_of(file: TextFile, kind: str) -> list[Cue]:
 
 
 def plain_text(file: TextFile, cue: Cue, kind: str) -> str:
-    """What a cue says, on one line and without marks."""
+    """Text of a cue, on one line and without marks."""
     segment = _segment(file.text[slice(*cue.place)], kind)
     return " ".join(segment.text.split())
 

@@ -247,7 +247,7 @@ def as_written(text: str) -> str:
 
 
 def characters(raw: str) -> Iterator[Part]:
-    """What text of a file, outside CDATA, says; references to line ends and tabs are marks, which stay as they are."""
+    """Reads text of a file outside CDATA; references to line ends and tabs are marks, which stay as they are."""
     for found in divided_by(_REFERENCE, raw):
         if isinstance(found, str):
             yield found

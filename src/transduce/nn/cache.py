@@ -8,7 +8,7 @@ from torch import Tensor
 from transduce.nn.attention import KeysValues
 
 MIN_BUFFER = 64
-"""Positions; a buffer that is full is followed by one of twice what it needs."""
+"""Positions of the smallest buffer; a full one is followed by one for twice as many as it needs."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Cache:
     """
 
     buffer: KeysValues
-    """Time is as long as there is buffer; only the first `length` positions mean anything."""
+    """Keys and values with room for later positions; only the first `length` are filled."""
     length: int
 
     @property
@@ -34,7 +34,7 @@ class Cache:
         return KeysValues(self.buffer.keys[:, :, : self.length], self.buffer.values[:, :, : self.length])
 
     def append(self, new: KeysValues) -> "Cache":
-        """With the positions that follow."""
+        """The cache with the positions that follow."""
         length = self.length + new.keys.shape[2]
         if not self.length:
             return Cache(new, length)

@@ -27,7 +27,7 @@ def masked_softmax(
 
 
 def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:
-    """Every query may attend to every real key."""
+    """A mask by which every query may attend to every real key."""
     return is_real[:, None, None, :]
 
 
@@ -70,6 +70,6 @@ def shared_cache_mask(past: Ancestry, time: int) -> tuple[Bool[Tensor, "sentence
 def window_mask(
     may_attend: SourceMask, center: Float[Tensor, "sentences 1 queries 1"], window: int
 ) -> Bool[Tensor, "sentences 1 queries source_time"]:
-    """A query may attend to what it might anyway, from `window` positions before its center to as many after it."""
+    """A mask that leaves each query the keys that it had, from `window` positions before its center to as many after it."""
     places = torch.arange(may_attend.shape[-1], device=may_attend.device)
     return may_attend & ((places - center).abs() <= window)

@@ -165,7 +165,7 @@ class Trainer:
             self._train()
 
     def _check_memory(self) -> None:
-        """Try the memory for what is to come, as at the update that reads most tokens of the model's own."""
+        """Try the step that will need most memory: that of the update that reads most tokens of the model's own."""
         position, forcing = self.position, self.config.teacher_forcing
         ends = position.update, self.updates - 1
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))

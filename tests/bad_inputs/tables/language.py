@@ -12,6 +12,8 @@ SETTINGS = (
     ("model.kind=transformer", "model"),
     ("model.layers=0", "model.layers"),
     ("model.heads=5", "heads"),
+    ("model.kind=transformer-xl model.kv_heads=1", "model: unknown key 'kv_heads'"),
+    ("model.kind=xlnet model.kv_heads=1", "model: unknown key 'kv_heads'"),
     ("model.positions=relative", "model.positions"),
     ("model.tie=all", "model.tie"),
     ("batching.window=0", "batching.window"),

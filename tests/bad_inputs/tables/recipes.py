@@ -176,6 +176,13 @@ ROWS = [
         "leave learning_rate out",
     ),
     row("a width that heads do not share", f"{TRAIN} model.heads=5", 2, "dim 12 is not a multiple of heads 5"),
+    row("key heads that heads do not share", f"{TRAIN} model.kv_heads=2", 2, "heads 3 is not a multiple of kv_heads 2"),
+    row(
+        "a norm of another kind",
+        f"{TRAIN} model.norm_kind=batch",
+        2,
+        "model.norm_kind: 'batch' is not one of layer, rms",
+    ),
     row("rotary positions of odd width", f"{TRAIN} model.positions=rotary model.heads=4", 2, "even key_dim"),
     row("one matrix for two vocabularies", f"{TRAIN} model.tie=all", 2, ("tie", "tokenizer.shared")),
     row("a bridge between unequal widths", "train rnn.toml --out new -q model.bridge=copy", 2, "bridge = copy needs"),

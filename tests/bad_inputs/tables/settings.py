@@ -72,6 +72,7 @@ NUMBERS = [
     Number("model.decoder_layers", "0 -1", "transformer"),
     Number("model.dim", "0 -12", "transformer"),
     Number("model.heads", "0 -3", "transformer"),
+    Number("model.kv_heads", "0 -1", "transformer"),
     Number("model.key_dim", "0 -4", "transformer"),
     Number("model.value_dim", "0 -4", "transformer"),
     Number("model.feed_forward_dim", "0 -20", "transformer"),

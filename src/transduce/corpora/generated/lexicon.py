@@ -243,8 +243,8 @@ def _present(infinitive: str, third: str) -> tuple[str, ...]:
     return infinitive[:-1], third if third[-2] in "sßz" else f"{third[:-1]}st", third, infinitive
 
 
-def _entries(table: str, between: str = ",") -> list[str]:
-    return [entry.strip() for line in table.strip().splitlines() for entry in line.split(between) if entry.strip()]
+def _entries(table: str) -> list[str]:
+    return [entry.strip() for line in table.strip().splitlines() for entry in line.split(",")]
 
 
 def _kinds(table: str) -> list[tuple[list[str], str]]:

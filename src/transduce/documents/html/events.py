@@ -1,11 +1,11 @@
-"""What a page says in its order: texts, tags as they belong together, and attributes that readers see."""
+"""Contents of a page in order: texts, tags as they belong together, and attributes that readers see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from transduce.documents.html.character_references import Written, read_text
-from transduce.documents.html.tokens import Attribute, Token, Tokenizer
+from transduce.documents.html.tokens import Attribute, HtmlToken, Tokenizer
 from transduce.documents.html.tree import (
     MATH_HOLDS_HTML,
     RAW,
@@ -13,7 +13,7 @@ from transduce.documents.html.tree import (
     SVG_HOLDS_HTML,
     VOID,
     Decision,
-    Element,
+    HtmlElement,
     OpenElements,
 )
 
@@ -73,7 +73,7 @@ class Event:
     decision: Decision = "translated"
     written: Written | None = None
     shown: str = ""
-    """What a translator reads of a mark."""
+    """Text that a translator reads for the mark."""
     holder: int = -1
     """The number of the tag by whose nature a text is held, such as `<code>`; -1 for none."""
     holds: bool = False
@@ -128,7 +128,7 @@ class Events:
             self.events.append(Event("text", part.offsets[0], part.offsets[-1], written=part))
             self.events.append(Event("end", part.offsets[-1], part.offsets[-1]))
 
-    def _other(self, token: Token) -> None:
+    def _other(self, token: HtmlToken) -> None:
         """A comment, code of a server, or a CDATA section."""
         start, end, decision = token.start, token.end, self._elements.decision
         if token.kind == "cdata":
@@ -142,7 +142,7 @@ class Events:
         shown = code if code.startswith("<%") or ">" in code[:-1] else ""  # which browsers show, if no server reads it
         self.events.append(Event("mark", start, end, shown=shown, decision=decision))
 
-    def _start(self, token: Token) -> str | None:
+    def _start(self, token: HtmlToken) -> str | None:
         """Takes a start tag; the name of an element that holds no tags, None for others."""
         name = token.name.rpartition(":")[2] if self.is_xml else token.name
         given = {one.name: one for one in reversed(token.attributes)}
@@ -167,10 +167,10 @@ class Events:
         opening = Event(role, token.start, token.end, name, is_whole=is_whole, decision=before)
         opening.holds = wanted is None and decision == "held"
         self.events.append(opening)
-        self._elements.push(Element(name, namespace, event, decision, self._elements.disorders, holds_html))
+        self._elements.push(HtmlElement(name, namespace, event, decision, self._elements.disorders, holds_html))
         return name if name in RAW and namespace == "html" and not self.is_xml else None
 
-    def _end(self, token: Token) -> None:
+    def _end(self, token: HtmlToken) -> None:
         name = token.name.rpartition(":")[2] if self.is_xml else token.name
         element, is_orderly = self._elements.end(name)
         self._close_readings(token.start)
@@ -201,7 +201,7 @@ class Events:
         self._elements.left_out.clear()
 
     def _wanted(self, given: dict[str, Attribute], before: Decision) -> Decision | None:
-        """What an element's attributes say of its text."""
+        """Fate of an element's text by its attributes; None if they do not say."""
         if before == "hidden":
             return None
         translate = self._value(given, "translate").strip().lower()
@@ -211,7 +211,7 @@ class Events:
 
     @staticmethod
     def _by_nature(name: str, namespace: str, before: Decision) -> Decision | None:
-        """What becomes of an element's text unless its attributes say otherwise."""
+        """Fate of an element's text unless its attributes say otherwise."""
         if name in HIDDEN[namespace]:
             return "hidden"
         if before == "translated" and (
@@ -223,7 +223,7 @@ class Events:
     def _role(
         self, name: str, namespace: str, given: dict[str, Attribute], before: Decision, decision: Decision | None
     ) -> tuple[Role, bool]:
-        """What a start tag is to the sentence, and whether its element is a mark as a whole."""
+        """Role of a start tag in the sentence, and whether its element is a mark as a whole."""
         if before != "translated" and decision == "translated":
             return "end", False
         if name == "br" and namespace == "html":

@@ -14,7 +14,7 @@ from operator import attrgetter
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.html.character_references import Written, escape_attribute, escape_text, read_text
 from transduce.documents.html.events import Events, settle_pairs
-from transduce.documents.html.segments import Item, attribute_segment, find_segments
+from transduce.documents.html.segments import HtmlItem, attribute_segment, find_segments
 from transduce.documents.html.tokens import Attribute
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.placeholders import Escape
@@ -113,7 +113,7 @@ class HtmlPage:
         self.texts.sort(key=attrgetter("start"))
         self.untranslated.sort()
 
-    def _add(self, items: Sequence[Item], place: str, escape: Escape, quote: str = "") -> None:
+    def _add(self, items: Sequence[HtmlItem], place: str, escape: Escape, quote: str = "") -> None:
         source = Segment.of(one.part for one in items)
         self.texts.append(HtmlText(items[0].start, place, source, partial(_write, items, escape, quote)))
 
@@ -136,9 +136,9 @@ class HtmlPage:
         self.untranslated += [(value.offsets[start], text, reason) for start, text, reason in inner.untranslated]
 
 
-def _write(items: Sequence[Item], escape: Escape, quote: str, segment: Segment) -> list[Edit]:
+def _write(items: Sequence[HtmlItem], escape: Escape, quote: str, segment: Segment) -> list[Edit]:
     """Returns the edit for a translation: marks are pieces of the page, and unquoted attribute values get quotes."""
-    written: defaultdict[str, list[Item]] = defaultdict(list)
+    written: defaultdict[str, list[HtmlItem]] = defaultdict(list)
     for item in reversed(items):
         if isinstance(item.part, Mark):
             written[item.part.raw].append(item)

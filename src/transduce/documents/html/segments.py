@@ -15,7 +15,7 @@ READING_STAYS = "a reading of the words before it (<rt>), which are translated w
 
 
 @dataclass(frozen=True)
-class Item:
+class HtmlItem:
     """A part of a segment and where it is written."""
 
     part: Part
@@ -24,7 +24,7 @@ class Item:
     is_exact: bool = True
     """Whether the characters of the page that are there mean the same elsewhere."""
     more: str = ""
-    """What is written after them."""
+    """Characters written after the item."""
 
     @property
     def is_edge(self) -> bool:
@@ -36,21 +36,21 @@ class Item:
 
 @dataclass
 class _Flow:
-    """What has been read of a segment, in the page or in an element that is a mark as a whole."""
+    """Items of a segment read so far, in the page or in an element that is a mark as a whole."""
 
     start: int
     name: str = ""
     decision: Decision = "translated"
-    """What becomes of the text about it."""
-    items: list[Item] = field(default_factory=list)
+    """Fate of the text about the element."""
+    items: list[HtmlItem] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
-    """What is held of the element."""
+    """Held texts of the element."""
     readings: list[tuple[int, str]] = field(default_factory=list)
 
 
-def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Item]], list[tuple[int, str, str]]]:
+def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[HtmlItem]], list[tuple[int, str, str]]]:
     """The segments of a page, and offsets and texts that are left as they are, with the reasons."""
-    found: list[Sequence[Item]] = []
+    found: list[Sequence[HtmlItem]] = []
     left: list[tuple[int, str, str]] = []
     flows = [_Flow(0)]
 
@@ -62,7 +62,7 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Ite
             left.append((flows[-1].readings[0][0], texts, READING_STAYS))
         flows[-1].items, flows[-1].readings = [], []
 
-    def add(item: Item) -> None:
+    def add(item: HtmlItem) -> None:
         items = flows[-1].items
         if items and items[-1].end != item.start:  # characters that belong to no sentence, such as a script
             end_segment()
@@ -99,31 +99,31 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Ite
     return found, left
 
 
-def attribute_segment(page: str, written: Written, is_exact: bool, escape: Escape) -> Sequence[Item] | None:
+def attribute_segment(page: str, written: Written, is_exact: bool, escape: Escape) -> Sequence[HtmlItem] | None:
     """The segment of an attribute's value; None where nothing in it can be translated."""
     return _segment([*_text_items(page, written, is_exact, escape)])
 
 
-def _text_items(page: str, written: Written, is_exact: bool, escape: Escape) -> Iterator[Item]:
+def _text_items(page: str, written: Written, is_exact: bool, escape: Escape) -> Iterator[HtmlItem]:
     """A text, with what it holds as marks."""
     offsets, place = written.offsets, 0
     for part in hold([written.text], escape):
         size = len(part) if isinstance(part, str) else len(part.shown)
         start, end = offsets[place], offsets[place + size]
         if isinstance(part, Mark) and is_exact:
-            yield Item(replace(part, raw=page[start:end]), start, end)
+            yield HtmlItem(replace(part, raw=page[start:end]), start, end)
         elif isinstance(part, str) and is_exact:
             words = place + size - len(part.lstrip()), place + len(part.rstrip())
             bounds = [place, *(words if words[0] < words[1] else ()), place + size]
             for begin, stop in pairwise(bounds):
                 if begin < stop:
-                    yield Item(part[begin - place : stop - place], offsets[begin], offsets[stop])
+                    yield HtmlItem(part[begin - place : stop - place], offsets[begin], offsets[stop])
         else:
-            yield Item(part, start, end, is_exact=False)
+            yield HtmlItem(part, start, end, is_exact=False)
         place += size
 
 
-def _mark_item(page: str, event: Event, number: int) -> Item:
+def _mark_item(page: str, event: Event, number: int) -> HtmlItem:
     raw = page[event.start : event.end]
     if event.role == "break":
         mark = Mark(raw, shown=" ", breaks=True)
@@ -133,10 +133,10 @@ def _mark_item(page: str, event: Event, number: int) -> Item:
         mark = Mark(raw, "close", str(event.partner))
     else:
         mark = Mark(raw, shown=event.shown)
-    return Item(mark, event.start, event.end)
+    return HtmlItem(mark, event.start, event.end)
 
 
-def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> Item:
+def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> HtmlItem:
     """An element that is a mark as a whole."""
     shown = " ".join("".join(flow.shown).split())
     more = f"</{event.name}>" if event.start == event.end else ""
@@ -146,10 +146,10 @@ def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> Item:
         shown = ""
     elif event.name == "svg":
         shown = ""
-    return Item(Mark(page[flow.start : event.end] + more, shown=shown), flow.start, event.end, more=more)
+    return HtmlItem(Mark(page[flow.start : event.end] + more, shown=shown), flow.start, event.end, more=more)
 
 
-def _segment(items: Sequence[Item]) -> Sequence[Item] | None:
+def _segment(items: Sequence[HtmlItem]) -> Sequence[HtmlItem] | None:
     """The segment that parts make, without what may be left out at its edges; None for no words and nothing held."""
     if not any(one.part.strip() if isinstance(one.part, str) else one.part.is_held for one in items):
         return None

@@ -38,7 +38,7 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Token:
+class HtmlToken:
     """Characters of a page that belong together."""
 
     kind: Kind
@@ -59,26 +59,26 @@ class Tokenizer:
     _missing: dict[str, int] = field(default_factory=dict)
     _has_declaration: bool = False
 
-    def token_at(self, start: int, takes_cdata: bool = False) -> Token:
+    def token_at(self, start: int, takes_cdata: bool = False) -> HtmlToken:
         """Reads the token that begins at an offset, which lies within the page."""
         page, size = self.page, len(self.page)
         found = self._next_markup(start)
         if found > start:
-            return Token("text", start, found)
+            return HtmlToken("text", start, found)
         following = page[start + 1]
         if following == "%":
-            return Token("server", start, self._find("%>", start) + 2)
+            return HtmlToken("server", start, self._find("%>", start) + 2)
         if following == "?":
             return self._instruction(start)
         if page.startswith("<!--", start):
-            return Token("comment", start, self._end_of_comment(start))
+            return HtmlToken("comment", start, self._end_of_comment(start))
         if following == "!":
             if takes_cdata and page.startswith("<![CDATA[", start):
                 end = self._find("]]>", start)
-                return Token("cdata", start, size if end < 0 else end + 3)
-            return Token("comment", start, self._end_of_declaration(start))
+                return HtmlToken("cdata", start, size if end < 0 else end + 3)
+            return HtmlToken("comment", start, self._end_of_declaration(start))
         if following == "/" and not _LETTER.match(page, start + 2):
-            return Token("comment", start, self._after(">", start + 2))
+            return HtmlToken("comment", start, self._after(">", start + 2))
         return self._tag(start)
 
     def end_of_raw_text(self, name: str, start: int) -> int:
@@ -101,10 +101,10 @@ class Tokenizer:
             place = begin + 1
         return len(page)
 
-    def _instruction(self, start: int) -> Token:
+    def _instruction(self, start: int) -> HtmlToken:
         if _PHP.match(self.page, start):
-            return Token("server", start, self._after("?>", start))
-        return Token("comment", start, self._after("?>" if self.is_xml else ">", start))
+            return HtmlToken("server", start, self._after("?>", start))
+        return HtmlToken("comment", start, self._after("?>" if self.is_xml else ">", start))
 
     def _end_of_comment(self, start: int) -> int:
         for abrupt in ("<!-->", "<!--->"):
@@ -140,7 +140,7 @@ class Tokenizer:
                 in_inner = False
         return len(self.page)
 
-    def _tag(self, start: int) -> Token:
+    def _tag(self, start: int) -> HtmlToken:
         """A tag; one that does not end is as a comment, since no browser shows anything of it."""
         page, size = self.page, len(self.page)
         is_end = page[start + 1] == "/"
@@ -151,17 +151,17 @@ class Tokenizer:
         while True:
             begin, place = place, _skip(_BETWEEN_ATTRIBUTES, page, place)
             if place >= size:
-                return Token("comment", start, size)
+                return HtmlToken("comment", start, size)
             if page[place] == ">":
                 is_self_closing = place > begin and page[place - 1] == "/"
                 kind: Kind = "end" if is_end else "start"
-                return Token(kind, start, place + 1, name, tuple(attributes), is_self_closing)
+                return HtmlToken(kind, start, place + 1, name, tuple(attributes), is_self_closing)
             if (after := self._after_server_code(place)) > place:
                 place = after
                 continue
             attribute, place = self._attribute(place)
             if attribute is None:
-                return Token("comment", start, size)
+                return HtmlToken("comment", start, size)
             attributes.append(attribute)
 
     def _attribute(self, start: int) -> tuple[Attribute | None, int]:

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Literal
 
 Decision = Literal["translated", "held", "hidden"]
-"""What becomes of text: `hidden` is text that no browser shows, such as a script."""
+"""Fate of a text: `hidden` is text that no browser shows, such as a script."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -64,7 +64,7 @@ MATH_HOLDS_HTML = _names("mi mo mn ms mtext")
 
 
 @dataclass(eq=False, slots=True)
-class Element:
+class HtmlElement:
     """An element that has been opened."""
 
     name: str
@@ -72,9 +72,9 @@ class Element:
     event: int
     """The number of its start tag among the events of the page."""
     decision: Decision | None
-    """What becomes of the text in it; None for what becomes of the text about it."""
+    """Fate of the text in the element; None for that of the text about it."""
     disorders: int
-    """How many disorders there were before it, see `OpenElements`."""
+    """Number of disorders before the element, see `OpenElements`."""
     holds_html: bool = False
     is_open: bool = True
 
@@ -85,23 +85,23 @@ class OpenElements:
 
     is_xml: bool = False
     disorders: int = 0
-    """How many elements were closed without an end tag that may not do without, and end tags closed no element."""
-    left_out: list[Element] = field(default_factory=list)
+    """Number of elements closed without a required end tag, and of end tags that closed no element."""
+    left_out: list[HtmlElement] = field(default_factory=list)
     """The readings of ruby whose end tag was left out before the last tag, to be emptied by the caller."""
-    _stack: list[Element] = field(default_factory=list)
-    _deciding: list[Element] = field(default_factory=list)
+    _stack: list[HtmlElement] = field(default_factory=list)
+    _deciding: list[HtmlElement] = field(default_factory=list)
     _lists: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     """Offsets in the stack by the element's name, and by `#` and a group's name."""
 
     @property
-    def top(self) -> Element | None:
+    def top(self) -> HtmlElement | None:
         """The innermost element."""
         while self._stack and not self._stack[-1].is_open:
             self._pop()
         return self._stack[-1] if self._stack else None
 
     @property
-    def deciding(self) -> Element | None:
+    def deciding(self) -> HtmlElement | None:
         """The innermost element that says what becomes of text here."""
         while self._deciding and not self._deciding[-1].is_open:
             self._deciding.pop()
@@ -109,7 +109,7 @@ class OpenElements:
 
     @property
     def decision(self) -> Decision:
-        """What becomes of text here."""
+        """Fate of text at this place."""
         return (self.deciding is not None and self.deciding.decision) or "translated"
 
     @property
@@ -136,7 +136,7 @@ class OpenElements:
         self._close_left_out(name)
         return "html"
 
-    def push(self, element: Element) -> None:
+    def push(self, element: HtmlElement) -> None:
         """Opens an element."""
         place = len(self._stack)
         if element.name in ("html", "body") and self._lists[element.name]:
@@ -147,7 +147,7 @@ class OpenElements:
         if element.decision is not None:
             self._deciding.append(element)
 
-    def end(self, name: str) -> tuple[Element | None, bool]:
+    def end(self, name: str) -> tuple[HtmlElement | None, bool]:
         """Closes what an end tag closes: its element, None for none, and whether nothing else was closed with it."""
         place = self._closed_by(name)
         if place is None:
@@ -242,7 +242,7 @@ class OpenElements:
                 places.pop()
         element.is_open = False
 
-    def _groups_of(self, element: Element) -> list[str]:
+    def _groups_of(self, element: HtmlElement) -> list[str]:
         """The lists that an element is in."""
         name = element.name
         if self.is_xml:

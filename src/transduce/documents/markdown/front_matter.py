@@ -36,7 +36,7 @@ class Scalar:
     escape: Callable[[str], str] = str
     """Writes another text in its place."""
     reason: str = ""
-    """Why it is not translated; "" for one that is."""
+    """Reason for leaving the value as it is; "" for one that is translated."""
 
 
 def front_matter(text: str) -> tuple[int, list[Scalar]]:

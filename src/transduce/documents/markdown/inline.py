@@ -36,21 +36,21 @@ _SIGN = re.compile(
 
 
 @dataclass(frozen=True)
-class Item:
+class RunItem:
     """A part of a text and its place in the content."""
 
     part: Part
     start: int
     end: int
     escapes: str = ""
-    """How the content writes a text of one character that would else be markup."""
+    """Escaped form of a text of one character that would else be markup."""
     token: Any = None
     """The parser's token of an image or a link."""
     is_text: bool = False
     """Whether the parser takes a mark for text: the sign of a dialect, or the end of a line."""
 
 
-def items_of(run: Run, as_lines: bool = True) -> list[Item] | None:
+def items_of(run: Run, as_lines: bool = True) -> list[RunItem] | None:
     """Parts of a text, with line ends as marks if asked; None if the parser's tokens are not all of its characters."""
     items = _Reader(run).items()
     if items is None:
@@ -69,15 +69,15 @@ class _Reader:
         self._opened: list[tuple[str, int]] = []
         self._pairs = 0
 
-    def items(self) -> list[Item] | None:
-        items: list[Item] = []
+    def items(self) -> list[RunItem] | None:
+        items: list[RunItem] = []
         place = 0
         tokens = iter(self._run.tokens)
         for token in tokens:
             if token.type == "link_open" and token.info == "auto":
                 shown = next(tokens).content
                 end = next(tokens).meta["end"]
-                items.append(Item(Mark(self._content[place:end], shown=shown), place, end))
+                items.append(RunItem(Mark(self._content[place:end], shown=shown), place, end))
                 place = end
                 continue
             stop = self._end_of(token, place)
@@ -91,14 +91,14 @@ class _Reader:
         return items if place == len(self._content) else None
 
     def _end_of(self, token: Any, place: int) -> int | None:
-        """Where a token ends that begins there; None if something else is there."""
+        """End of a token that begins at a place; None if something else is there."""
         if token.type in ("text", "link_open", "bracketed_open") or token.type.split("_")[0] in ("em", "strong", "s"):
             end = place + len(token.content if token.type == "text" else token.markup or "[")
         else:
             end = token.meta.get("end", -1)
         return end if place <= end <= len(self._content) else None
 
-    def _texts(self, place: int, end: int) -> Iterator[Item]:
+    def _texts(self, place: int, end: int) -> Iterator[RunItem]:
         """Text, with marks for the pieces that the parser did not look into."""
         while place < end:
             while self._opaque[self._next].end <= place and self._next < len(self._opaque) - 1:
@@ -106,10 +106,10 @@ class _Reader:
             piece = self._opaque[self._next]
             if piece.start <= place < piece.end:
                 stop = min(piece.end, end)
-                yield Item(self._mark(piece), place, stop)
+                yield RunItem(self._mark(piece), place, stop)
             else:
                 stop = min(piece.start, end) if piece.start > place else end
-                yield Item(self._content[place:stop], place, stop)
+                yield RunItem(self._content[place:stop], place, stop)
             place = stop
 
     def _mark(self, piece: Opaque) -> Mark:
@@ -126,30 +126,30 @@ class _Reader:
         is_text = piece.kind == "hidden" and is_apart and not _is_line_end(self._content, piece.end)
         return Mark(raw, shown=raw if is_text else piece.shown)
 
-    def _item(self, token: Any, start: int, end: int) -> Item:
+    def _item(self, token: Any, start: int, end: int) -> RunItem:
         raw = self._content[start:end]
         if token.type == "text_special":
-            return Item(token.content, start, end, raw if raw != token.content else "")
+            return RunItem(token.content, start, end, raw if raw != token.content else "")
         if token.type == "softbreak":
-            return Item(Mark(raw, pair=SOFT, shown=" "), start, end)
+            return RunItem(Mark(raw, pair=SOFT, shown=" "), start, end)
         if token.type == "hardbreak":
-            return Item(Mark(raw, shown=" ", breaks=True), start, end)
+            return RunItem(Mark(raw, shown=" ", breaks=True), start, end)
         if token.type == "code_inline":
             size = len(token.markup)
-            return Item(Mark(raw, shown=" ".join(raw[size:-size].split()) or raw), start, end)
+            return RunItem(Mark(raw, shown=" ".join(raw[size:-size].split()) or raw), start, end)
         if token.type == "html_inline":
-            return Item(_tag_mark(raw), start, end)
+            return RunItem(_tag_mark(raw), start, end)
         if token.nesting == 1:
             self._pairs += 1
             self._opened.append((f"mark {self._pairs}", end))
-            return Item(Mark(raw, "open", self._opened[-1][0]), start, end)
+            return RunItem(Mark(raw, "open", self._opened[-1][0]), start, end)
         if token.nesting == -1:
             pair, label = self._opened.pop()
             name = self._content[label:start]
             if token.type == "link_close" and raw in ("]", "][]") and not _CODE_ALONE.fullmatch(name):
                 raw = f"][{' '.join(name.split())}]"  # its text is the name of what it links to
-            return Item(Mark(raw, "close", pair), start, end, token=token)
-        return Item(Mark(raw), start, end, token=token)
+            return RunItem(Mark(raw, "close", pair), start, end, token=token)
+        return RunItem(Mark(raw), start, end, token=token)
 
 
 def _is_line_end(content: str, place: int) -> bool:
@@ -172,9 +172,9 @@ def _tag_mark(raw: str) -> Mark:
     return Mark(raw, "close" if tag["close"] else "open", f"<{name}")
 
 
-def _with_attributes(items: Sequence[Item]) -> list[Item]:
+def _with_attributes(items: Sequence[RunItem]) -> list[RunItem]:
     """The items, in which a list of attributes belongs to the mark that it follows at once."""
-    found: list[Item] = []
+    found: list[RunItem] = []
     for item in items:
         before = found[-1] if found else None
         mark = before.part if before is not None else None
@@ -189,17 +189,17 @@ def _with_attributes(items: Sequence[Item]) -> list[Item]:
     return found
 
 
-def _with_held_elements(run: Run, items: Sequence[Item]) -> list[Item]:
+def _with_held_elements(run: Run, items: Sequence[RunItem]) -> list[RunItem]:
     """The items, with one mark for each element whose text is held."""
     partner = partners([item.part for item in items])
-    found: list[Item] = []
+    found: list[RunItem] = []
     number = 0
     while number < len(items):
         item, last = items[number], partner.get(number, -1)
         if last > number and isinstance(item.part, Mark) and _is_held(item.part.raw):
             inside = Segment(tuple(one.part for one in items[number + 1 : last])).text
             start, end = item.start, items[last].end
-            item = Item(Mark(run.content[start:end], shown=" ".join(inside.split())), start, end)
+            item = RunItem(Mark(run.content[start:end], shown=" ".join(inside.split())), start, end)
             number = last
         found.append(item)
         number += 1
@@ -211,9 +211,9 @@ def _is_held(raw: str) -> bool:
     return tag is not None and (tag["name"].lower() in CODE or _NOT_TRANSLATED.search(tag["rest"]) is not None)
 
 
-def _with_lines(content: str, items: Sequence[Item]) -> list[Item]:
+def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
     """The items, in which the lines of a paragraph are one text, but for lines that may be something of a dialect."""
-    lines: list[list[Item]] = [[]]
+    lines: list[list[RunItem]] = [[]]
     for item in items:
         if isinstance(item.part, Mark) and (
             item.part.pair == SOFT or (item.part.breaks and item.part.raw.endswith("\n"))
@@ -226,11 +226,11 @@ def _with_lines(content: str, items: Sequence[Item]) -> list[Item]:
         if len(line) > skipped and _DEFINITION.fullmatch(content, line[skipped].start, line[-1].end):
             start, end = line[skipped].start, line[-1].end
             held = Mark(content[start:end], shown=" ".join(content[start:end].split()))
-            line[skipped:] = [Item(held, start, end, is_text=True)]
+            line[skipped:] = [RunItem(held, start, end, is_text=True)]
     signs = [_sign(line, number) for number, line in enumerate(lines)]
     is_list = any(sign is not None and sign["own"] is not None and sign["own"][0] in ":|+" for sign in signs)
     is_own = [is_list or _is_own(line, sign) for line, sign in zip(lines, signs, strict=True)]
-    found: list[Item] = []
+    found: list[RunItem] = []
     for number, (line, sign) in enumerate(zip(lines, signs, strict=True)):
         if number:
             soft, *line = line
@@ -240,18 +240,18 @@ def _with_lines(content: str, items: Sequence[Item]) -> list[Item]:
                 found.append(soft)
             else:
                 part = Mark(soft.part.raw, shown=" ", breaks=True) if is_apart else " "
-                found.append(Item(part, soft.start, soft.end, is_text=True))
+                found.append(RunItem(part, soft.start, soft.end, is_text=True))
         if sign is not None:
             first = line[0]
             stop = first.start + sign.end()
             assert isinstance(first.part, str)
-            found.append(Item(Mark(sign[0]), first.start, stop, is_text=True))
-            line = [Item(first.part[sign.end() :], stop, first.end), *line[1:]]
+            found.append(RunItem(Mark(sign[0]), first.start, stop, is_text=True))
+            line = [RunItem(first.part[sign.end() :], stop, first.end), *line[1:]]
         found += line
     return [item for item in found if item.part != ""]
 
 
-def _sign(line: Sequence[Item], number: int) -> re.Match[str] | None:
+def _sign(line: Sequence[RunItem], number: int) -> re.Match[str] | None:
     """The sign that a line begins with."""
     first = line[1 if number else 0] if len(line) > (1 if number else 0) else None
     if first is None or not isinstance(first.part, str) or first.escapes:
@@ -260,7 +260,7 @@ def _sign(line: Sequence[Item], number: int) -> re.Match[str] | None:
     return None if found is None or (number and found["box"]) else found
 
 
-def _is_own(line: Sequence[Item], sign: re.Match[str] | None) -> bool:
+def _is_own(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
     """Whether a line is no part of the sentence about it: it begins as no text does, or has no text."""
     if any(item.is_text for item in line):
         return True

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["held", "hidden", "tag", "open", "close"]
-"""What a piece is to a sentence: held in it, a mark without text, a tag, or a half of a pair."""
+"""Role of a piece in a sentence: held, a mark without text, a tag, or a half of a pair."""
 
 MASK, HIDDEN = "\ufdd0", "\ufdd1"
-"""What is read in place of pieces that the parser must not look into; no text has them: they are no characters."""
+"""Stand-ins for pieces that the parser must not look into; no text has them, since they are no characters."""
 
 _PUNCTUATION = r"""[!-/:-@\[-`{-~]"""
 _FENCE = re.compile(r"^[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)", re.MULTILINE)
@@ -65,7 +65,7 @@ class Opaque:
     end: int
     kind: Kind = "held"
     shown: str = ""
-    """What a translator reads of it."""
+    """Text that a translator reads for the piece."""
     pair: str = ""
     """Name that both halves of a pair share."""
 
@@ -102,7 +102,7 @@ class _Text:
     _braces: dict[int, int] | None = None
 
     def find(self, sought: str, start: int, end: int) -> int:
-        """Where a text begins next before the end, or -1."""
+        """Start of the next occurrence before the end, or -1."""
         from_here, until = self._missing.get(sought, (-1, -1))
         if from_here <= start and end <= until:
             return -1
@@ -112,14 +112,14 @@ class _Text:
         return found
 
     def end_of_paragraph(self, start: int) -> int:
-        """Where the next blank line is, or the end of the text."""
+        """Start of the next blank line, or the end of the text."""
         if self._ends is None:
             self._ends = [found.start() for found in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)]
         number = bisect_right(self._ends, start)
         return self._ends[number] if number < len(self._ends) else len(self.text)
 
     def end_of_code(self, start: int, length: int) -> int:
-        """Where the code ends whose backticks are that many and end there; the same place if they begin none."""
+        """End of the code that begins with that many backticks; the same place if they begin none."""
         if self._runs is None:
             self._runs = {}
             for found in re.finditer("`++", self.text):
@@ -131,7 +131,7 @@ class _Text:
         return start
 
     def end_of_braces(self, start: int) -> int:
-        """Where the brace ends that begins there, or -1."""
+        """End of the brace that begins at a place, or -1."""
         if self._braces is None:
             self._braces, opened = {}, []
             for found in re.finditer("[{}]", self.text):
@@ -142,7 +142,7 @@ class _Text:
         return self._braces.get(start, -1)
 
     def end_of_tag(self, start: int) -> int:
-        """Where a tag ends that begins there and may have braces in it, as those of JSX; -1 if there is none."""
+        """End of a tag that begins at a place and may have braces in it, as in JSX; -1 for none."""
         place = start + 1 + self.text.startswith("/", start + 1)
         name = _TAG_NAME.match(self.text, place)
         place = name.end() if name else place
@@ -274,7 +274,7 @@ class _InlinePieces:
         return Opaque(start, end, shown=" ".join(self._text.text[start:end].split()))
 
     def _formula(self, start: int, end: int) -> int:
-        """Where a formula ends that begins there, or -1."""
+        """End of a formula that begins at a place, or -1."""
         text, sign = self._text.text, self._text.text[start:end]
         limit = self._text.end_of_paragraph(start)
         if sign[0] == "\\":

@@ -47,7 +47,7 @@ class Run:
     """The inline tokens of the content."""
 
     def offset(self, place: int) -> int:
-        """Where in the source a character of the content is."""
+        """Returns the offset in the source of a character of the content."""
         number = bisect_right(self.origins, place, key=itemgetter(0)) - 1
         in_content, in_source = self.origins[number]
         return in_source + place - in_content
@@ -79,7 +79,7 @@ class MarkdownParser:
         self._name = name
         self._parser = _parser(is_mdx)
         self._env: dict[str, Any] = {}
-        """What links refer to."""
+        """Definitions that links refer to."""
 
     def blocks(self, text: str) -> Iterator[Block]:
         """All texts, in their order; before them the tags of template languages and of components.

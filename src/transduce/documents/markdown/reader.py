@@ -14,7 +14,7 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.html.character_references import Written, escape_attribute
 from transduce.documents.html.page import HtmlPage
 from transduce.documents.markdown.front_matter import front_matter
-from transduce.documents.markdown.inline import Item, items_of
+from transduce.documents.markdown.inline import RunItem, items_of
 from transduce.documents.markdown.opaque import HIDDEN, MASK, Opaque, masked
 from transduce.documents.markdown.parser import HtmlBlock, MarkdownParser, Run, Title
 from transduce.documents.markdown.writing import MarkdownWriter
@@ -75,7 +75,7 @@ class _MarkdownReader:
                 self._add_html_block(block)
 
     def _offset(self, place: int) -> int:
-        """Where in the file a character of the text is, whose lines all end in one character."""
+        """Returns the offset in the file of a character of the text, whose lines all end in one character."""
         return place + bisect_left(self._returns, place)
 
     def _line(self, place: int) -> int:
@@ -95,8 +95,8 @@ class _MarkdownReader:
             if isinstance(item.part, Mark):
                 self._add_inner(run, item)
 
-    def _add_inner(self, run: Run, item: Item) -> None:
-        """What a mark has that readers see: the text and the title of an image or a link, attributes of tags."""
+    def _add_inner(self, run: Run, item: RunItem) -> None:
+        """Adds the texts of a mark: text and title of an image or a link, attributes of a tag."""
         raw = run.content[item.start : item.end]
         if item.token is not None and item.token.type == "image":
             start = item.start + 2
@@ -112,7 +112,7 @@ class _MarkdownReader:
                 self._add_html(raw, range(start, end + 1), "")
 
     def _add_arguments(self, start: int, end: int) -> None:
-        """What readers see of the arguments of a tag of a template language, or of a component."""
+        """Adds the visible arguments of a template tag or of a component."""
         for found in _ARGUMENT.finditer(self._text, start, end):
             value, place = found["value"], found.start("value")
             if self._text[start] == "<":

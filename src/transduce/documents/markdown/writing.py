@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from transduce.documents.document import Edit, TextFile
-from transduce.documents.markdown.inline import LINED, SOFT, Item, items_of
+from transduce.documents.markdown.inline import LINED, SOFT, RunItem, items_of
 from transduce.documents.markdown.parser import MarkdownParser, Run
 from transduce.documents.segment import Mark, Part, Segment, joined
 from transduce.orthography.characters import Span
 
 Care = Literal["as the source", "usual", "all"]
-"""Which characters are escaped that might be markup: those that the source escapes, what usually must be, or all."""
+"""Extent of escaping possible markup: characters that the source escapes, those that usually must be, or all."""
 
 _USUAL = re.compile(r"[\\`\[\]<|]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~~|\{\{|\{%|\}\}|%\}")
 _USUAL_IN_MDX = re.compile(rf"{_USUAL.pattern}|[{{}}]")
@@ -32,7 +32,7 @@ _BLOCK = re.compile(
     """,
     re.VERBOSE,
 )
-"""What would begin a block of another kind at the beginning of a line, in any dialect."""
+"""Signs that begin a block of another kind at the beginning of a line, in any dialect."""
 _SCRIPT = re.compile(r"(?:im|ex)port\b")
 _EMPHASIS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del", "==": "mark", "^^": "ins", "++": "ins"}
 _IN_CELL = frozenset(["table", "row"])
@@ -45,7 +45,7 @@ class _Known:
     view: str
     """The mark as the parser sees it, without what begins the lines of a quotation."""
     span: Span | None
-    """Where it is in the file, if it is written in the same way there."""
+    """Place in the file, if the mark is written in the same way there."""
     is_text: bool = False
     """Whether the parser takes it for text: signs of dialects and ends of lines."""
 
@@ -54,7 +54,7 @@ class MarkdownWriter:
     """Writes translations of one text."""
 
     def __init__(
-        self, parser: MarkdownParser, run: Run, items: Sequence[Item], file: TextFile, offset: Callable[[int], int]
+        self, parser: MarkdownParser, run: Run, items: Sequence[RunItem], file: TextFile, offset: Callable[[int], int]
     ) -> None:
         self._parser, self._run, self._file = parser, run, file
         self._start, self._end = offset(0), offset(len(run.content))
@@ -181,7 +181,7 @@ class MarkdownWriter:
 
     def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
         waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
-        found: list[Item] = []
+        found: list[RunItem] = []
         for part in parts:
             if part == "\0":
                 continue
@@ -192,11 +192,11 @@ class MarkdownWriter:
                     part = known.view if known.is_text else replace(part, raw=known.view)
                 elif part.is_held:
                     part = part.shown
-            found.append(Item(part, 0, 0))
+            found.append(RunItem(part, 0, 0))
         return _flat(found)
 
 
-def _flat(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
+def _flat(items: Sequence[RunItem]) -> Iterator[tuple[str, str]]:
     """Words and marks, without white space."""
     text = ""
     for item in items:

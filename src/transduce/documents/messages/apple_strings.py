@@ -64,7 +64,7 @@ def _after_gap(file: TextFile, place: int) -> int:
 
 
 def _decoded(file: TextFile, raw: str, start: int) -> str:
-    """What a string says; InputError for an escape that is none."""
+    """Text of a string; InputError for an escape that is none."""
     if raw[0] not in "\"'":
         return raw
     if "\\" not in raw:

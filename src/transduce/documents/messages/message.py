@@ -66,7 +66,7 @@ class Message:
 
     key: str
     value: str
-    """What it says, without the escapes of its file."""
+    """Text of the message, without the escapes of its file."""
     start: int
     end: int
 
@@ -98,7 +98,7 @@ def message_unit(
 
 
 def plural_notes(form: str, forms: Collection[str], language: str) -> tuple[str, ...]:
-    """What a person should know of a plural form of a message, of which there are these forms."""
+    """Notes for a person on a plural form of a message that has these forms."""
     if form != "other" or "one" not in forms:
         return ()
     wanted = next((more for more, some in _MORE_FORMS.items() if languages.primary(language) in some.split()), "")
@@ -124,7 +124,7 @@ class PluralForms:
                 self.forms.setdefault(message, set()).add(form)
 
     def notes(self, path: Path) -> tuple[str, ...]:
-        """What a person should know of a message, which may be a plural form."""
+        """Notes for a person on a message, which may be a plural form."""
         message, form = _split_form(path)
         return plural_notes(form, self.forms[message], self.language) if form else ()
 

@@ -36,7 +36,7 @@ LONGEST = 1000
 
 
 def kind_of_no_text(value: str) -> str | None:
-    """What a value is that people do not read, such as "an identifier"; None for a text."""
+    """Kind of a value that people do not read, such as "an identifier"; None for a text."""
     value = value.strip()
     if len(value) > LONGEST and not value.startswith("data:"):
         return None

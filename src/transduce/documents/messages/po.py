@@ -62,7 +62,7 @@ class _Place:
 
     @property
     def value(self) -> str:
-        """What they say."""
+        """Text of the strings."""
         return "".join(map(_unescape, self.strings))
 
 
@@ -177,7 +177,7 @@ def _units(file: TextFile, flags: Sequence[str], message: _Message, one: "_FormO
 
 @dataclass(frozen=True)
 class _Rules:
-    """How a message's texts are read and written, by its flags."""
+    """Rules by which a message's texts are read and written, from its flags."""
 
     families: tuple[str, ...]
 
@@ -189,7 +189,7 @@ class _Rules:
         return Segment.of(parts, self.families)
 
     def writer(self, source: str) -> Callable[[str], str]:
-        """What writes a text, beside marks, in a translation of this source."""
+        """Returns a function that writes texts beside marks in a translation of this source."""
         parts = self._parts(source)
         free = _free(_unescaped(parts)).replace("'", "") if "java-format" in self.families else _free(parts)
         if "java-format" in self.families and _has_lone_apostrophe(parts):
@@ -197,7 +197,7 @@ class _Rules:
         return lambda text: with_literals(text, self.families, free)
 
     def held(self, text: str) -> list[str]:
-        """What is held of a text, in alphabetical order."""
+        """Held texts, in alphabetical order."""
         return sorted(mark.shown for mark in self.segment(text).marks if mark.is_held)
 
     def _parts(self, text: str) -> list[Part]:

@@ -63,7 +63,7 @@ def _entries(file: TextFile) -> Iterator[Message]:
 
 
 def _decoded(file: TextFile, raw: str, start: int) -> str:
-    """What a key or a value says; InputError for an escape that is none."""
+    """Text of a key or a value; InputError for an escape that is none."""
 
     def character(found: re.Match[str]) -> str:
         if found["code"]:

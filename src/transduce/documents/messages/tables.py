@@ -27,7 +27,7 @@ _CELLS = {sign: re.compile(rf'"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns are translated, by their names in the first row, or by their numbers from 1 where no name is so."""
+    """Columns to translate, by names in the first row, or by numbers from 1 where no name is so."""
 
     source: str = ""
     """Column of the texts (default: the source language's, `source` or `text`)."""
@@ -100,7 +100,7 @@ class _Table:
         return rows
 
     def value(self, row: int, column: int) -> str:
-        """What a cell says."""
+        """Text of a cell."""
         start, end = self.rows[row][column]
         raw = self.file.text[start:end]
         if not self.is_quoted:
@@ -244,7 +244,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
 
 
 def delimiter_of(text: str, name: str) -> str:
-    """What separates cells: of the signs in use the one that the first row has most often, outside quotation marks."""
+    """Sign that separates cells: the one that the first row has most often, outside quotation marks."""
     if _without_packing(name).endswith((".tsv", ".tab")):
         return "\t"
     first = re.match(r'(?:"(?:[^"]++|"")*+"|[^"\r\n]++|")*+', text)

@@ -65,7 +65,7 @@ def _terms(section: Element) -> list[Term]:
 
 
 def _statuses(entry: Element) -> Sequence[str]:
-    """What is said of how a term may be used: by an attribute (DCA) or an element's name (DCT), wherever it is."""
+    """Usage statuses of a term, given by an attribute (DCA) or an element's name (DCT)."""
     found: list[str] = []
     for element in entry.elements:
         if STATUS in (element.name, element.attributes.get("type")):

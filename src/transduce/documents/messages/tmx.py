@@ -96,7 +96,7 @@ def _other(unit: _TranslationUnit, source: str, name: str) -> str:
 
 
 def _left(file: TextFile, unit: _TranslationUnit, language: str) -> Iterator[Untranslated]:
-    """What a unit says that has no text in the language that is translated."""
+    """Text of a unit that has none in the language that is translated."""
     for code, variant in unit.variants[:1]:
         text = segment_of(_seg(variant), file, _inline)
         if text.is_translatable:

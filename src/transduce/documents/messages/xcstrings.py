@@ -44,10 +44,10 @@ def _is_skipped(entry: Json) -> bool:
 
 @dataclass(frozen=True)
 class _Style:
-    """How a file writes values."""
+    """Style in which a file writes values."""
 
     step: str | None
-    """What a line is indented by, relative to that which it belongs to; None for a file in one line."""
+    """Indent of a line relative to the one that it belongs to; None for a file in one line."""
     colon: str
     line_end: str
     is_ascii: bool

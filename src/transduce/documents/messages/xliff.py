@@ -83,7 +83,7 @@ class _Entry:
 
     @property
     def state(self) -> str | None:
-        """How far the translation is; None if the file does not say."""
+        """State of the translation; None if the file does not say."""
         target = self.element.find("target") if self.version == 1 else self.element
         return None if target is None else target.attributes.get("state")
 

@@ -52,9 +52,9 @@ class _Scalar:
     """A key or a value that is no list or mapping."""
 
     number: int
-    """How many come before it."""
+    """Number of scalars before it."""
     path: Path
-    """What leads to it; for a key, to the mapping that it is in."""
+    """Path to the scalar; for a key, to the mapping that it is in."""
     is_key: bool
     is_string: bool
     text: str
@@ -78,7 +78,7 @@ class _Collection:
 
     @property
     def next_path(self) -> Path:
-        """What leads to the value that comes next."""
+        """Path to the next value."""
         return (*self.path, self.count if not self.is_mapping else self.key or "")
 
     @property
@@ -191,7 +191,7 @@ def _save(file: TextFile, scalars: Sequence[_Scalar], edits: Sequence[Edit]) -> 
 
 
 def _misread(data: bytes, name: str, wanted: Sequence[str]) -> set[int]:
-    """Which scalars of a file are not what they should be."""
+    """Numbers of the scalars of a file that are not what they should be."""
     try:
         found = [scalar.text for scalar in _scalars(TextFile.read(data, name))]
     except InputError:

@@ -19,7 +19,7 @@ from transduce.errors import InputError
 LARGEST = 256 * 2**20
 """Bytes that an archive's files may have together, unpacked."""
 DENSEST = 500
-"""How many times as large as the archive its files may be; XML that a program has written is ten to twenty times."""
+"""Most bytes unpacked per byte packed; XML that a program has written has ten to twenty."""
 SMALL = 2**20
 """Bytes below which the density does not matter."""
 MOST_FILES = 50_000

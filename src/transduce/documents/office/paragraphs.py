@@ -18,12 +18,9 @@ from transduce.documents.xml import Element, Token, element_of, escape, tokens_o
 from transduce.orthography.characters import Span
 
 Kind = Literal["word", "drawing", "sheet"]
-"""Which language paragraphs are in: WordprocessingML, DrawingML, or SpreadsheetML, whose texts of runs are alike."""
+"""Language of paragraphs: WordprocessingML, DrawingML, or SpreadsheetML, whose texts of runs are alike."""
 WORD = frozenset(
-    [
-        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-        "http://purl.oclc.org/ooxml/wordprocessingml/main",
-    ]
+    ["http://schemas.openxmlformats.org/wordprocessingml/2006/main", "http://purl.oclc.org/ooxml/wordprocessingml/main"]
 )
 """The namespace of WordprocessingML, transitional and strict."""
 DRAWING = frozenset(
@@ -33,7 +30,7 @@ DRAWING = frozenset(
 REMOVED = frozenset(["del", "moveFrom"])
 """Elements about text that a reader no longer sees."""
 _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak", "softHyphen", "rPr"])
-"""What is about the words that were there, or written with each run."""
+"""Elements about the original words, or written with each run."""
 _OTHERS = REMOVED | {"p"}
 """Elements that are no part of what the paragraph about them says."""
 _MATH = frozenset(["oMath", "oMathPara"])
@@ -41,7 +38,7 @@ _PROPERTIES = re.compile(r"\w*Pr|fldData")
 _RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
 _FIELD = re.compile(r"""<(?:\w+:)?fldChar\s[^<>]*?fldCharType=["'](begin|separate|end)["']""")
 _INNER = re.compile("\0(\\d+):(\\d+)\0")
-"""What stands in the raw text of a mark for characters of the file in which paragraphs of their own are."""
+"""Reference in a mark's raw text to characters of the file that have paragraphs of their own."""
 
 
 def paragraphs_in(file: TextFile) -> Iterator["Paragraph"]:
@@ -61,7 +58,7 @@ def paragraphs_in(file: TextFile) -> Iterator["Paragraph"]:
 
 
 def inner_mark(element: Element) -> str:
-    """What stands in the raw text of a mark for an element in which paragraphs of their own are."""
+    """Reference in a mark's raw text to an element that has paragraphs of its own."""
     return f"\0{element.start}:{element.end}\0"
 
 
@@ -264,7 +261,7 @@ def _text(element: Element, kind: Kind = "word") -> str:
 
 
 def _math(element: Element) -> str:
-    """What a formula says."""
+    """Text of a formula."""
     return "".join(_text(inner) for inner in element.descendants() if inner.name == "t")
 
 

@@ -15,7 +15,7 @@ CACHES = frozenset(["strCache", "strDim", "txData"])
 """Elements of charts with texts of the table that the chart was made of."""
 TABLE_STAYS = "the table of the chart keeps its own text"
 BESIDE = "it is beside the text of its paragraph"
-"""Why a text of a paragraph is not translated, such as how a word is read (ruby)."""
+"""Reason for leaving a text of a paragraph, such as how a word is read (ruby)."""
 
 
 def read_part(
@@ -48,7 +48,7 @@ def read_part(
 
 
 def read_properties(archive: Archive) -> Iterator[Unit]:
-    """What programs show as the document's title and subject."""
+    """Title and subject of the document, which programs show."""
     for relation in archive.relations_of(""):
         if relation.kind == "core-properties":
             yield from texts_of(archive.xml(relation.path), PROPERTIES)

@@ -214,7 +214,7 @@ class _Workbook:
 
 
 def _plain(element: Element) -> str:
-    """What a text in one or several runs says."""
+    """Text of a cell in one or several runs."""
     if element.name == "t":
         return element.own_text
     return "".join(_plain(child) for child in element.elements if child.name in ("r", "t"))

@@ -39,7 +39,7 @@ class Cluster:
 
     @property
     def end(self) -> int:
-        """Where it ends in the source."""
+        """End in the source."""
         return self.start + len(self.shown)
 
 
@@ -70,7 +70,7 @@ def _is_glue(between: str) -> bool:
 
 
 def tokens_of(text: str, families: tuple[str, ...] = GENERAL) -> list[Span]:
-    """Where placeholders are in a text, by the rules of some families."""
+    """Spans of the placeholders in a text, by the rules of some families."""
     return [found.span() for found in pattern_of(families).finditer(text)]
 
 
@@ -87,7 +87,7 @@ def normalised(text: str) -> str:
 
 
 def occurrences(text: str, wanted: Iterable[str], is_exact: bool) -> dict[str, list[Span]]:
-    """Where texts are in another: exactly so, or normalised, as what is searched for is, too."""
+    """Spans of texts in another text, exact, or normalised as the texts that are searched for."""
     if is_exact:
         return {shown: [(start, start + len(shown)) for start in _starts(text, shown)] for shown in wanted}
     pieces = list(map(_normal, text))
@@ -109,7 +109,7 @@ def occurrences(text: str, wanted: Iterable[str], is_exact: bool) -> dict[str, l
 
 
 def _starts(text: str, shown: str) -> list[int]:
-    """Where copies of a text begin that do not overlap."""
+    """Starts of the copies of a text that do not overlap."""
     starts, place = [], text.find(shown) if shown else -1
     while place >= 0:
         starts.append(place)

@@ -42,7 +42,7 @@ class Family:
     """A rule for the placeholders of some programs."""
 
     what: str
-    """Which programs write them, for people."""
+    """Programs that write such placeholders, for people."""
     examples: tuple[str, ...]
     pattern: str
     """A regular expression in verbose form."""
@@ -119,9 +119,7 @@ FAMILIES: dict[str, Family] = {
         "%",
     ),
     "drupal": Family(
-        "Drupal",
-        ("@count", "!link"),
-        rf"(?<![A-Za-z0-9_@.&/])@[A-Za-z_]{_W}*+ | (?<![A-Za-z0-9_!])![A-Za-z_]{_W}*+",
+        "Drupal", ("@count", "!link"), rf"(?<![A-Za-z0-9_@.&/])@[A-Za-z_]{_W}*+ | (?<![A-Za-z0-9_!])![A-Za-z_]{_W}*+"
     ),
     "printf": Family(
         "C, C++, PHP, Java, Go, JavaScript, awk, Lua, the shell; dates and times as in strftime",

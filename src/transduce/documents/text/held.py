@@ -30,7 +30,7 @@ from transduce.documents.text.linked_words import is_taken, span_about
 from transduce.orthography.characters import Span
 
 STAND_IN = "\ufffc"
-"""What a translator may read in place of something that it is not to translate."""
+"""Character that a translator may read in place of something that it must not translate."""
 
 _WORD = re.compile(r"\w{2,}+")
 _PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
@@ -42,9 +42,9 @@ class Restored:
 
     text: str
     spans: list[Span]
-    """Where each held mark is, in the source's order."""
+    """Spans of the held marks, in the source's order."""
     notes: list[str] = field(default_factory=list)
-    """What the search had not got right, for a person to see."""
+    """Corrections of the search's output, for a person to see."""
 
 
 def restore_held(
@@ -101,7 +101,7 @@ class _Restoring:
         ]
 
     def _tokens_of_text(self) -> Iterator[Span]:
-        """What the rules would hold of the source though it is not held."""
+        """Spans that the rules would hold of the source though they are not held."""
         starts = [cluster.start for cluster in self.clusters]
         for start, end in tokens_of(self.source, self.families):
             before = bisect_right(starts, start)
@@ -145,7 +145,7 @@ class _Restoring:
                 self._take(number, *span)
 
     def _wanted(self, number: int) -> float:
-        """Where a cluster would be, as far into the translation as it is into the source."""
+        """Place of a cluster if it were as far into the translation as it is into the source."""
         return self.clusters[number].start / max(len(self.source), 1) * len(self.output)
 
     def _is_free(self, start: int, end: int) -> bool:

@@ -93,7 +93,7 @@ def _message(flat: str, start: int, ends: dict[int, int], depth: int) -> list[_S
 
 
 def _branches(flat: str, place: int, end: int, ends: dict[int, int]) -> list[tuple[int, int]]:
-    """Where the texts of all branches begin and end; none if what is there is not made of them."""
+    """Spans of all branches' texts; none if something else is there."""
     branches: list[tuple[int, int]] = []
     while selector := _SELECTOR.match(flat, place, end):
         if selector.end() not in ends:

@@ -137,7 +137,7 @@ def span_about(taken: Sequence[Span], place: int) -> Span | None:
 
 
 def word_starts(text: str) -> list[int]:
-    """Where the words of a text begin."""
+    """Starts of the words of a text."""
     return [start for start, _ in words_of(text)]
 
 

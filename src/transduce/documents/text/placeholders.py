@@ -1,4 +1,4 @@
-"""What must be in a translation exactly as in its source: placeholders, addresses, tags in plain text."""
+"""Texts that must be in a translation exactly as in its source: placeholders, addresses, tags in plain text."""
 
 import re
 from collections import defaultdict

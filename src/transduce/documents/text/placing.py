@@ -57,7 +57,7 @@ def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence
 def _between_breaks(
     source: Segment, text: str, links: Links | None, fixed: Sequence[Span], crossing: set[str]
 ) -> Iterator["list[Part] | _Placing"]:
-    """What is between the marks that break the text, each to be placed by itself, and these marks."""
+    """Stretches between the marks that break the text, each placed by itself, and these marks."""
     spans = iter(fixed)
     places = {n: next(spans) for n, part in enumerate(source.parts) if isinstance(part, Mark) and is_fixed(part)}
     source_starts, starts = word_starts(source.text), word_starts(text)
@@ -142,10 +142,7 @@ class _Placing:
         for node in nodes:
             if node.opening is BEYOND or node.closing is BEYOND:  # from or to a break, so the others are beside it
                 start, end = self._run(node, room, ()) or self._point(node, room, ())
-                node.place = (
-                    room[0] if node.opening is BEYOND else start,
-                    room[1] if node.closing is BEYOND else end,
-                )
+                node.place = (room[0] if node.opening is BEYOND else start, room[1] if node.closing is BEYOND else end)
                 room = (node.place[1], room[1]) if node.opening is BEYOND else (room[0], node.place[0])
         taken: list[Span] = []  # in order
         inner = [node for node in nodes if node.opening is not BEYOND and node.closing is not BEYOND]
@@ -320,7 +317,7 @@ def _whole_clusters(
     fixed: Sequence[Span],
     cuts: Sequence[int],
 ) -> tuple[list[Span], list[Span]]:
-    """What is fixed in source and translation, where that which touches is one, but for marks that are within it."""
+    """Fixed spans of source and translation, those that touch as one, but divided where marks are within."""
     cuts = sorted(cuts)
     places = [start for start, _ in fixed_sources]
     sources: list[Span] = []
@@ -343,12 +340,12 @@ def _whole_clusters(
 
 
 def _cuts(parts: Sequence[Part]) -> list[int]:
-    """Where in the text marks are that may be within a word."""
+    """Places of marks that may be within a word."""
     return [place for place, mark in Segment(tuple(parts)).placed_marks() if not mark.shown]
 
 
 def _halves(parts: Sequence[Part], pairs: set[str]) -> Iterator[Span]:
-    """Where the two marks of some pairs are."""
+    """Places of both marks of some pairs."""
     first: dict[str, int] = {}
     for place, part in enumerate(parts):
         if isinstance(part, Mark) and part.pair in pairs:

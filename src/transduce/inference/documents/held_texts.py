@@ -27,7 +27,7 @@ class HeldText:
     text: str
     held: list[Mark]
     places: list[int]
-    """Where the held marks begin in the text."""
+    """Starts of the held marks in the text."""
     families: tuple[str, ...] = ()
     """The rules that what is held was found by; none for the general ones."""
     is_translated: bool = True
@@ -39,7 +39,7 @@ class HeldText:
     """Start of each stand-in in what is read, characters that it saves, and start in the text of what it stands for."""
     output: str = ""
     translation: TranslatedSentence | None = None
-    """What the model made of it; None for what it has not read."""
+    """Translation by the model; None for text that it has not read."""
     spans: list[Span] = field(default_factory=list)
     """Places of the held marks in the output."""
     links: set[tuple[int, int]] | None = None
@@ -92,7 +92,7 @@ class HeldText:
 
     @cached_property
     def clusters(self) -> list[Cluster]:
-        """What is held, with what touches as one."""
+        """Held marks, those that touch as one."""
         return clusters_of(self.text, self.held, self.places)
 
     @property
@@ -173,7 +173,7 @@ class HeldText:
 
 
 def held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
-    """What is held, and where in the text it begins."""
+    """Held marks, and their starts in the text."""
     held = [(mark, place) for place, mark in segment.placed_marks() if mark.is_held]
     return [mark for mark, _ in held], [place for _, place in held]
 
@@ -191,7 +191,7 @@ def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterato
 
 
 def after_same(text: str, start: int, part: str) -> int:
-    """Where a part ends that begins at `start`, whose blanks may be others."""
+    """End of a part that begins at `start`, whose blanks may differ from the text's."""
     place = start
     for character in part:
         if character.isspace():

@@ -10,14 +10,7 @@ from transduce.documents.segment import Mark, Segment, emptied_pairs
 from transduce.documents.text.clusters import clusters_of
 from transduce.documents.text.placing import place_marks
 from transduce.documents.text.sentences import split_sentences
-from transduce.inference.documents.held_texts import (
-    HeldText,
-    after_same,
-    has_tags,
-    held_of,
-    join,
-    without_torn,
-)
+from transduce.inference.documents.held_texts import HeldText, after_same, has_tags, held_of, join, without_torn
 from transduce.inference.documents.sentence_translator import (
     Progress,
     SentenceTranslator,
@@ -46,9 +39,9 @@ class TranslatedSegment:
 
     segment: Segment
     confidence: float | None
-    """How probable the model found its tokens, as their geometric mean, 0 to 1; None for what no model wrote."""
+    """Geometric mean of the probabilities of its tokens, 0 to 1; None for text that no model wrote."""
     notes: tuple[str, ...] = ()
-    """Why a person should look at it."""
+    """Reasons for a person to look at the segment."""
 
 
 class SegmentTranslator:
@@ -118,7 +111,7 @@ class SegmentTranslator:
         return pieces, {text for text, is_unknown in known.items() if is_unknown} | self._unknown(list(others))
 
     def _unknown(self, texts: Sequence[str]) -> set[str]:
-        """Which of some texts the model's vocabulary lacks a part of."""
+        """Texts of which the model's vocabulary lacks a part."""
         texts = list(dict.fromkeys(texts))
         are_unknown = self._sentences.examine([], texts)[1] if texts else []
         return {text for text, is_unknown in zip(texts, are_unknown, strict=True) if is_unknown}
@@ -196,7 +189,7 @@ class SegmentTranslator:
 
 
 def _sentences(segment: Segment, text: str) -> Iterator[Span]:
-    """Where the sentences between marks that break begin and end in the text of a segment."""
+    """Spans of the sentences in a segment's text, between marks that break it."""
     begin = 0
     ends = [(place, len(mark.shown)) for place, mark in segment.placed_marks() if mark.breaks]
     for stop, size in [*ends, (len(text), 0)]:
@@ -206,7 +199,7 @@ def _sentences(segment: Segment, text: str) -> Iterator[Span]:
 
 
 def _divide(text: str, sentence: HeldText, parts: Sequence[str]) -> Iterator[Span]:
-    """Where the parts of a sentence begin and end, whose blanks may be others than those of the text."""
+    """Spans of the parts of a sentence, whose blanks may differ from the text's."""
     start, end = sentence.start, sentence.end
     for part in parts:
         stop = after_same(text, start, part)
@@ -215,7 +208,7 @@ def _divide(text: str, sentence: HeldText, parts: Sequence[str]) -> Iterator[Spa
 
 
 def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int], families: tuple[str, ...]) -> HeldText:
-    """What is between two places of a text, given what is held in it and where that begins."""
+    """Makes the sentence between two places of a text, given the text's held marks and their starts."""
     start, end = bound
     first, last = bisect_left(places, start), bisect_left(places, end)
     of_piece = [place - start for place in places[first:last]]

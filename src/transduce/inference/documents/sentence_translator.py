@@ -1,4 +1,4 @@
-"""What translating documents needs of a model: a few questions, which another process can ask as well."""
+"""The few questions to a model that translating documents needs, which another process can ask as well."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class TranslatedSentence:
 
 @runtime_checkable
 class SentenceTranslator(Protocol):
-    """What `SegmentTranslator` asks of a model. Arguments and answers are plain data, so they fit through a pipe."""
+    """Questions of `SegmentTranslator` to a model. Arguments and answers are plain data, so they fit through a pipe."""
 
     @property
     def languages(self) -> Languages:

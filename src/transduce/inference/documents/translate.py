@@ -40,7 +40,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class SegmentReport:
-    """What became of a segment: a line of the log."""
+    """Outcome of a segment: a line of the log."""
 
     where: str
     source: str
@@ -52,7 +52,7 @@ class SegmentReport:
     """Geometric mean of the probabilities of the model's tokens, 0 to 1."""
     memory: Offer | None = None
     review: tuple[str, ...] = ()
-    """Why a person should look at it."""
+    """Reasons for a person to look at the segment."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class TranslatedDocument:
     segments: list[SegmentReport]
 
     def count(self, origin: Origin) -> int:
-        """How many segments are from there."""
+        """Number of segments of an origin."""
         return sum(one.origin == origin for one in self.segments)
 
     def log(self) -> Iterator[str]:
-        """What became of each segment, as a JSON object on a line."""
+        """Outcome of each segment, as a JSON object on a line."""
         for number, one in enumerate(self.segments, 1):
             yield msgspec.json.encode({"segment": number, **msgspec.to_builtins(one)}).decode()
 
@@ -175,7 +175,7 @@ class DocumentTranslator:
         return TranslatedDocument(document.translated(work.targets), [*work.all_reports(), *left])
 
     def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
-        """What the memory has; what does not fit as it is counts as less than the same."""
+        """Match of the memory; one that does not fit as it is counts as less than the same."""
         if self.memory is None:
             return None
         if core not in matches:
@@ -196,13 +196,13 @@ class DocumentTranslator:
 
 
 class _Work:
-    """What has become of a document's units so far."""
+    """Outcomes of a document's units so far."""
 
     def __init__(self, document: Document) -> None:
         self._units = document.units
         self._edges = [unit.source.split_edges() for unit in document.units]
         self.cores = [core for _, core, _ in self._edges]
-        """What there is to translate."""
+        """Segments to translate."""
         self.targets: list[Segment | None] = [None] * len(document.units)
         self._reports: list[SegmentReport | None] = [None] * len(document.units)
 
@@ -278,7 +278,7 @@ def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:
 
 
 def _layout(segment: Segment) -> list[tuple[str, ...]]:
-    """What is in a segment, whatever its blanks are."""
+    """Contents of a segment, whatever its blanks are."""
     return [(part.raw, part.kind) if isinstance(part, Mark) else tuple(part.split()) for part in segment.parts]
 
 
