@@ -69,7 +69,7 @@ def expected(tiny_run: Path, sentence: str) -> str:
 
 @pytest.fixture
 def served(tiny_run: Path, obedient: None) -> Iterator[Running]:
-    running = Running(tiny_run, document_memory=256 * 2**20, timeout=20)
+    running = Running(tiny_run, document_memory=256, timeout=20)
     yield running
     running.end()
 

@@ -1,15 +1,17 @@
 """`transduce align`: which words of a translation go with which words of its source."""
 
-import sys
 from typing import Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, Device, From, Model, Quiet, Threads, To
+from transduce.cli.machine import Processor
+from transduce.cli.messages import teller
+from transduce.cli.options import OUTPUT, From, Model, Quiet, To
 
 
 def align(
     model: Model,
+    processor: Processor,
     source: Annotated[str | None, typer.Argument(help="Text, one sentence per line.", show_default=False)] = None,
     target: Annotated[str | None, typer.Argument(help="Its translations, line by line.", show_default=False)] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv, .csv or .jsonl file instead.")] = None,
@@ -22,8 +24,6 @@ def align(
     to: To = None,
     from_: From = None,
     output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
-    device: Device = "auto",
-    threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
     """Align the words of translations with those of their sources, in Pharaoh format: 0-0 1-2 ..., counted from 0.
@@ -33,7 +33,6 @@ def align(
 
     Example: `transduce align runs/multi30k input.de output.en -o aligned.txt`
     """
-    from transduce.cli.model import set_threads
     from transduce.cli.output import text_output
     from transduce.corpora.formats import parallel_files
     from transduce.errors import InputError
@@ -42,14 +41,9 @@ def align(
     if (pairs is None) == (source is None) or (source is not None and target is None):
         raise InputError("give either a source and a target file, or --pairs")
     method = check_symmetrization(symmetrize)
-    set_threads(threads)
     corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
 
-    def tell(line: str) -> None:
-        if not quiet:
-            print(f"transduce: {line}", file=sys.stderr)
-
-    aligner = open_aligner(model, reverse, method, corpus, device, tell, to, from_)
+    aligner = open_aligner(model, reverse, method, corpus, processor.device, teller(quiet), to, from_)
     with text_output(output) as stream:
         for line in aligner.stream(corpus):
             stream.write(line + "\n")

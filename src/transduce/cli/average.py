@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import OUTPUT, Json, ranged
 from transduce.ranges import PositiveInt
 
@@ -20,13 +21,11 @@ def average(
 
     Example: `transduce average runs/multi30k --last 5`
     """
-    import msgspec
-
     from transduce import experiment
 
     result = experiment.average(run, last, best, out)
     if json:
-        print(msgspec.json.encode(result.to_dict()).decode())
+        print_json(result.to_dict())
         return
     scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
     print(f"the mean of {', '.join(result.checkpoints)}: validation {scores}")

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import (
-    BeamSize,
     DatasetName,
     Device,
     Direction,
     InferencePrecision,
     Json,
-    LengthPenalty,
     Lowercase,
     MetricNames,
-    Normalization,
     Quiet,
     Reference,
     Source,
@@ -27,6 +25,7 @@ from transduce.cli.options import (
     Tokenize,
     UseShortlist,
 )
+from transduce.cli.search_options import BeamOptions
 
 if TYPE_CHECKING:
     from transduce.inference.translator import Translator
@@ -36,6 +35,7 @@ MAX_SYSTEMS = 26  # they go by letters
 
 def compare(
     context: typer.Context,
+    search: BeamOptions,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -55,9 +55,6 @@ def compare(
             "built-in data set."
         ),
     ] = None,
-    beam_size: BeamSize = 4,
-    length_penalty: LengthPenalty = 0.6,
-    normalization: Normalization = "wu",
     lowercase: Lowercase = False,
     tokenize: Tokenize = "auto",
     metric: MetricNames = None,
@@ -77,10 +74,9 @@ def compare(
 
     Example: `transduce compare runs/small runs/large --dataset multi30k`
     """
-    import msgspec
 
     from transduce.cli.comparison import print_comparison, print_model_comparison, print_tables
-    from transduce.cli.model import make_beam, set_threads
+    from transduce.cli.model import set_threads
     from transduce.cli.scored import DataOptions, compare_models, task_of
     from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
     from transduce.corpora.formats import read_lines
@@ -92,7 +88,7 @@ def compare(
 
     def show(found: Any, in_text: Callable[[Any], None]) -> None:
         if json:
-            print(msgspec.json.encode(found.to_dict()).decode())
+            print_json(found.to_dict())
         elif format == "text":
             in_text(found)
         else:
@@ -110,7 +106,6 @@ def compare(
     metrics = metric or []
     for name in metrics:
         find_metric(name)  # before anything is waited for
-    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     if train is not None and not Path(train).is_file():
         raise InputError(f"--train {train}: no such file")
     options = TestSetOptions(source, reference, dataset, split, direction)

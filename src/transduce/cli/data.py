@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def list_datasets(json: Json = False) -> None:
 
     facts = [_facts(dataset) for dataset in DATASETS.values()]
     if json:
-        _print_json(facts)
+        print_json(facts)
         return
     from transduce.cli.listing import Column, print_list
 
@@ -72,7 +73,7 @@ def get(
     with _show_progress(quiet) as progress:
         folder = download(dataset, progress=progress)
     if json:
-        _print_json(_facts(dataset) | {"folder": str(folder)})
+        print_json(_facts(dataset) | {"folder": str(folder)})
     else:
         print(f"{name} is in {folder}")
         print(f"licence: {dataset.licence}")
@@ -95,12 +96,6 @@ def _facts(dataset: "Dataset") -> dict[str, Any]:
         "bytes": dataset.download_size,
         "downloads": [{"address": r.address, "checksum": r.checksum, "bytes": r.size} for r in dataset.remotes],
     }
-
-
-def _print_json(facts: object) -> None:
-    import msgspec
-
-    print(msgspec.json.encode(facts).decode())
 
 
 @contextmanager

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import typer
 
+from transduce.cli.messages import teller
 from transduce.cli.options import given_options
-from transduce.cli.output import is_empty, is_new_file, open_partial, partial_of, publish, text_output
+from transduce.cli.output import is_new_file, new_output, text_output
 from transduce.cli.progress import show_progress
-from transduce.cli.search_options import make_rule, read_glossary
+from transduce.cli.requests import read_glossary
 from transduce.cli.streams import read_input
 from transduce.corpora.languages import is_language
 from transduce.documents.document import Languages
@@ -20,6 +21,7 @@ from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
 from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument, languages_of
 from transduce.inference.translator import Translator
+from transduce.search.choices import DecisionRule
 
 OF_LINES = ("resume", "n_best", "prefix", "prefix_file", "compile", "json", "details", "explain")
 OF_TABLES = ("source_column", "target_column")
@@ -67,13 +69,12 @@ def check_lines(path: str, is_asked: bool) -> None:
         raise InputError(f"{path}: {refused.what} cannot be translated line by line; {refused.advice}")
 
 
-def translate_document(context: typer.Context, translator: Translator, kind: str) -> None:
+def translate_document(context: typer.Context, translator: Translator, kind: str, search: DecisionRule) -> None:
     """Translate the document that a command names, and write its log."""
     options = context.params
     if options["retranslate"] and options["fill_only"]:
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
     languages = _languages(translator, options["source_language"], options["target_language"])
-    search = make_rule(context)
     glossary = read_glossary(options["glossary"], search, languages.source, languages.target)
     memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
     if options["output"] == "-" and FORMATS[kind].is_archive and sys.stdout.isatty():
@@ -100,9 +101,8 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
         with text_output(options["log"]) as stream:
             stream.writelines(f"{line}\n" for line in translated.log())
     _write(options["output"], translated.data)
-    if not quiet:
-        for line in _describe(translated, options["log"]):
-            print(f"transduce: {line}", file=sys.stderr)
+    for line in _describe(translated, options["log"]):
+        teller(quiet)(line)
 
 
 def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:
@@ -122,16 +122,8 @@ def _write(path: str, data: bytes) -> None:
         else:
             Path(path).write_bytes(data)
         return
-    with open_partial(Path(path)) as file:
-        if not is_empty(file):
-            raise InputError(
-                f"{partial_of(Path(path))} is left of an earlier command; remove it or choose another name"
-            )
-        try:
-            file.write(data)
-            publish(file, Path(path))
-        finally:
-            partial_of(Path(path)).unlink(missing_ok=True)
+    with new_output(Path(path)) as file:
+        file.write(data)
 
 
 def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:

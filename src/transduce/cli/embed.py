@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transduce import ranges
-from transduce.cli.options import Device, From, InferencePrecision, Model, Threads, To, ranged
-from transduce.cli.texts import Input, Jsonl, Output
+from transduce.cli.machine import Machine
+from transduce.cli.options import From, Model, To, ranged
+from transduce.cli.texts import Texts
 
 
 def embed(
     model: Model,
-    input: Input = "-",
-    output: Output = "-",
-    jsonl: Jsonl = False,
+    texts: Texts,
+    machine: Machine,
     pooling: Annotated[
         Literal["mean", "first", "pooler"],
         typer.Option(help="Vector of a text: the mean of all tokens' vectors, the first token's, or the pooler's."),
@@ -25,9 +25,6 @@ def embed(
     to: To = None,
     from_: From = None,
     raw: Annotated[bool, typer.Option("--raw", help="Do not scale vectors to length 1.")] = False,
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: InferencePrecision = "float32",
 ) -> None:
     """Turn each line into a vector, as a line of JSON: a list of numbers, null for a blank line.
 
@@ -36,22 +33,17 @@ def embed(
 
     Example: `transduce embed models/minilm sentences.txt -o vectors.jsonl`
     """
-    from transduce.cli.model import open_bundle, set_threads
-    from transduce.cli.texts import read_to_json, text_under
     from transduce.errors import InputError
     from transduce.inference.encoder import Encoder
 
-    set_threads(threads)
-    encoder = Encoder(open_bundle(model, device, precision))
+    encoder = Encoder(machine.open(model))
     if encoder.bundle.config.task == "translation":
         encoder = encoder.directed(to, from_)
     elif to is not None or from_ is not None:
         raise InputError("--to and --from are for translation models of several directions; leave them out")
 
-    def vectors(texts: list[str]) -> list[Any]:
-        found: list[Any] = encoder.embed(texts, pooling, not raw, layer).tolist()
+    def vectors(lines: list[str]) -> list[Any]:
+        found: list[Any] = encoder.embed(lines, pooling, not raw, layer).tolist()
         return found
 
-    read_to_json(
-        input, output, jsonl, lambda line, where: line, lambda row, where: text_under(row, "text", where), vectors
-    )
+    texts.to_json(vectors)

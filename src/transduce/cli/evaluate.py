@@ -8,17 +8,13 @@ import typer
 from transduce import ranges
 from transduce.cli.options import (
     OUTPUT,
-    BeamSize,
     DatasetName,
     Device,
     Direction,
     InferencePrecision,
     Json,
-    LengthPenalty,
     Lowercase,
     MetricNames,
-    MinimumBayesRisk,
-    Normalization,
     Reference,
     ShortlistFile,
     Source,
@@ -30,6 +26,7 @@ from transduce.cli.options import (
     given_options,
     ranged,
 )
+from transduce.cli.search_options import RuleOptions
 
 if TYPE_CHECKING:
     from transduce.evaluation.evaluate import Evaluation
@@ -45,28 +42,13 @@ OF_OUTPUTS = (
 def evaluate(
     context: typer.Context,
     model: System,
+    search: RuleOptions,
     source: Source = None,
     reference: Reference = None,
     dataset: DatasetName = None,
     split: Split = None,
     direction: Direction = None,
     output: Annotated[str | None, typer.Option(*OUTPUT, help="Also write the model's translations here.")] = None,
-    beam_size: BeamSize = 4,
-    length_penalty: LengthPenalty = 0.6,
-    normalization: Normalization = "wu",
-    mbr: MinimumBayesRisk = None,
-    temperature: Annotated[
-        float, ranged(ranges.Temperature, "With --mbr: softmax temperature; below 1 favours likely tokens")
-    ] = 1.0,
-    top_p: Annotated[
-        float,
-        ranged(
-            ranges.PositiveShare,
-            "With --mbr: sample from the smallest set of tokens with this total probability (nucleus)",
-        ),
-    ] = 1.0,
-    min_p: Annotated[float, ranged(ranges.Share, "With --mbr: least share of the likeliest token's probability")] = 0.0,
-    seed: Annotated[int, ranged(ranges.Seed, "With --mbr: random seed")] = 1,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "auto",
     all_bleu: Annotated[
@@ -121,7 +103,6 @@ def evaluate(
         to_json,
     )
     from transduce.cli.scored import describe as describe_scores
-    from transduce.cli.search_options import make_rule
     from transduce.cli.streams import check_read_once
     from transduce.cli.test_set import TestSetOptions, is_many, open_system, warn_of_case
     from transduce.errors import InputError
@@ -167,7 +148,6 @@ def evaluate(
     metrics = metric or []
     for name in metrics:
         find_metric(name)  # before anything is waited for
-    search = make_rule(context)
     options = TestSetOptions(source, reference, dataset, split, direction)
     system = open_system(model, device, precision, which_shortlist(shortlist, shortlist_file))
     scoring = (lowercase, tokenize, all_bleu, metrics)

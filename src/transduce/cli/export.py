@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import OUTPUT, Json, Model, Threads, given_options
 from transduce.errors import InputError
 
@@ -52,8 +53,6 @@ def export(
 
     Example: `transduce export runs/multi30k --to ctranslate2 -o multi30k-fast`
     """
-    import msgspec
-
     from transduce.cli.model import set_threads
     from transduce.config import Settings
 
@@ -90,7 +89,7 @@ def export(
                 f"log-probabilities at most {folder.parity.largest_difference:.2g} nats apart"
             )
     if json:
-        print(msgspec.json.encode({"model": str(output), "export": exported}).decode())
+        print_json({"model": str(output), "export": exported})
         return
     print(told)
     print(f"the {'package' if to == 'argos' else 'model'} is in {output}")

@@ -1,6 +1,7 @@
 """Options that name the files of a test set as the shell does: `--validation dev.de dev.en`, or one file of pairs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -8,35 +9,62 @@ import typer
 from typer.core import TyperCommand
 
 from transduce.cli.failures import UsageError
+from transduce.cli.fields import options_of
 
 NAMES = ("--validation", "--test")
-Validation = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--validation", metavar="FILE [FILE]", help="Files to validate on: two aligned ones, or one file of pairs."
-    ),
-]
-Test = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--test", metavar="FILE [FILE]", help="Files to test on when training ends: two aligned ones, or one file."
-    ),
-]
-SourceColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--source-column",
-        help="The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: "
-        "the one called by the source language, source or text).",
-    ),
-]
-TargetColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--target-column",
-        help="The target's column (default: the one called by the target language, target or translation).",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Files that are held out of training, and the columns of a table."""
+
+    validation: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--validation", metavar="FILE [FILE]", help="Files to validate on: two aligned ones, or one file of pairs."
+        ),
+    ] = None
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--test", metavar="FILE [FILE]", help="Files to test on when training ends: two aligned ones, or one file."
+        ),
+    ] = None
+    source_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 "
+            "(default: the one called by the source language, source or text).",
+        ),
+    ] = None
+    target_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The target's column (default: the one called by the target language, target or translation).",
+        ),
+    ] = None
+
+    def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
+        """The files by the settings that they are for; UsageError for more than two."""
+        given = {"validation": self.validation or (), "test": self.test or ()}
+        for name, files in given.items():
+            if len(files) > 2:
+                raise UsageError(f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context)
+        return {name: files for name, files in given.items() if files}
+
+    def columns(self, context: typer.Context) -> list[str]:
+        """The columns of a table as a `key=value` change, if they are given; UsageError for one of them alone."""
+        if (self.source_column is None) != (self.target_column is None):
+            raise UsageError("--source-column and --target-column go together", context)
+        if self.source_column is None or self.target_column is None:
+            return []
+        names = (self.source_column, self.target_column)
+        columns = [int(name) if name.isascii() and name.isdecimal() else name for name in names]
+        return [f"data.columns={msgspec.json.encode(columns).decode()}"]
+
+
+Data = Annotated[_Data, options_of(_Data)]
+"""Data of a verb that trains, beside what it trains on."""
 
 
 class TakesFiles(TyperCommand):
@@ -46,27 +74,6 @@ class TakesFiles(TyperCommand):
         """Name the option anew before the second file, as click expects it."""
         is_named = any(argument.partition("=")[0] in NAMES for argument in args)
         return super().parse_args(ctx, _repeated(args) if is_named else args)
-
-
-def held_out(
-    context: typer.Context, validation: Sequence[str] | None, test: Sequence[str] | None
-) -> Mapping[str, Sequence[str]]:
-    """The files by the settings that they are for; UsageError for more than two."""
-    given = {"validation": validation or (), "test": test or ()}
-    for name, files in given.items():
-        if len(files) > 2:
-            raise UsageError(f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context)
-    return {name: files for name, files in given.items() if files}
-
-
-def columns_setting(context: typer.Context, source: str | None, target: str | None) -> list[str]:
-    """The columns of a table as a `key=value` change, if they are given; UsageError for one of them alone."""
-    if (source is None) != (target is None):
-        raise UsageError("--source-column and --target-column go together", context)
-    if source is None or target is None:
-        return []
-    columns = [int(name) if name.isascii() and name.isdecimal() else name for name in (source, target)]
-    return [f"data.columns={msgspec.json.encode(columns).decode()}"]
 
 
 def _repeated(arguments: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import OUTPUT, Json, Threads
 
 
@@ -22,15 +23,13 @@ def import_(
 
     Example: `transduce import gpt2 -o models/gpt2`
     """
-    import msgspec
-
     from transduce.cli.model import set_threads
     from transduce.exchange.huggingface.importing import import_huggingface
 
     set_threads(threads)
     certificate = import_huggingface(folder, output, no_answer)
     if json:
-        print(msgspec.json.encode({"model": str(output), "import": certificate}).decode())
+        print_json({"model": str(output), "import": certificate})
         return
     print(certificate.describe())
     print(f"the model is in {output}")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import Json, Model
 
 
@@ -10,8 +11,6 @@ def info(model: Model, json: Json = False) -> None:
 
     Example: `transduce info runs/multi30k`
     """
-    import msgspec
-
     from transduce.config import flatten, to_tree
     from transduce.inference.engines.exported import ExportedModel, open_model
     from transduce.text.normalization import describe_normalization, normalization_examples
@@ -32,7 +31,7 @@ def info(model: Model, json: Json = False) -> None:
         facts["directions"] = f"each of {len(languages.tokens)} languages into each other"
     facts["history"] = bundle.history
     if json:
-        print(msgspec.json.encode(facts).decode())
+        print_json(facts)
         return
     from transduce.cli.listing import print_facts
 

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transduce.cli.machine import Processor
 from transduce.cli.options import (
     OUTPUT,
-    BeamSize,
-    Device,
     From,
-    LengthPenalty,
-    Normalization,
     Quiet,
-    Threads,
     To,
     ranged,
 )
+from transduce.cli.search_options import BeamOptions
 from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
@@ -31,6 +28,8 @@ if TYPE_CHECKING:
 
 
 def look(
+    search: BeamOptions,
+    processor: Processor,
     what: Annotated[
         list[str] | None,
         typer.Argument(
@@ -55,12 +54,7 @@ def look(
     ] = False,
     to: To = None,
     from_: From = None,
-    beam_size: BeamSize = 4,
-    length_penalty: LengthPenalty = 0.6,
-    normalization: Normalization = "wu",
     max_tokens: Annotated[int, ranged(PositiveInt, "With a language model: tokens to generate")] = 24,
-    device: Device = "auto",
-    threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
     """Show what a model does with a text: attention, beam search, confidence, and the source tokens that matter.
@@ -71,13 +65,11 @@ def look(
 
     Example: `transduce look runs/multi30k "Ein Hund schläft." -o look.html`
     """
-    from transduce.cli.model import make_beam, set_threads
     from transduce.errors import InputError
 
     arguments = what or []
     if output is not None:
         _check_output(output)
-    set_threads(threads)
     if positions:
         if len(arguments) > 1 or target is not None or second is not None:
             raise InputError("--positions takes one model at most, and no sentence")
@@ -85,14 +77,13 @@ def look(
         return
     if not arguments:
         raise InputError("name a model and a sentence, or the folders of runs")
-    search = make_beam(size=beam_size, length_penalty=length_penalty, normalization=normalization)
     if target is None and second is None and all(map(_is_folder, arguments)):
         _finish(_training(arguments), output, quiet)
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
     else:
         _finish(
-            _sentence(arguments[0], (arguments[1], second), target, search, max_tokens, device, (to, from_)),
+            _sentence(arguments[0], (arguments[1], second), target, search, max_tokens, processor.device, (to, from_)),
             output,
             quiet,
         )

@@ -4,44 +4,28 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from transduce import __version__
-from transduce.cli.align import align
-from transduce.cli.answer import answer
-from transduce.cli.average import average
-from transduce.cli.classify import classify
-from transduce.cli.compare import compare
 from transduce.cli.data import data
-from transduce.cli.embed import embed
-from transduce.cli.evaluate import evaluate
-from transduce.cli.export import export
 from transduce.cli.failures import UsageError, run
+from transduce.cli.fields import with_options
 from transduce.cli.file_options import TakesFiles
-from transduce.cli.fill import fill
-from transduce.cli.generate import generate
-from transduce.cli.import_ import import_
-from transduce.cli.info import info
 from transduce.cli.keys import keys
-from transduce.cli.look import look
-from transduce.cli.merge import merge
 from transduce.cli.panels import in_panels
-from transduce.cli.push import push
-from transduce.cli.quickstart import quickstart
-from transduce.cli.recipes import recipes
-from transduce.cli.runs import runs
-from transduce.cli.score import score
-from transduce.cli.serve import serve
-from transduce.cli.shortlist import shortlist
 from transduce.cli.stopping import stoppable
-from transduce.cli.sweep import sweep
-from transduce.cli.tag import tag
-from transduce.cli.train import train
-from transduce.cli.translate import translate
 
+VERBS = (
+    "quickstart recipes train sweep runs average merge translate generate classify tag answer fill embed score "
+    "evaluate compare look align info shortlist export push serve import"
+)
+"""In the order of --help; each is a function in a file of its name, `import_` for the word that Python has."""
+TAKE_FILES, IN_PANELS = ("train", "sweep"), ("translate", "generate")
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
 """Options whose value is text of a user's own."""
 
@@ -91,34 +75,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for verb in (
-    quickstart,
-    recipes,
-    train,
-    sweep,
-    runs,
-    average,
-    merge,
-    in_panels(translate),
-    in_panels(generate),
-    classify,
-    tag,
-    answer,
-    fill,
-    embed,
-    score,
-    evaluate,
-    compare,
-    look,
-    align,
-    info,
-    shortlist,
-    export,
-    push,
-    serve,
-):
-    app.command(cls=TakesFiles if verb in (train, sweep) else None)(verb)
-app.command("import")(import_)
+for name in VERBS.split():
+    own = f"{name}_" if iskeyword(name) else name
+    verb = with_options(getattr(import_module(f"transduce.cli.{own}"), own))
+    app.command(name, cls=TakesFiles if name in TAKE_FILES else None)(in_panels(verb) if name in IN_PANELS else verb)
 app.add_typer(data, name="data")
 app.add_typer(keys, name="keys")
 

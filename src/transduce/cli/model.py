@@ -1,9 +1,7 @@
 """Opens the model that a verb was given."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
 import torch
 
@@ -16,8 +14,6 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.shortlist.shortlist import find_shortlist
 from transduce.inference.translator import Translator
-from transduce.search.beam import Beam
-from transduce.search.choices import Search
 
 
 def set_threads(threads: int | None) -> None:
@@ -68,25 +64,3 @@ def which_shortlist(use_shortlist: bool, file: str | None) -> bool | str:
     if use_shortlist and file is not None:
         raise InputError("--shortlist and --shortlist-file exclude each other; leave one of them out")
     return use_shortlist if file is None else file
-
-
-def make_beam(**options: object) -> Beam:
-    """Search settings from command-line options; raises InputError for a combination that makes no sense."""
-    try:
-        return Beam(**options)  # type: ignore[arg-type]
-    except ValueError as error:
-        raise search_mistake(error) from None
-
-
-def search_mistake(error: ValueError) -> InputError:
-    """The same mistake, with settings of a search by the names of their options."""
-    others = {"size": "--beam-size"}
-    names = {
-        name: others.get(name, f"--{name.replace('_', '-')}")
-        for kind in get_args(Search)
-        for name in kind.__struct_fields__
-    }
-    found = str(error)
-    for name, option in names.items():
-        found = re.sub(rf"\b{name}\b" if "_" in name else rf"^{name}\b", option, found)
-    return InputError(found)

@@ -67,20 +67,6 @@ Engine = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on standard error.")]
-BeamSize = Annotated[int, ranged(ranges.BeamSize, "Beam size; 1 is greedy search")]
-LengthPenalty = Annotated[float, ranged(ranges.LengthPenalty, "Exponent of length normalisation; 0 for none")]
-MinimumBayesRisk = Annotated[
-    int | None,
-    ranged(
-        ranges.Candidates,
-        "Minimum Bayes risk: choose, of so many samples (with --beam-size: outputs of the beam), the one that is most "
-        "like all others by chrF",
-    ),
-]
-Normalization = Annotated[
-    Literal["wu", "power"],
-    typer.Option(help="Length normalisation: wu divides by ((5 + n) / 6)^alpha, power by n^alpha."),
-]
 Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]
 System = Annotated[
     str,

@@ -27,13 +27,19 @@ def text_output(path: str) -> Iterator[TextIO]:
         with open_stream(path) as stream:
             yield stream
         return
-    final = Path(path)
+    with new_output(Path(path)) as file:
+        text = io.TextIOWrapper(cast(IO[bytes], file), "utf-8", newline="\n", write_through=True)
+        yield text  # kept by its name until the file is whole: it would close the file
+
+
+@contextmanager
+def new_output(final: Path) -> Iterator[io.BufferedRandom]:
+    """A new file that gets its name, and is compressed if that asks for it, only when all is written."""
     with open_partial(final) as file:
         if not is_empty(file):
             raise InputError(f"{partial_of(final)} is left of an earlier command; remove it or choose another name")
         try:
-            text = io.TextIOWrapper(cast(IO[bytes], file), "utf-8", newline="\n", write_through=True)
-            yield text
+            yield file
             publish(file, final)
         finally:
             partial_of(final).unlink(missing_ok=True)

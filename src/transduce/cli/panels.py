@@ -1,6 +1,7 @@
 """The groups in which `--help` shows the options of verbs that have many."""
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -18,18 +19,26 @@ PANELS = {
     "Constraints": "prefix prefix_file glossary",
     "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",
     "Languages": "to from_",
-    "Documents": "format memory retranslate fill_only encoding log source_language target_language",
+    "Documents": (
+        "format memory retranslate fill_only encoding log source_language target_language source_column target_column"
+    ),
     "Output": "output resume json details explain quiet",
 }
 
 
 def in_panels(verb: Verb) -> Verb:
     """The verb, with its options grouped; options that it shares with other verbs stay as they are there."""
-    panel_of = {name: panel for panel, names in PANELS.items() for name in names.split()}
-    for name, annotation in verb.__annotations__.items():
-        metadata = getattr(annotation, "__metadata__", ())
-        if name in panel_of and metadata and isinstance(metadata[0], OptionInfo):
-            option = copy.copy(metadata[0])
-            option.rich_help_panel = panel_of[name]
-            verb.__annotations__[name] = Annotated[get_args(annotation)[0], option]
+    signature = inspect.signature(verb)
+    parameters = [_in_panel(parameter) for parameter in signature.parameters.values()]
+    verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return verb
+
+
+def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
+    option = next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
+    panel = next((panel for panel, names in PANELS.items() if parameter.name in names.split()), None)
+    if panel is None or not isinstance(option, OptionInfo):
+        return parameter
+    option = copy.copy(option)
+    option.rich_help_panel = panel
+    return parameter.replace(annotation=Annotated[get_args(parameter.annotation)[0], option])

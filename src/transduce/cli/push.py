@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import Json
 
 
@@ -19,8 +20,6 @@ def push(
 
     Example: `transduce push captions-hf ada/captions`
     """
-    import msgspec
-
     from transduce.exchange.huggingface import pushing
 
     upload = pushing.plan_upload(folder, name)
@@ -33,7 +32,7 @@ def push(
             print(f"no licence is named in {pushing.CARD}; `transduce export --license` names one")
     address = pushing.push(upload, private) if yes else None
     if json:
-        print(msgspec.json.encode({"name": name, "files": upload.files, "uploaded": address}).decode())
+        print_json({"name": name, "files": upload.files, "uploaded": address})
     elif address is None:
         print("nothing is uploaded; --yes uploads it")
     else:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import OUTPUT, Json, Quiet, Threads
 
 SHOWN = 5
@@ -21,8 +22,6 @@ def quickstart(
 
     Example: `transduce quickstart`
     """
-    import msgspec
-
     from transduce import experiment
     from transduce.bundle import ModelBundle
     from transduce.cli.evaluate import describe
@@ -46,7 +45,7 @@ def quickstart(
     tell("Translating sentences it has not seen ...")
     result = evaluate(translator, [pair.source for pair in test], [pair.target for pair in test])
     if json:
-        print(msgspec.json.encode({"training": run.to_dict(), "evaluation": result.to_dict()}).decode())
+        print_json({"training": run.to_dict(), "evaluation": result.to_dict()})
         return
     print()
     for pair, translation in list(zip(test, result.translations, strict=True))[:SHOWN]:

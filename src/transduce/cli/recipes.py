@@ -1,5 +1,6 @@
 """`transduce recipes`: the experiments that ship with the program."""
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import Json
 
 
@@ -12,9 +13,7 @@ def recipes(json: Json = False) -> None:
 
     found = {name: experiment.describe_recipe(name) for name in experiment.recipes()}
     if json:
-        import msgspec
-
-        print(msgspec.json.encode(found).decode())
+        print_json(found)
         return
     from transduce.cli.listing import print_facts
 

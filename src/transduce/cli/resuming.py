@@ -14,7 +14,7 @@ import msgspec
 from transduce import __version__
 from transduce.bundle import EXPORT, find_bundle
 from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
-from transduce.cli.search_options import RequestReport
+from transduce.cli.requests import RequestReport
 from transduce.errors import InputError
 from transduce.files import sync, write_text
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST

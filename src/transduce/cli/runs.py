@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from transduce.cli.messages import print_json
 from transduce.cli.options import Json
 
 if TYPE_CHECKING:
@@ -36,13 +37,11 @@ def runs(
 
     Example: `transduce runs`
     """
-    import msgspec
-
     from transduce.training.run_summary import find_runs
 
     found = find_runs(folder)
     if json:
-        print(msgspec.json.encode(found).decode())
+        print_json(found)
         return
     if not found:
         print(f"there are no runs in {folder}")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, Device, From, InferencePrecision, Json, Model, Quiet, Threads, To
+from transduce.cli.machine import Machine
+from transduce.cli.options import OUTPUT, From, Json, Model, Quiet, To
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def score(
     model: Model,
+    machine: Machine,
     source: Annotated[str | None, typer.Option(help="Text that was translated, one sentence a line.")] = None,
     target: Annotated[
         str | None, typer.Option(help="Its translations, line by line; for a language model, the text to score.")
@@ -24,9 +26,6 @@ def score(
     to: To = None,
     from_: From = None,
     output: Annotated[str, typer.Option(*OUTPUT, help="Where to write; - is standard output.")] = "-",
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: InferencePrecision = "float32",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -40,13 +39,11 @@ def score(
 
     from transduce.bundle import find_bundle
     from transduce.bundle_config import read_config
-    from transduce.cli.model import open_bundle, set_threads
     from transduce.cli.output import text_output
     from transduce.corpora.formats import parallel_files, read_lines
     from transduce.inference.scorer import Scorer, perplexity
     from transduce.task_table import check_writes
 
-    set_threads(threads)
     corpus: Iterable[Pair]
     task = read_config(find_bundle(Path(model))).task
     check_writes(model, task)
@@ -59,7 +56,7 @@ def score(
         if (pairs is None) == (source is None) or (source is None) != (target is None):
             raise InputError("give either --source and --target, or --pairs")
         corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
-    bundle = open_bundle(model, device, precision)
+    bundle = machine.open(model)
     if not is_text:
         bundle = bundle.directed(bundle.config.find_direction(to, from_))
     elif to is not None or from_ is not None:

@@ -1,207 +1,145 @@
-"""The options of `translate` and `generate` as settings and requests, and what is told of the requests at the end."""
+"""The options of searches, and what they ask for; options, defaults and ranges are those of the settings."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transduce.cli.model import search_mistake
-from transduce.cli.options import is_given
-from transduce.cli.streams import count_lines
-from transduce.corpora.formats import read_lines
+from transduce import ranges
+from transduce.cli.fields import From, Options, flag, option
+from transduce.cli.options import is_given, ranged
 from transduce.errors import InputError
-from transduce.inference.requests import Request
-from transduce.inference.translator import Translation
-from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, can_require
-from transduce.search.diverse import DiverseBeam
-from transduce.search.sampling import Sampling
-from transduce.text.glossary import Glossary
 
-SHARED = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "no_repeat_ngram", "repetition_penalty")
-OF_BEAM = ("beam_size", "length_penalty", "normalization", "coverage_penalty")
-OF_GROUPS = ("groups", "diversity")
-OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "seed")
-LINES_NAMED, MANY = 5, 50
-"""Line numbers that are named of phrases, and of truncated translations, which somebody will look at."""
+if TYPE_CHECKING:
+    from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search
+
+SHARED = From(
+    "search.settings.SearchSettings",
+    "n_best max_ratio max_extra min_ratio no_repeat_ngram repetition_penalty allow_unknown",
+    help={"n_best": "Print the N best translations of each line, tab-separated: line, score and text"},
+)
+OF_BEAM = From("search.beam.Beam", "beam_size=size length_penalty normalization")
+OF_COVERAGE = From("search.beam.Beam", "coverage_penalty")
+OF_GROUPS = From("search.diverse.DiverseBeam", "groups", defaults={"groups": 1})
+OF_DIVERSITY = From("search.diverse.DiverseBeam", "diversity", when="With --groups")
+OF_SAMPLING = From("search.sampling.Sampling", "temperature top_k top_p min_p seed", when="With --sample or --mbr")
+OF_SAMPLES = From("search.sampling.Sampling", "temperature top_p min_p seed", when="With --mbr")
+SAMPLE = option(
+    "sample",
+    Annotated[bool, typer.Option("--sample", help="Sample at random instead of greedy or beam search.")],
+    False,
+)
+MBR = option(
+    "mbr",
+    Annotated[
+        int | None,
+        ranged(
+            ranges.Candidates,
+            "Minimum Bayes risk: choose, of so many samples (with --beam-size: outputs of the beam), the one that is "
+            "most like all others by chrF",
+        ),
+    ],
+    None,
+)
 
 
-def make_rule(context: typer.Context) -> DecisionRule:
-    """What `make_search` gives, or a choice among candidates; InputError for a combination that makes no sense."""
-    if context.params["mbr"] is None:
-        return make_search(context)
+def make_rule(context: typer.Context) -> "DecisionRule":
+    """The search or the choice among candidates that a command asks for; InputError for what makes no sense."""
     try:
-        return _minimum_bayes_risk(context)
+        return _search(context) if context.params.get("mbr") is None else _minimum_bayes_risk(context)
     except ValueError as error:
-        raise search_mistake(error) from None
+        raise _mistake(error) from None
 
 
-def make_search(context: typer.Context) -> Search:
-    """Search settings from a command's options; InputError for a combination that makes no sense."""
+BeamOptions = Annotated[Any, Options(OF_BEAM, make=make_rule)]
+"""A plain beam."""
+RuleOptions = Annotated[Any, Options(OF_BEAM, MBR, OF_SAMPLES, make=make_rule)]
+"""A plain beam, or minimum Bayes risk."""
+TranslationOptions = Annotated[
+    Any,
+    Options(OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, SAMPLE, MBR, OF_SAMPLING, SHARED, make=make_rule),
+]
+"""All that a translation can be searched by."""
+GenerationOptions = Annotated[
+    Any,
+    Options(
+        SAMPLE,
+        replace(OF_SAMPLING, when=""),
+        replace(OF_BEAM, names="beam_size=size length_penalty", defaults={"beam_size": 1}),
+        OF_GROUPS,
+        OF_DIVERSITY,
+        replace(
+            SHARED,
+            names="n_best no_repeat_ngram repetition_penalty allow_unknown",
+            help={"n_best": "Print the N best texts, or N samples, for each prompt"},
+        ),
+        make=make_rule,
+    ),
+]
+"""All that the text of a language model can be searched by."""
+
+
+def _search(context: typer.Context) -> "Search":
+    from transduce.search.beam import Beam
+    from transduce.search.diverse import DiverseBeam
+    from transduce.search.sampling import Sampling
+
     options = context.params
-    shared, beam, of_samples = _settings(context)
-    try:
-        if options.get("sample"):
-            _refuse(context, (*OF_BEAM, *OF_GROUPS), "works with beam search only, not with --sample")
-            return Sampling(**shared, **of_samples)
-        owners = [f"--{name}" for name in ("sample", "mbr") if name in options]
-        _refuse(context, OF_SAMPLING, f"goes with {' or '.join(owners)}")
-        if options.get("groups", 1) > 1:
-            return DiverseBeam(**shared, **beam, **{name: options[name] for name in OF_GROUPS})
-        _refuse(context, ("diversity",), "goes with --groups 2 or more")
-        return Beam(**shared, **beam)
-    except ValueError as error:
-        raise search_mistake(error) from None
+    shared, beam, of_groups, of_samples = _settings(context)
+    if options.get("sample"):
+        _refuse(
+            context, (OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY), "works with beam search only, not with --sample"
+        )
+        return Sampling(**shared, **of_samples)
+    owners = [f"--{name}" for name in ("sample", "mbr") if name in options]
+    _refuse(context, (OF_SAMPLING,), f"goes with {' or '.join(owners)}")
+    if options.get("groups", 1) > 1:
+        return DiverseBeam(**shared, **beam, **of_groups)
+    _refuse(context, (OF_DIVERSITY,), "goes with --groups 2 or more")
+    return Beam(**shared, **beam)
 
 
-def _settings(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Those of every search that the command has options for, those of beams, and those of samples."""
-    options = context.params
-    shared, beam, of_samples = (
-        {name.removeprefix("beam_"): options[name] for name in names if name in options}
-        for names in (SHARED, OF_BEAM, OF_SAMPLING)
-    )
-    return shared, beam, of_samples
+def _settings(context: typer.Context) -> Iterator[dict[str, Any]]:
+    """Settings of every search that the command has options for, of beams, of groups and of samples."""
+    for tables in ((SHARED,), (OF_BEAM, OF_COVERAGE), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
+        yield {name: value for table in tables for name, value in table.values(context.params).items()}
 
 
-def _minimum_bayes_risk(context: typer.Context) -> MinimumBayesRisk:
+def _minimum_bayes_risk(context: typer.Context) -> "MinimumBayesRisk":
     """The choice among samples, or among the outputs of a beam where the command line gives its size."""
-    shared, beam, of_samples = _settings(context)
+    from transduce.search.beam import Beam
+    from transduce.search.choices import MinimumBayesRisk
+    from transduce.search.sampling import Sampling
+
+    shared, beam, _, of_samples = _settings(context)
     count, wanted = context.params["mbr"], shared.get("n_best", 1)
     if context.params.get("sample"):
         raise InputError("--mbr samples by itself; leave --sample out")
-    _refuse(context, OF_GROUPS, "does not go with --mbr")
+    _refuse(context, (OF_GROUPS, OF_DIVERSITY), "does not go with --mbr")
     if wanted > count:
         raise InputError(f"--n-best must be from 1 to the number of candidates, {count} (--mbr)")
     if not is_given(context, "beam_size"):
-        _refuse(context, OF_BEAM, "goes with --mbr only where --beam-size says that a beam finds the candidates")
+        why = "goes with --mbr only where --beam-size says that a beam finds the candidates"
+        _refuse(context, (OF_BEAM, OF_COVERAGE), why)
         return MinimumBayesRisk(candidates=Sampling(**shared | {"n_best": count}, **of_samples), n_best=wanted)
-    _refuse(context, OF_SAMPLING, "is for samples, but with --beam-size a beam finds the candidates")
+    _refuse(context, (OF_SAMPLING,), "is for samples, but with --beam-size a beam finds the candidates")
     if count > beam["size"]:
         raise InputError(f"--mbr {count} asks for more outputs than --beam-size {beam['size']} finds; raise it")
     return MinimumBayesRisk(candidates=Beam(**shared | {"n_best": count}, **beam), n_best=wanted)
 
 
-def _refuse(context: typer.Context, names: Iterable[str], why: str) -> None:
-    for name in names:
+def _refuse(context: typer.Context, tables: Iterable[From], why: str) -> None:
+    for name in (name for table in tables for name in table.field_of):
         if is_given(context, name):
-            raise InputError(f"--{name.replace('_', '-')} {why}; leave it out")
+            raise InputError(f"{flag(name)} {why}; leave it out")
 
 
-def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
-    """The glossary of two languages, if one is asked for; InputError where it requires phrases that the search cannot
-    require."""
-    if path is None:
-        return None
-    glossary = Glossary.read(path, source, target)
-    if glossary.requires_any and not can_require(search):
-        raise InputError(
-            f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "
-            "leave one out"
-        )
-    return glossary
-
-
-def requests_of(
-    chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None, skip: int = 0
-) -> Iterator[list[Request]]:
-    """Each line but the first ones, whole chunks to skip, with what is asked of its translation; InputError unless a
-    file of prefixes has one a line."""
-    prefixes = None if prefix_file is None else read_lines(prefix_file)
-    number = 0
-    for chunk in chunks:
-        requests = []
-        for line in chunk:
-            number += 1
-            begin = prefix or ""
-            if prefixes is not None:
-                try:
-                    begin = next(prefixes)
-                except StopIteration:
-                    raise _too_few(prefix_file, number) from None
-            if number <= skip:
-                continue
-            required, banned = (glossary.required(line), glossary.banned(line)) if glossary else ((), ())
-            requests.append(Request(line, begin.strip(), required, banned))
-        if requests:
-            yield requests
-    if prefixes is not None and next(prefixes, None) is not None:
-        raise _too_many(prefix_file, number)
-
-
-def check_prefixes(prefix: str | None, prefix_file: str | None, lines: int | None) -> None:
-    """Raise InputError for both kinds of prefixes, or for more or fewer in a file than the input has lines, if it is
-    known how many there are."""
-    if prefix is not None and prefix_file is not None:
-        raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
-    if prefix_file is None or lines is None or (prefixes := count_lines(prefix_file)) is None:
-        return
-    if prefixes < lines:
-        raise _too_few(prefix_file, prefixes + 1)
-    if prefixes > lines:
-        raise _too_many(prefix_file, lines)
-
-
-def _too_few(prefix_file: str | None, line: int) -> InputError:
-    return InputError(
-        f"{prefix_file} ends before line {line} of the input; it must have one prefix a line, which may be blank"
-    )
-
-
-def _too_many(prefix_file: str | None, lines: int) -> InputError:
-    return InputError(f"{prefix_file} has more lines than the input, which has {lines:,}; it must have as many")
-
-
-@dataclass
-class RequestReport:
-    """What became of all lines."""
-
-    lines: int = 0
-    split: int = 0
-    truncated: int = 0
-    satisfied: int = 0
-    unsatisfied: list[int] = field(default_factory=list)
-    """Line numbers, one for each phrase."""
-    violated: list[int] = field(default_factory=list)
-    """Line numbers, one for each phrase."""
-    truncated_lines: list[int] = field(default_factory=list)
-    """Line numbers."""
-    reasons: dict[str, list[int]] = field(default_factory=dict)
-    """Line numbers of unsatisfied phrases, by why they are so."""
-
-    def add(self, translation: Translation, why: Callable[[Translation, str], str]) -> None:
-        """Count the next line; `why` tells why it lacks a phrase."""
-        self.lines += 1
-        self.split += translation.was_split
-        self.truncated += translation.truncated
-        self.truncated_lines += [self.lines] * translation.truncated
-        self.satisfied += len(translation.satisfied)
-        self.unsatisfied += [self.lines] * len(translation.unsatisfied)
-        for phrase in translation.unsatisfied:
-            self.reasons.setdefault(why(translation, phrase), []).append(self.lines)
-        self.violated += [self.lines] * len(translation.violated)
-
-    def describe(self, longest_source: int) -> Iterator[str]:
-        """What a person should know, a line each."""
-        if self.split:
-            yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
-        if self.truncated:
-            where = _where(self.truncated_lines, "", MANY)
-            yield f"{self.truncated:,} translations were truncated at the maximum length{where}; raise --max-extra"
-        if asked := self.satisfied + len(self.unsatisfied):
-            where = _where(self.unsatisfied, "unsatisfied ")
-            yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{where}"
-            for reason, lines in islice(self.reasons.items(), LINES_NAMED):
-                yield f"{len(lines):,} unsatisfied{_where(lines, '')}: {reason}"
-        if self.violated:
-            yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found ')}"
-
-
-def _where(lines: list[int], what: str, most: int = LINES_NAMED) -> str:
-    if not lines:
-        return ""
-    numbers = list(dict.fromkeys(lines))
-    named = ", ".join(map(str, numbers[:most])) + (" ..." if len(numbers) > most else "")
-    return f", {what}on line{'s' if len(numbers) > 1 else ''} {named}"
+def _mistake(error: ValueError) -> InputError:
+    """The same mistake, with settings of a search by the names of their options."""
+    found = str(error)
+    for table in (SHARED, OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
+        for name, setting in table.field_of.items():
+            found = re.sub(rf"\b{setting}\b" if "_" in setting else rf"^{setting}\b", flag(name), found)
+    return InputError(found)

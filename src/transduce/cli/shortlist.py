@@ -1,27 +1,26 @@
 """`transduce shortlist`: which target tokens each source token may become, for faster translation."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.options import OUTPUT, Json, Model, Quiet, ranged
-from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
+from transduce.cli.fields import From, options_from
+from transduce.cli.messages import print_json, teller
+from transduce.cli.options import OUTPUT, Json, Model, Quiet
 
 if TYPE_CHECKING:
-    from transduce.experiment.learn_shortlist import LearnedShortlist, Measured
+    from transduce.experiment.learn_shortlist import LearnedShortlist, Measured, ShortlistSettings
+
+SETTINGS = From("experiment.learn_shortlist.ShortlistSettings", "per_token frequent iterations most_pairs")
 
 
 def shortlist(
     model: Model,
+    settings: Annotated["ShortlistSettings", options_from(SETTINGS)],
     source: Annotated[str | None, typer.Option(help="Text to learn from, one sentence a line.")] = None,
     target: Annotated[str | None, typer.Option(help="Its translations, line by line.")] = None,
     pairs: Annotated[str | None, typer.Option(help="Both in one .tsv, .csv or .jsonl file instead.")] = None,
-    per_token: Annotated[int, ranged(PositiveInt, "Target tokens listed for each source token")] = 50,
-    frequent: Annotated[int, ranged(NonNegativeInt, "Most frequent target tokens, allowed in every sentence")] = 100,
-    iterations: Annotated[int, ranged(Iterations, "Iterations of EM (IBM Model 1)")] = 5,
-    most_pairs: Annotated[int, ranged(PositiveInt, "Maximum number of sentence pairs, sampled evenly")] = 100_000,
     out: Annotated[
         Path | None,
         typer.Option(*OUTPUT, help="The file to write; shortlist.safetensors in the model's folder unless given."),
@@ -35,24 +34,21 @@ def shortlist(
 
     Example: `transduce shortlist runs/multi30k`, then `transduce translate runs/multi30k input.de --shortlist`
     """
-    import msgspec
-
     from transduce.corpora.formats import parallel_files
     from transduce.errors import InputError
-    from transduce.experiment.learn_shortlist import ShortlistSettings, learn_shortlist
+    from transduce.experiment.learn_shortlist import learn_shortlist
 
     if (source is None) != (target is None) or (source is not None and pairs is not None):
         raise InputError("give --source and --target, or --pairs, or none of them for the training data of the run")
     files = [pairs] if pairs is not None else [source, target] if source is not None and target is not None else []
-    settings = ShortlistSettings(per_token=per_token, frequent=frequent, iterations=iterations, most_pairs=most_pairs)
     learned = learn_shortlist(
         Path(model),
         parallel_files(files) if files else None,
         out,
         settings,
-        lambda line: None if quiet else print(f"transduce: {line}", file=sys.stderr),
+        teller(quiet),
     )
-    print(msgspec.json.encode(learned.to_dict()).decode() if json else _describe(learned))
+    print_json(learned.to_dict()) if json else print(_describe(learned))
 
 
 def _describe(learned: "LearnedShortlist") -> str:

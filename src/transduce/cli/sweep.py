@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.file_options import SourceColumn, TargetColumn, Test, Validation, columns_setting, held_out
+from transduce.cli.file_options import Data
+from transduce.cli.messages import print_json
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, TableFormat, Threads, ranged
 from transduce.ranges import Iterations
 
@@ -24,6 +25,7 @@ POOLED = (
 
 def sweep(
     context: typer.Context,
+    data: Data,
     recipe: Annotated[
         list[str],
         typer.Argument(
@@ -41,10 +43,6 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(*OUTPUT, help="The folder of all runs (default: runs/RECIPE-sweep).")
     ] = None,
-    validation: Validation = None,
-    test: Test = None,
-    source_column: SourceColumn = None,
-    target_column: TargetColumn = None,
     device: Device = "auto",
     threads: Threads = None,
     format: TableFormat = "text",
@@ -58,8 +56,6 @@ def sweep(
     Examples: `transduce sweep multi30k optimizer.learning_rate=1e-3,2e-3,3e-3 --seeds 2`,
     `transduce sweep mine.de mine.en model.dropout=0.1,0.3`
     """
-    import msgspec
-
     from transduce import experiment
     from transduce.cli.model import set_threads
     from transduce.errors import InputError
@@ -80,12 +76,12 @@ def sweep(
             raise InputError(f"'{setting}': expected a setting and its values, such as training.updates=300,600, once")
         values[key] = split_values(text)
     same = [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1]
-    same += columns_setting(context, source_column, target_column)
+    same += data.columns(context)
     if not count or not values:
         raise InputError(f"'{recipe[-1]}': expected a setting and its values, such as training.updates=300,600, once")
     try:
         found = run_sweep(
-            experiment.from_words([*recipe[:count], *same], held_out(context, validation, test)),
+            experiment.from_words([*recipe[:count], *same], data.held_out(context)),
             {key: some for key, some in values.items() if len(some) > 1},
             range(1, seeds + 1),
             out,
@@ -99,7 +95,7 @@ def sweep(
         print("transduce: interrupted; everything is saved; repeat the command to continue", file=sys.stderr)
         raise typer.Exit(130) from None
     if json:
-        print(msgspec.json.encode(found.to_dict()).decode())
+        print_json(found.to_dict())
     elif format == "text":
         print("\n".join(_describe(found, seeds)))
     else:

@@ -1,73 +1,94 @@
 """Texts that come in for verbs that read them, and what is told of each that goes out."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from transduce.cli.fields import options_of
 from transduce.cli.options import OUTPUT
 from transduce.errors import InputError
 
-T = TypeVar("T", bound=str | tuple[str, str])
 
-Input = Annotated[
-    str,
-    typer.Argument(
-        help="A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input."
-    ),
-]
-Output = Annotated[
-    str, typer.Option(*OUTPUT, help="A new file of JSON lines, .gz, .xz and .zst compressed; - is standard output.")
-]
-Jsonl = Annotated[bool, typer.Option("--jsonl", help="Lines of the input are JSON objects, whatever its name.")]
+@dataclass(frozen=True)
+class _Texts:
+    """Texts that come in, a line each, and where to write a line of JSON for each."""
+
+    input: Annotated[
+        str,
+        typer.Argument(
+            help="A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input."
+        ),
+    ] = "-"
+    output: Annotated[
+        str, typer.Option(*OUTPUT, help="A new file of JSON lines, .gz, .xz and .zst compressed; - is standard output.")
+    ] = "-"
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Lines of the input are JSON objects, whatever its name.")] = (
+        False
+    )
+
+    def to_json(
+        self,
+        tell_of: Callable[[list[Any]], Sequence[Any]],
+        keys: Sequence[str] = ("text",),
+        pair_of_line: Callable[[str, str], tuple[str, str]] | None = None,
+    ) -> None:
+        """Write a JSON line for each input line, `null` for a blank one or an object with a blank text.
+
+        Args:
+            tell_of: what the model makes of several texts, or pairs of texts.
+            keys: where an object has its texts, two for a pair.
+            pair_of_line: the pair of a line, told where it is, for models that read pairs.
+
+        Raises InputError, with the line, for what is no JSON object.
+        """
+        from transduce.cli.output import text_output
+        from transduce.cli.streams import lines_of
+        from transduce.corpora.examples import file_kind
+
+        as_objects = self.jsonl or file_kind(self.input) == ".jsonl"
+        count = 0
+        with text_output(self.output) as stream:
+            for lines in lines_of(self.input):
+                items: dict[int, Any] = {}
+                for place, line in enumerate(lines):
+                    where = f"{self.input}: line {count + place + 1}"
+                    if not line.strip():
+                        continue
+                    if as_objects:
+                        row = _object(line, where)
+                        texts = [_text_under(row, key, where) for key in keys]
+                        item: Any = texts[0] if len(texts) == 1 else tuple(texts)
+                    else:
+                        item = pair_of_line(line, where) if pair_of_line is not None else line
+                    if all(text.strip() for text in ([item] if isinstance(item, str) else item)):
+                        items[place] = item
+                found = dict(zip(items, tell_of(list(items.values())), strict=True))
+                for place in range(len(lines)):
+                    stream.write(msgspec.json.encode(found.get(place)).decode() + "\n")
+                stream.flush()
+                count += len(lines)
 
 
-def read_to_json(
-    input: str,
-    output: str,
-    is_jsonl: bool,
-    item_of: Callable[[str, str], T],
-    item_of_object: Callable[[dict[str, Any], str], T],
-    tell_of: Callable[[list[T]], Sequence[Any]],
-) -> int:
-    """Write a JSON line for each input line, `null` for a blank one or an object with a blank text; how many.
-
-    Args:
-        input: a file, or - for standard input.
-        output: a new file, or - for standard output.
-        is_jsonl: whether lines are JSON objects; they are too where the file's name says it.
-        item_of: makes what a model reads of a line, told where it stands.
-        item_of_object: the same of a JSON object.
-        tell_of: what the model makes of several.
-
-    Raises InputError, with the line, for what is no JSON object.
-    """
-    from transduce.cli.output import text_output
-    from transduce.cli.streams import lines_of
-    from transduce.corpora.examples import file_kind
-
-    as_objects = is_jsonl or file_kind(input) == ".jsonl"
-    count = 0
-    with text_output(output) as stream:
-        for lines in lines_of(input):
-            items = {}
-            for place, line in enumerate(lines):
-                where = f"{input}: line {count + place + 1}"
-                if not line.strip():
-                    continue
-                item = item_of_object(_object(line, where), where) if as_objects else item_of(line, where)
-                if all(text.strip() for text in ([item] if isinstance(item, str) else item)):
-                    items[place] = item
-            found = dict(zip(items, tell_of(list(items.values())), strict=True))
-            for place in range(len(lines)):
-                stream.write(msgspec.json.encode(found.get(place)).decode() + "\n")
-            stream.flush()
-            count += len(lines)
-    return count
+Texts = Annotated[_Texts, options_of(_Texts)]
+"""Texts of a verb that reads them."""
 
 
-def text_under(row: dict[str, Any], key: str, where: str) -> str:
+def pair_at_tab(problem: str) -> Callable[[str, str], tuple[str, str]]:
+    """What makes a pair of a line with a tab; it raises InputError with this problem for another line."""
+
+    def pair_of(line: str, where: str) -> tuple[str, str]:
+        texts = line.split("\t")
+        if len(texts) != 2 or not all(map(str.strip, texts)):
+            raise InputError(f"{where}: {problem}")
+        return texts[0], texts[1]
+
+    return pair_of
+
+
+def _text_under(row: dict[str, Any], key: str, where: str) -> str:
     """The text that an object has under a key; InputError where it has none."""
     if key in row and not isinstance(row[key], str):
         found = msgspec.json.encode(row[key]).decode()

@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
-from transduce.cli.file_options import SourceColumn, TargetColumn, Test, Validation, columns_setting, held_out
+from transduce.cli.file_options import Data
+from transduce.cli.messages import print_json
 from transduce.cli.options import OUTPUT, Device, Json, Quiet, ranged
 from transduce.ranges import Processes, Threads
 
 
 def train(
     context: typer.Context,
+    data: Data,
     recipe: Annotated[
         list[str],
         typer.Argument(
@@ -32,10 +34,6 @@ def train(
         bool, typer.Option("--resume", help="Resume from the newest checkpoint, if there is one.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run in the folder.")] = False,
-    validation: Validation = None,
-    test: Test = None,
-    source_column: SourceColumn = None,
-    target_column: TargetColumn = None,
     device: Device = "auto",
     processes: Annotated[
         int, ranged(Processes, "Processes that share each batch, each with a GPU or a share of the cores")
@@ -50,7 +48,6 @@ def train(
 
     Examples: `transduce train mine.de mine.en --test new.de new.en`, `transduce train multi30k training.updates=2000`
     """
-    import msgspec
     import torch
 
     from transduce import experiment
@@ -67,9 +64,7 @@ def train(
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
-    loaded = experiment.from_words(
-        [*recipe, *columns_setting(context, source_column, target_column)], held_out(context, validation, test)
-    )
+    loaded = experiment.from_words([*recipe, *data.columns(context)], data.held_out(context))
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
     observers = [] if quiet else [console_observer()]
@@ -101,7 +96,7 @@ def train(
     if not is_first_process():
         return
     if json:
-        print(msgspec.json.encode(result.to_dict()).decode())
+        print_json(result.to_dict())
         return
     scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
     print(f"{result.updates:,} updates in {result.seconds / 60:.1f} minutes; validation {scores}")

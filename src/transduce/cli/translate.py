@@ -7,34 +7,35 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from transduce import ranges
+from transduce.cli.machine import Machine
+from transduce.cli.messages import teller
 from transduce.cli.options import (
     OUTPUT,
-    BeamSize,
-    Device,
     Engine,
     From,
-    InferencePrecision,
-    LengthPenalty,
-    MinimumBayesRisk,
     Model,
-    Normalization,
     Quiet,
     ShortlistFile,
-    Threads,
     To,
     UseShortlist,
-    ranged,
 )
+from transduce.cli.search_options import TranslationOptions
 
 if TYPE_CHECKING:
     from transduce.cli.progress import Tell
     from transduce.inference.translator import Translation
 
+Format = Literal[
+    "lines", "text", "markdown", "html", "tmx", "xliff", "po", "srt", "vtt", "json", "yaml", "properties", "strings",
+    "xcstrings", "android", "arb", "csv", "docx", "pptx", "xlsx", "odt",
+]  # fmt: skip
+
 
 def translate(
     context: typer.Context,
     model: Model,
+    search: TranslationOptions,
+    machine: Machine,
     input: Annotated[
         str, typer.Argument(help="A text file, .gz, .xz and .zst too, or a document; - is standard input.")
     ] = "-",
@@ -44,59 +45,6 @@ def translate(
     to: To = None,
     from_: From = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")] = False,
-    beam_size: BeamSize = 4,
-    length_penalty: LengthPenalty = 0.6,
-    normalization: Normalization = "wu",
-    coverage_penalty: Annotated[
-        float,
-        ranged(
-            ranges.NonNegativeFloat,
-            "Penalise outputs that ignore source words (coverage penalty beta); 0.2 is usual, 0 for none",
-        ),
-    ] = 0.0,
-    groups: Annotated[int, ranged(ranges.BeamSize, "Groups of diverse beam search; 1 for plain beam search")] = 1,
-    diversity: Annotated[
-        float,
-        ranged(ranges.NonNegativeFloat, "With --groups: penalty, in nats, for a token that an earlier group chose"),
-    ] = 0.5,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample at random instead of beam search.")] = False,
-    mbr: MinimumBayesRisk = None,
-    temperature: Annotated[
-        float, ranged(ranges.Temperature, "With --sample or --mbr: softmax temperature; below 1 favours likely tokens")
-    ] = 1.0,
-    top_k: Annotated[
-        int, ranged(ranges.NonNegativeInt, "With --sample or --mbr: sample from the k most likely tokens; 0 for all")
-    ] = 0,
-    top_p: Annotated[
-        float,
-        ranged(
-            ranges.PositiveShare,
-            "With --sample or --mbr: sample from the smallest set of tokens with this total probability (nucleus)",
-        ),
-    ] = 1.0,
-    min_p: Annotated[
-        float, ranged(ranges.Share, "With --sample or --mbr: least share of the likeliest token's probability")
-    ] = 0.0,
-    seed: Annotated[int, ranged(ranges.Seed, "With --sample or --mbr: random seed")] = 1,
-    n_best: Annotated[
-        int,
-        ranged(ranges.NBest, "Print the N best translations of each line, tab-separated: line, score and text"),
-    ] = 1,
-    max_ratio: Annotated[
-        float,
-        ranged(ranges.LengthRatio, "Maximum output length: this times the source length in tokens, plus --max-extra"),
-    ] = 2.0,
-    max_extra: Annotated[int, ranged(ranges.ExtraLength, "Tokens added to the maximum output length")] = 50,
-    min_ratio: Annotated[
-        float, ranged(ranges.LengthRatio, "Minimum output length: this times the source length in tokens")
-    ] = 0.0,
-    no_repeat_ngram: Annotated[int, ranged(ranges.NonNegativeInt, "Do not repeat n-grams of this size (0: off)")] = 0,
-    repetition_penalty: Annotated[
-        float, ranged(ranges.RepetitionPenalty, "Factor of the log-probability of tokens that were written (1: off)")
-    ] = 1.0,
-    allow_unknown: Annotated[
-        bool, typer.Option("--allow-unknown", help="Allow the unknown token, printed as `<unk>`.")
-    ] = False,
     prefix: Annotated[str | None, typer.Option(help="Words that each translation begins with.")] = None,
     prefix_file: Annotated[
         str | None, typer.Option(help="A file with one prefix per input line; blank for none.")
@@ -113,9 +61,6 @@ def translate(
         typer.Option("--with", help="Another model for an ensemble (mean of probabilities); repeatable."),
     ] = None,
     engine: Engine = None,
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,
     shortlist_file: ShortlistFile = None,
     compile: Annotated[
@@ -135,30 +80,7 @@ def translate(
         bool, typer.Option("--explain", help="Colour each word by how sure the model was of it, for a terminal.")
     ] = False,
     format: Annotated[
-        Literal[
-            "lines",
-            "text",
-            "markdown",
-            "html",
-            "tmx",
-            "xliff",
-            "po",
-            "srt",
-            "vtt",
-            "json",
-            "yaml",
-            "properties",
-            "strings",
-            "xcstrings",
-            "android",
-            "arb",
-            "csv",
-            "docx",
-            "pptx",
-            "xlsx",
-            "odt",
-        ]
-        | None,
+        Format | None,
         typer.Option(help="What the input is (default: by its ending, else lines); text is plain text in paragraphs."),
     ] = None,
     memory: Annotated[
@@ -217,31 +139,31 @@ def translate(
     """
     from transduce.cli.documents import check_lines, kind_of, translate_document
     from transduce.cli.explaining import explained
-    from transduce.cli.model import languages_of, open_translator, set_threads, which_shortlist
+    from transduce.cli.model import languages_of, open_translator, which_shortlist
     from transduce.cli.progress import show_progress
+    from transduce.cli.requests import check_prefixes, read_glossary, requests_of
     from transduce.cli.resuming import growing_output
-    from transduce.cli.search_options import check_prefixes, make_rule, read_glossary, requests_of
     from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.errors import InputError
 
     kind = kind_of(context, input, format)
     if compile and input != "-":
         raise InputError("--compile is for lines that come one by one, on standard input; leave it out for a file")
-    if compile and coverage_penalty:
+    if compile and context.params["coverage_penalty"]:
         raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
     if details and not json:
         raise InputError("--details are part of the JSON output; add --json")
-    if explain and (json or n_best > 1 or output != "-"):
+    if explain and (json or search.n_best > 1 or output != "-"):
         raise InputError("--explain is for a terminal: leave out --json, --n-best and --output")
     check_read_once(**{"the text": input, "--prefix-file": prefix_file, "--glossary": glossary, "--memory": memory})
-    set_threads(threads)
     if kind is not None:
         chosen = which_shortlist(shortlist, shortlist_file)
-        translator = open_translator(model, device, precision, with_ or [], engine, chosen).directed(to, from_)
-        translate_document(context, translator, kind)
+        translator = open_translator(model, machine.device, machine.precision, with_ or [], engine, chosen).directed(
+            to, from_
+        )
+        translate_document(context, translator, kind, search)
         return
     check_lines(input, format == "lines")
-    search = make_rule(context)
     entries = None if glossary is None else read_glossary(glossary, search, *languages_of(model, to, from_))
     with growing_output(output, context.params, resume) as out:
         total = count_lines(input)
@@ -249,11 +171,16 @@ def translate(
         report = copy.deepcopy(out.report)
         requests = requests_of(lines_of(input), prefix, prefix_file, entries, report.lines)
         translator = open_translator(
-            model, device, precision, with_ or [], engine, which_shortlist(shortlist, shortlist_file), compile
+            model,
+            machine.device,
+            machine.precision,
+            with_ or [],
+            engine,
+            which_shortlist(shortlist, shortlist_file),
+            compile,
         ).directed(to, from_)
         if compile:
-            if not quiet:
-                print("transduce: compiling, which takes a minute or two", file=sys.stderr)
+            teller(quiet)("compiling, which takes a minute or two")
             translator.warm_up(search)
         with show_progress(total, report.lines, is_shown=not quiet and not _is_at_terminal(input, output)) as tell:
             for chunk in requests:
@@ -261,12 +188,13 @@ def translate(
                 text = []
                 for translation in translator.translate_chunk(chunk, search, heard, details or explain):
                     report.add(translation, translator.why_unsatisfied)
-                    text.append(explained(translation) if explain else _render(report.lines, translation, n_best, json))
+                    text.append(
+                        explained(translation) if explain else _render(report.lines, translation, search.n_best, json)
+                    )
                 out.add("".join(text), report)
                 tell(report.lines)
-    if not quiet:
-        for line in report.describe(translator.longest_source):
-            print(f"transduce: {line}", file=sys.stderr)
+    for line in report.describe(translator.longest_source):
+        teller(quiet)(line)
 
 
 def _tell_share(tell: "Tell", begun: int, lines: int, share: float) -> None:

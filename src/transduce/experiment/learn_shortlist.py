@@ -36,11 +36,11 @@ class ShortlistSettings(Settings, frozen=True):
     per_token: PositiveInt = 50
     """Target tokens listed for each source token."""
     frequent: NonNegativeInt = 100
-    """Most frequent target tokens, which every sentence may hold."""
+    """Most frequent target tokens, allowed in every sentence."""
     iterations: Iterations = 5
-    """Of expectation maximisation."""
+    """Iterations of expectation maximisation (IBM Model 1)."""
     most_pairs: PositiveInt = 100_000
-    """Sentence pairs to learn from, spread evenly over all there are."""
+    """Maximum number of sentence pairs to learn from, sampled evenly."""
 
 
 @dataclass(frozen=True)

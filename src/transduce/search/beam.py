@@ -24,13 +24,15 @@ class Beam(SearchSettings, frozen=True):
     """Beam search: size, length normalisation and length limits."""
 
     size: BeamSize = 4
-    """Hypotheses active at once; 1 is greedy."""
+    """Beam size, the hypotheses active at once; 1 is greedy search."""
     length_penalty: LengthPenalty = 0.6
-    """The exponent alpha of length normalisation; 0 for no normalisation; larger values favour longer outputs."""
+    """Exponent alpha of length normalisation; 0 for none; larger values favour longer outputs."""
     normalization: Literal["wu", "power"] = "wu"
-    """Divide log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), or by n^alpha, n counting the end token."""
+    """Length normalisation: wu divides log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), power by n^alpha; n
+    counts the end token."""
     coverage_penalty: NonNegativeFloat = 0.0
-    """Coverage penalty beta (Wu et al. 2016), applied to finished hypotheses; 0 for none."""
+    """Penalise finished outputs that ignore source words (coverage penalty beta, Wu et al. 2016); 0.2 is usual, 0 for
+    none."""
 
     def _check_together(self) -> None:
         if self.n_best > self.size:

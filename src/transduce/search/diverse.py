@@ -20,9 +20,9 @@ class DiverseBeam(Beam, frozen=True):
     """A beam in groups; each avoids the tokens that earlier groups choose at the same step."""
 
     groups: BeamSize = 2
-    """Groups that the beam is divided into, of equal size."""
+    """Groups of diverse beam search, into which the beam is divided equally; 1 for plain beam search."""
     diversity: NonNegativeFloat = 0.5
-    """The weight lambda of the Hamming penalty: nats for each earlier hypothesis with the same token at this step."""
+    """Penalty, in nats, for each hypothesis of an earlier group with the same token at this step (lambda)."""
 
     def _check_together(self) -> None:
         Beam._check_together(self)

@@ -21,15 +21,15 @@ class Sampling(SearchSettings, frozen=True):
     """Which tokens may be drawn, and how the draw is weighted."""
 
     temperature: Temperature = 1.0
-    """Divides log-probabilities before the draw: below 1 likely tokens gain, above 1 unlikely ones."""
+    """Softmax temperature; below 1 likely tokens gain, above 1 unlikely ones."""
     top_k: NonNegativeInt = 0
-    """Draw among the so many likeliest tokens; 0 for all."""
+    """Sample from the k most likely tokens; 0 for all."""
     top_p: PositiveShare = 1.0
-    """Draw among the fewest likeliest tokens that together have this probability, 0 to 1 (Holtzman et al. 2020)."""
+    """Sample from the smallest set of tokens with this total probability (nucleus; Holtzman et al. 2020)."""
     min_p: Share = 0.0
-    """Draw among tokens that have at least this share of the likeliest one's probability (Nguyen et al. 2024)."""
+    """Sample from tokens that have at least this share of the likeliest one's probability (Nguyen et al. 2024)."""
     seed: Seed = 1
-    """Decides the draws; those of one sentence depend on nothing else but the sentence."""
+    """Random seed of the draws; those of one sentence depend on nothing else but the sentence."""
 
     @property
     def rows(self) -> int:

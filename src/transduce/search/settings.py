@@ -19,15 +19,15 @@ class SearchSettings(Settings, frozen=True):
     max_ratio: LengthRatio = 2.0
     """Maximum output length: this times the source length in tokens, plus max_extra."""
     max_extra: ExtraLength = 50
-    """Tokens added to the longest output."""
+    """Tokens added to the maximum output length."""
     min_ratio: LengthRatio = 0.0
     """Minimum output length: this times the source length in tokens."""
     allow_unknown: bool = False
-    """Allow the unknown token, printed as <unk>."""
+    """Allow the unknown token, printed as `<unk>`."""
     no_repeat_ngram: NonNegativeInt = 0
     """Do not repeat n-grams of this size (0: off)."""
     repetition_penalty: RepetitionPenalty = 1.0
-    """Multiplies the log-probability of tokens that have been written, a prompt's too (Keskar et al. 2019; 1: off)."""
+    """Factor of the log-probability of tokens that were written, a prompt's too (Keskar et al. 2019; 1: off)."""
 
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:

@@ -125,7 +125,7 @@ def uvicorn_of(server: Server) -> uvicorn.Server:
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
-        timeout_keep_alive=settings.idle_timeout,  # type: ignore[arg-type] # seconds, whole or not
+        timeout_keep_alive=settings.idle_timeout,
         timeout_graceful_shutdown=max(settings.grace - END_SECONDS, settings.grace / 2),  # type: ignore[arg-type]
     )
     return _Uvicorn(config, server)

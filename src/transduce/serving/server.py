@@ -44,7 +44,7 @@ class Server:
     metrics: Metrics
 
     def __post_init__(self) -> None:
-        limits = Limits(self.settings.document_memory, max(1, round(self.settings.timeout)))
+        limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
         self.files = Files(self.settings.max_kept_bytes)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
 from transduce.errors import InputError
+from transduce.ranges import BeamSize, MemoryInMiB, NonNegativeInt, Port, PositiveInt, Workers
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -17,54 +18,57 @@ class ServerSettings:
     """
 
     host: str = "127.0.0.1"
-    port: int = 5000
+    """The address to listen on; 0.0.0.0 for all of this machine's."""
+    port: Port = 5000
+    """The port to listen on."""
     keys: str | None = None
-    """An SQLite file of keys; with one, every request needs a key."""
+    """A file of `transduce keys`; every request then needs a key."""
     cors: tuple[str, ...] = ()
-    """Origins whose pages may use the server from a browser."""
+    """An origin whose pages may use the server from a browser."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names under which the server is reached, `*.example.org` for all of a domain; with none, a server for this
+    """A name under which the server is reached, or *.example.org for all of a domain; with none, a server for this
     machine alone takes the names of this machine, and a public one takes all."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of proxies that say in `X-Forwarded-For` for whom they ask."""
+    """An address or network of proxies whose X-Forwarded-For is believed."""
     public_metrics: bool = False
-    """Whether `/metrics` is for others than this machine where there are no keys."""
-    beam_size: int = 4
-    """Of a request that names no other."""
-    max_characters: int = 10_000
-    """Of a request's texts, with prefixes and glossaries."""
-    max_sentences: int = 500
+    """Let anyone read /metrics where there are no keys."""
+    beam_size: BeamSize = 4
+    """Beam size of a request that names no other; 1 is greedy search."""
+    max_characters: PositiveInt = 10_000
+    """Characters of a request, its prefixes and glossaries included."""
+    max_sentences: PositiveInt = 500
     """Sentences of a request."""
-    max_document_characters: int = 1_000_000
-    """Of the text of an uploaded document."""
-    max_upload_bytes: int = 10 * 2**20
-    document_workers: int = 8
-    """Documents, uploaded or HTML, that are read, translated or written at a time, each in a process of its own."""
-    document_memory: int = 512 * 2**20
-    """Bytes of memory that such a process may use."""
-    max_waiting: int = 256
+    max_document_characters: PositiveInt = 1_000_000
+    """Characters of text in an uploaded document."""
+    max_upload_bytes: PositiveInt = 10 * 2**20
+    """Bytes of an uploaded document."""
+    document_workers: Workers = 8
+    """Documents and HTML texts that are read, translated or written at a time, each in a process of its own."""
+    document_memory: MemoryInMiB = 512
+    """Memory of each of these processes in MiB."""
+    max_waiting: PositiveInt = 256
     """Requests that are translated or wait for it at a time, half of them of one client."""
-    max_connections: int = 1000
+    max_connections: PositiveInt = 1000
     """Open connections, half of them of one client."""
-    max_header_bytes: int = 32_768
+    max_header_bytes: PositiveInt = 32_768
     """Bytes of a request's headers."""
-    max_kept_bytes: int = 200 * 2**20
-    """Bytes of translated files that are kept to be fetched, a quarter of them for one client."""
-    requests_per_minute: int = 0
-    """Of a key or an address."""
-    characters_per_minute: int = 0
-    """Of a key or an address."""
-    timeout: float = 60.0
+    max_kept_bytes: PositiveInt = 200 * 2**20
+    """Bytes of translated files that are kept to be fetched, a quarter of them of one client."""
+    requests_per_minute: NonNegativeInt = 0
+    """Requests a minute of a key or an address; 0 for no limit."""
+    characters_per_minute: NonNegativeInt = 0
+    """Characters a minute of a key or an address; 0 for no limit."""
+    timeout: PositiveInt = 60
     """Seconds that the translation of a request may take; documents have ten times as long."""
-    header_timeout: float = 10.0
-    """Seconds in which a request's headers must have come."""
-    body_timeout: float = 30.0
-    """Seconds in which a request's body must have come, and a second more for each 32 KiB; and seconds for which a
-    client may leave an answer unread."""
-    idle_timeout: float = 15.0
-    """Seconds for which a connection stays open without a request."""
-    grace: float = 30.0
-    """Seconds in which the server ends once it is told to, whatever is open."""
+    header_timeout: PositiveInt = 10
+    """Seconds in which a request's headers must come."""
+    body_timeout: PositiveInt = 30
+    """Seconds in which a request's body must come, and one more for each 32 KiB; and seconds for which a client may
+    leave an answer unread."""
+    idle_timeout: PositiveInt = 15
+    """Seconds that a connection is kept without a request."""
+    grace: PositiveInt = 30
+    """Seconds in which SIGTERM ends the server, whatever is open."""
 
     def __post_init__(self) -> None:
         for proxy in self.trusted_proxies:

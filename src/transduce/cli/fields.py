@@ -1,0 +1,166 @@
+"""Options that are fields of settings: a verb names the settings, which say defaults, ranges and help themselves."""
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+
+import typer
+
+from transduce import ranges
+from transduce.cli.options import ranged
+from transduce.ranges import members, number_of
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+class Declared(NamedTuple):
+    """A field as the source of its class declares it."""
+
+    type: str
+    default: str
+    meaning: str
+    """The docstring below it, on one line."""
+
+
+@dataclass(frozen=True)
+class From:
+    """Fields of a class of settings as options."""
+
+    table: str
+    """The class, by its place in the package, such as search.beam.Beam. Only its source is read: imports are slow."""
+    names: str
+    """Names of the fields, or `option=field` where the option has another name."""
+    when: str = ""
+    """What an option goes with, such as "With --mbr": its help begins so."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Defaults of a verb that are not those of the settings, by option."""
+    help: Mapping[str, str] = field(default_factory=dict)
+    """Help of options that do more in a verb than the settings say, by option."""
+
+    @property
+    def field_of(self) -> dict[str, str]:
+        """The field of each option."""
+        return {name: field or name for name, _, field in (part.partition("=") for part in self.names.split())}
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that a command line's parameters give, by name; lists become tuples."""
+        values = {field: given[option] for option, field in self.field_of.items() if option in given}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+    def parameters(self) -> Iterator[inspect.Parameter]:
+        """The options, as a signature has them."""
+        declared = declared_fields(*self.table.rpartition(".")[::2])
+        option_of = {name: option for option, name in self.field_of.items()}
+        for option, name in self.field_of.items():
+            declaration = declared[name]
+            type_ = _evaluated(declaration.type)
+            default = self.defaults.get(option, _evaluated(declaration.default))
+            meaning = self.help.get(option) or _with_options(declaration.meaning.removesuffix("."), option_of)
+            help = f"{self.when}: {meaning[0].lower()}{meaning[1:]}" if self.when else meaning
+            yield _option_of(option, type_, default, help)
+
+
+@cache
+def declared_fields(module: str, name: str) -> dict[str, Declared]:
+    """The fields of a class and of those it inherits from, read in the source of a module of this package."""
+    *packages, file = module.split(".")
+    source = files("transduce").joinpath(*packages, f"{file}.py").read_text(encoding="utf-8")
+    start = source.index(f"\nclass {name}")
+    (definition,) = ast.parse(re.split(r"\n    def |\n    @|\n\n\n", source[start + 1 :], maxsplit=1)[0]).body
+    assert isinstance(definition, ast.ClassDef)
+    found: dict[str, Declared] = {}
+    for base in definition.bases:
+        if origin := re.search(rf"^from transduce\.(\S+) import .*\b{ast.unparse(base)}\b", source, re.MULTILINE):
+            found |= declared_fields(origin[1], ast.unparse(base))
+    for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name) or node.value is None:
+            continue
+        if not (type_ := ast.unparse(node.annotation)).startswith("ClassVar"):
+            text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+            meaning = " ".join(str(text).split())
+            found[node.target.id] = Declared(type_, ast.unparse(node.value), meaning)
+    return found
+
+
+def _evaluated(text: str) -> Any:
+    """A type or a default as written with the names of ranges.py."""
+    return eval(text, vars(ranges), {"Literal": Literal})  # of our own source
+
+
+def _with_options(text: str, option_of: Mapping[str, str]) -> str:
+    """The text with fields by the names of their options."""
+    return re.sub(r"\w+_\w+", lambda name: flag(option_of[name[0]]) if name[0] in option_of else name[0], text)
+
+
+def flag(option: str) -> str:
+    """An option as the command line has it."""
+    return f"--{option.strip('_').replace('_', '-')}"
+
+
+def _option_of(name: str, type_: Any, default: Any, help: str) -> inspect.Parameter:
+    is_many = isinstance(default, tuple)
+    if number_of(type_) is not None:
+        kind = next(get_args(member)[0] for member in members(type_) if get_args(member))
+        info, type_ = ranged(type_, help), kind if default is not None else kind | None
+    else:
+        names = (flag(name),) if type_ is bool else ()
+        info = typer.Option(*names, help=f"{help}{'; repeatable' if is_many else ''}.", show_default=not is_many)
+    return option(name, Annotated[list[str] | None if is_many else type_, info], None if is_many else default)
+
+
+def option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """A parameter of a verb that typer makes an option of."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def options_from(table: From) -> "Options":
+    """Options that are fields of one class of settings, given as one of it."""
+    module, _, name = f"transduce.{table.table}".rpartition(".")
+    return Options(table, make=lambda context: getattr(import_module(module), name)(**table.values(context.params)))
+
+
+class Options:
+    """Options that a verb is given as one value, which `make` makes of the command line."""
+
+    def __init__(self, *tables: From | inspect.Parameter, make: Callable[[typer.Context], Any]) -> None:
+        tables_of = ([table] if isinstance(table, inspect.Parameter) else table.parameters() for table in tables)
+        self.parameters = [parameter for some in tables_of for parameter in some]
+        self.make = make
+
+
+def options_of(table: type) -> Options:
+    """Options that the fields of a dataclass are annotated with, given as one of it."""
+    hints = get_type_hints(table, include_extras=True)
+    parameters = [option(each.name, hints[each.name], each.default) for each in fields_of(table)]
+    return Options(*parameters, make=lambda context: table(**{name: context.params[name] for name in hints}))
+
+
+def with_options(verb: Verb) -> Verb:
+    """The verb with the options of its groups, in place of a parameter for each group."""
+    own = inspect.signature(verb).parameters
+    groups: dict[str, Options] = {}
+    parameters = [] if "context" in own else [option("context", typer.Context, inspect.Parameter.empty)]
+    for parameter in own.values():
+        group = next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
+        if isinstance(group, Options):
+            groups[parameter.name] = group
+            parameters += group.parameters
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    if not groups:
+        return verb
+
+    def run(**given: Any) -> None:
+        made = {name: group.make(given["context"]) for name, group in groups.items()}
+        verb(**{name: value for name, value in given.items() if name in own} | made)
+
+    run.__name__, run.__doc__ = verb.__name__, verb.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run  # type: ignore[return-value]

@@ -1,0 +1,133 @@
+"""What is asked of the translation of each line, and what is told of that at the end."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from transduce.cli.streams import count_lines
+from transduce.corpora.formats import read_lines
+from transduce.errors import InputError
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translation
+from transduce.search.choices import DecisionRule, can_require
+from transduce.text.glossary import Glossary
+
+LINES_NAMED, MANY = 5, 50
+"""Line numbers that are named of phrases, and of truncated translations, which somebody will look at."""
+
+
+def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
+    """The glossary of two languages, if one is asked for; InputError where it requires phrases that the search cannot
+    require."""
+    if path is None:
+        return None
+    glossary = Glossary.read(path, source, target)
+    if glossary.requires_any and not can_require(search):
+        raise InputError(
+            f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "
+            "leave one out"
+        )
+    return glossary
+
+
+def requests_of(
+    chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None, skip: int = 0
+) -> Iterator[list[Request]]:
+    """Each line but the first ones, whole chunks to skip, with what is asked of its translation; InputError unless a
+    file of prefixes has one a line."""
+    prefixes = None if prefix_file is None else read_lines(prefix_file)
+    number = 0
+    for chunk in chunks:
+        requests = []
+        for line in chunk:
+            number += 1
+            begin = prefix or ""
+            if prefixes is not None:
+                try:
+                    begin = next(prefixes)
+                except StopIteration:
+                    raise _too_few(prefix_file, number) from None
+            if number <= skip:
+                continue
+            required, banned = (glossary.required(line), glossary.banned(line)) if glossary else ((), ())
+            requests.append(Request(line, begin.strip(), required, banned))
+        if requests:
+            yield requests
+    if prefixes is not None and next(prefixes, None) is not None:
+        raise _too_many(prefix_file, number)
+
+
+def check_prefixes(prefix: str | None, prefix_file: str | None, lines: int | None) -> None:
+    """Raise InputError for both kinds of prefixes, or for more or fewer in a file than the input has lines, if it is
+    known how many there are."""
+    if prefix is not None and prefix_file is not None:
+        raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
+    if prefix_file is None or lines is None or (prefixes := count_lines(prefix_file)) is None:
+        return
+    if prefixes < lines:
+        raise _too_few(prefix_file, prefixes + 1)
+    if prefixes > lines:
+        raise _too_many(prefix_file, lines)
+
+
+def _too_few(prefix_file: str | None, line: int) -> InputError:
+    return InputError(
+        f"{prefix_file} ends before line {line} of the input; it must have one prefix a line, which may be blank"
+    )
+
+
+def _too_many(prefix_file: str | None, lines: int) -> InputError:
+    return InputError(f"{prefix_file} has more lines than the input, which has {lines:,}; it must have as many")
+
+
+@dataclass
+class RequestReport:
+    """What became of all lines."""
+
+    lines: int = 0
+    split: int = 0
+    truncated: int = 0
+    satisfied: int = 0
+    unsatisfied: list[int] = field(default_factory=list)
+    """Line numbers, one for each phrase."""
+    violated: list[int] = field(default_factory=list)
+    """Line numbers, one for each phrase."""
+    truncated_lines: list[int] = field(default_factory=list)
+    """Line numbers."""
+    reasons: dict[str, list[int]] = field(default_factory=dict)
+    """Line numbers of unsatisfied phrases, by why they are so."""
+
+    def add(self, translation: Translation, why: Callable[[Translation, str], str]) -> None:
+        """Count the next line; `why` tells why it lacks a phrase."""
+        self.lines += 1
+        self.split += translation.was_split
+        self.truncated += translation.truncated
+        self.truncated_lines += [self.lines] * translation.truncated
+        self.satisfied += len(translation.satisfied)
+        self.unsatisfied += [self.lines] * len(translation.unsatisfied)
+        for phrase in translation.unsatisfied:
+            self.reasons.setdefault(why(translation, phrase), []).append(self.lines)
+        self.violated += [self.lines] * len(translation.violated)
+
+    def describe(self, longest_source: int) -> Iterator[str]:
+        """What a person should know, a line each."""
+        if self.split:
+            yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
+        if self.truncated:
+            where = _where(self.truncated_lines, "", MANY)
+            yield f"{self.truncated:,} translations were truncated at the maximum length{where}; raise --max-extra"
+        if asked := self.satisfied + len(self.unsatisfied):
+            where = _where(self.unsatisfied, "unsatisfied ")
+            yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{where}"
+            for reason, lines in islice(self.reasons.items(), LINES_NAMED):
+                yield f"{len(lines):,} unsatisfied{_where(lines, '')}: {reason}"
+        if self.violated:
+            yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found ')}"
+
+
+def _where(lines: list[int], what: str, most: int = LINES_NAMED) -> str:
+    if not lines:
+        return ""
+    numbers = list(dict.fromkeys(lines))
+    named = ", ".join(map(str, numbers[:most])) + (" ..." if len(numbers) > most else "")
+    return f", {what}on line{'s' if len(numbers) > 1 else ''} {named}"

@@ -1,0 +1,69 @@
+"""Options that are fields of settings have the defaults, ranges and meanings that the settings give them."""
+
+import inspect
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+import typer
+from typer.main import get_command
+
+from transduce.cli.fields import From, declared_fields, options_from, with_options
+from transduce.cli.main import app
+from transduce.experiment.learn_shortlist import ShortlistSettings
+from transduce.search.beam import Beam
+from transduce.search.diverse import DiverseBeam
+from transduce.search.sampling import Sampling
+from transduce.serving.settings import ServerSettings
+
+TABLES = [Beam, DiverseBeam, Sampling, ShortlistSettings, ServerSettings]
+VERBS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+
+
+def declared(table: type) -> dict[str, Any]:
+    return declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_all_fields_are_read_with_what_they_mean(table: type) -> None:
+    names = set(inspect.signature(table).parameters)
+    assert names == set(declared(table))
+    assert all(field.meaning for field in declared(table).values())
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate", "compare", "look", "generate"])
+def test_defaults_of_verbs_are_those_of_the_settings(verb: str) -> None:
+    defaults = {"beam_size": Beam().size} | msgspec.structs.asdict(Beam()) | msgspec.structs.asdict(Sampling())
+    defaults |= {"diversity": DiverseBeam(size=2).diversity}
+    options = {option.name: option.default for option in VERBS[verb].params}
+    others = {"beam_size": 1} if verb == "generate" else {}  # text goes on greedily
+    shared = defaults.keys() & options.keys()
+    assert len(shared) >= 3
+    assert {name: options[name] for name in shared} == {name: (defaults | others)[name] for name in shared}
+
+
+def test_a_server_has_an_option_for_each_setting() -> None:
+    settings = [value for value in inspect.signature(ServerSettings).parameters.values() if value.default != ()]
+    defaults = {option.name: option.default for option in VERBS["serve"].params}
+    for setting in settings:
+        names = [name for name in defaults if setting.name == name or setting.name == f"{name}_bytes"]
+        names = names or [{"max_header_bytes": "max_headers", "max_kept_bytes": "max_kept"}[setting.name]]
+        assert defaults[names[0]] == setting.default
+
+
+def test_a_verb_is_given_settings_for_its_options() -> None:
+    given: list[ShortlistSettings] = []
+    table = From("experiment.learn_shortlist.ShortlistSettings", "each=per_token frequent", when="With --more")
+
+    def verb(settings: Annotated[ShortlistSettings, options_from(table)]) -> None:
+        given.append(settings)
+
+    program = typer.Typer()
+    program.command()(with_options(verb))
+    command = get_command(program)
+    command.main(["--each", "3"], standalone_mode=False)
+    assert given == [ShortlistSettings(per_token=3)]
+    helps = {option.name: getattr(option, "help", None) for option in command.params}
+    assert helps["each"] == "With --more: target tokens listed for each source token; at least 1."
+    with pytest.raises(Exception, match="--frequent must be at least 0, but is -1"):
+        command.main(["--frequent", "-1"], standalone_mode=False)
