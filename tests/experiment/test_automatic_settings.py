@@ -263,6 +263,6 @@ def test_a_little_text_without_spaces_is_not_merged_to_whole_clauses() -> None:
     verbs = ("看见", "购买", "喜欢", "描绘", "找到", "出售")
     objects = ("自行车", "书本", "苹果", "房子", "汽车", "面包", "花朵", "椅子")
     clauses = [f"{verb}{thing}" for verb in verbs for thing in objects]
-    size = len(set().union(*clauses)) * 3 + FIRST
+    size = len(set().union(*clauses)) * 2 + FIRST
     limited = train_tokenizer(SideConfig(max_size=size), clauses)
     assert all(len(limited.encode_batch([clause])[0]) > 1 for clause in clauses)

@@ -22,7 +22,7 @@ HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
 MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
 FEW_PASSES = 6  # in which little is learned by heart, so that dropout costs more than it saves
-SUBWORDS_OF_A_CHARACTER = 3  # of a little text without spaces: a third of them or fewer are single characters
+SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
 Tables = dict[str, Any]
