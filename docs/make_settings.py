@@ -1,13 +1,12 @@
 """Writes docs/settings.md from the settings' own declarations: `python docs/make_settings.py > docs/settings.md`."""
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
+from transduce.cli.fields import declared_fields
 from transduce.config import Settings
 from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
@@ -84,7 +83,7 @@ def _section(path: str, table: type[Settings]) -> Iterator[str]:
     yield f"## {title}{f' with kind = {chr(34)}{tag}{chr(34)}' if tag else ''}\n"
     yield f"{inspect.cleandoc(table.__doc__ or '')}\n"
     yield "| setting | type | range | default | meaning |\n| --- | --- | --- | --- | --- |"
-    meanings = _meanings(table)
+    declared = declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
     inner: list[tuple[str, type[Settings]]] = []
     for field in msgspec.structs.fields(table):
         allowed = members(field.type)
@@ -93,32 +92,13 @@ def _section(path: str, table: type[Settings]) -> Iterator[str]:
         inner += [(f"[{path}.{field.name}]", item) for member in allowed for item in _items(member) if _is_table(item)]
         if tables and not path:
             continue  # a section of its own says more
-        meaning = meanings[field.name].replace("|", "\\|")
+        meaning = declared[field.name].meaning.replace("|", "\\|")
         number = number_of(field.type)
         range_ = number.describe() if number else ""
         yield f"| `{field.name}` | {_type(field.type)} | {range_} | {_default(field)} | {meaning} |"
     yield ""
     for name, member in inner:
         yield from _section(name, member)
-
-
-def _meanings(table: type[Settings]) -> dict[str, str]:
-    """The sentence under each field, inherited fields included."""
-    meanings: dict[str, str] = {}
-    for ancestor in reversed(table.__mro__):
-        if not (isinstance(ancestor, type) and issubclass(ancestor, Settings) and ancestor is not Settings):
-            continue
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(ancestor))).body
-        assert isinstance(definition, ast.ClassDef)
-        for field, after in zip(definition.body, definition.body[1:], strict=False):
-            if (
-                isinstance(field, ast.AnnAssign)
-                and isinstance(after, ast.Expr)
-                and isinstance(after.value, ast.Constant)
-            ):
-                assert isinstance(field.target, ast.Name)
-                meanings[field.target.id] = " ".join(str(after.value.value).split())
-    return meanings
 
 
 def _items(type_: Any) -> tuple[Any, ...]:

@@ -72,20 +72,21 @@ def declared_fields(module: str, name: str) -> dict[str, Declared]:
     """The fields of a class and of those it inherits from, read in the source of a module of this package."""
     *packages, file = module.split(".")
     source = files("transduce").joinpath(*packages, f"{file}.py").read_text(encoding="utf-8")
-    start = source.index(f"\nclass {name}")
-    (definition,) = ast.parse(re.split(r"\n    def |\n    @|\n\n\n", source[start + 1 :], maxsplit=1)[0]).body
+    (start,) = (match.start() + 1 for match in re.finditer(rf"\nclass {name}\b", source))
+    (definition,) = ast.parse(re.split(r"\n    def |\n    @|\n\n\n", source[start:], maxsplit=1)[0]).body
     assert isinstance(definition, ast.ClassDef)
     found: dict[str, Declared] = {}
-    for base in definition.bases:
-        if origin := re.search(rf"^from transduce\.(\S+) import .*\b{ast.unparse(base)}\b", source, re.MULTILINE):
-            found |= declared_fields(origin[1], ast.unparse(base))
+    for base in map(ast.unparse, definition.bases):
+        origin = re.search(rf"^from transduce\.(\S+) import (?:\([^)]*|[^(\n]*)\b{base}\b", source, re.MULTILINE)
+        if origin or re.search(rf"\nclass {base}\b", source):
+            found |= declared_fields(origin[1] if origin else module, base)
     for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name) or node.value is None:
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
         if not (type_ := ast.unparse(node.annotation)).startswith("ClassVar"):
             text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
             meaning = " ".join(str(text).split())
-            found[node.target.id] = Declared(type_, ast.unparse(node.value), meaning)
+            found[node.target.id] = Declared(type_, ast.unparse(node.value) if node.value else "...", meaning)
     return found
 
 

@@ -70,6 +70,6 @@ def shared_cache_mask(past: Ancestry, time: int) -> tuple[Bool[Tensor, "sentence
 def window_mask(
     may_attend: SourceMask, center: Float[Tensor, "sentences 1 queries 1"], window: int
 ) -> Bool[Tensor, "sentences 1 queries source_time"]:
-    """Return a mask that leaves each query the keys that it had within `window` positions of its center."""
+    """A mask that leaves each query its keys from `window` positions before its center to as many after it."""
     places = torch.arange(may_attend.shape[-1], device=may_attend.device)
     return may_attend & ((places - center).abs() <= window)

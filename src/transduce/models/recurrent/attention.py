@@ -31,60 +31,51 @@ class BahdanauAttentionConfig(Settings, frozen=True, tag_field="kind", tag="bahd
     """Width of the score's hidden layer."""
 
 
-class LuongAttentionConfig(Settings, frozen=True, tag_field="kind", tag="luong"):
-    """Attention whose query is the current decoder state (Luong et al. 2015, section 3.1)."""
+class ScoreConfig(Settings, frozen=True):
+    """Settings of attentions whose score is chosen."""
 
     objects: ClassVar = {"score": name_of}
 
     score: str = "general"
-    """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
+    """Match of state and source position: dot, general, concat, or the name of a score of your own or of an
     installed package."""
     score_dim: Width | None = None
     """Width of the hidden layer of the concat score (default: decoder_dim)."""
+
+    def _check_together(self) -> None:
+        if self.score not in get_args(LuongScore):
+            try:
+                SCORES.find(self.score)
+            except InputError as error:
+                raise ValueError(str(error)) from None
+        if self.score_dim is not None and self.score != "concat":
+            raise ValueError(f"score_dim is for the score concat; {self.score} has no hidden layer")
+
+
+class LuongAttentionConfig(ScoreConfig, frozen=True, tag_field="kind", tag="luong"):
+    """Attention whose query is the current decoder state (Luong et al. 2015, section 3.1)."""
+
     input_feeding: bool = False
     """Make the last attentional vector part of the next step's input; training is then step by step."""
 
-    def _check_together(self) -> None:
-        _check_score(self)
 
-
-class LocalAttentionConfig(Settings, frozen=True, tag_field="kind", tag="local"):
+class LocalAttentionConfig(ScoreConfig, frozen=True, tag_field="kind", tag="local"):
     """Attention to a window of the source (Luong et al. 2015, section 3.2)."""
-
-    objects: ClassVar = {"score": name_of}
 
     position: Literal["monotonic", "predictive"] = "predictive"
     """The window stands at the target position itself, or where the state says, with a Gaussian around it."""
     window: Width = 10
     """Source positions to each side of the middle; the Gaussian's standard deviation is half of it."""
-    score: str = "general"
-    """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
-    installed package."""
-    score_dim: Width | None = None
-    """Width of the hidden layer of the concat score (default: decoder_dim)."""
     input_feeding: bool = False
     """Make the last attentional vector part of the next step's input; training is then step by step."""
 
-    def _check_together(self) -> None:
-        _check_score(self)
 
-
-class HardAttentionConfig(Settings, frozen=True, tag_field="kind", tag="hard"):
+class HardAttentionConfig(ScoreConfig, frozen=True, tag_field="kind", tag="hard"):
     """Attention to one source position, drawn in training and the best otherwise (Xu et al. 2015, section 4.1)."""
-
-    objects: ClassVar = {"score": name_of}
 
     gradient: HardGradient = "score_function"
     """Gradient estimator: score_function (REINFORCE with a moving-average baseline), or straight_through (the softmax's
     gradient)."""
-    score: str = "general"
-    """How state and source position are matched: dot, general, concat, or the name of a score of your own or of an
-    installed package."""
-    score_dim: Width | None = None
-    """Width of the hidden layer of the concat score (default: decoder_dim)."""
-
-    def _check_together(self) -> None:
-        _check_score(self)
 
 
 ScoredConfig = BahdanauAttentionConfig | LuongAttentionConfig | LocalAttentionConfig | HardAttentionConfig
@@ -97,13 +88,3 @@ def score_kind(attention: ScoredConfig) -> str:
     if isinstance(attention, BahdanauAttentionConfig):
         return "additive" if attention.form == "summed" else "concat"
     return attention.score
-
-
-def _check_score(attention: LuongAttentionConfig | LocalAttentionConfig | HardAttentionConfig) -> None:
-    if attention.score not in get_args(LuongScore):
-        try:
-            SCORES.find(attention.score)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-    if attention.score_dim is not None and attention.score != "concat":
-        raise ValueError(f"score_dim is for the score concat; {attention.score} has no hidden layer")
