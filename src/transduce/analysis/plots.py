@@ -101,7 +101,7 @@ def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:
     axes.set_xticks(places, [readable(one.token) for one in tokens], rotation=90, fontsize=7)
     axes.set_ylim(0, 1)
     axes.set_ylabel("probability")
-    axes.legend(frameon=False, fontsize=7)
+    axes.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)  # above what it names
 
 
 def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], tokens: Sequence[str]) -> None:
@@ -114,7 +114,7 @@ def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], 
     axes.axhline(0, color=colours()["muted"], linewidth=0.6)
     axes.set_xticks(range(len(tokens)), [readable(token) for token in tokens], rotation=90, fontsize=7)
     axes.set_ylabel("share of the largest")
-    axes.legend(frameon=False, fontsize=7)
+    axes.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)  # above what it names
 
 
 def search_tree(axes: Axes, tree: SearchTree) -> None:
