@@ -40,6 +40,8 @@ from transduce.text.tokenizer import Tokenizer, TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 from transduce.text.words import detokenize
 
+pytestmark = pytest.mark.slow
+
 KINDS = [kind for kind in get_args(TokenizerKind) if kind != "file"]
 TEXTS = ["The dog sees 2 cats, e.g. a man's.", "Der Hund schläft. Ein Mann (alt) singt!", "狗看见猫。"] * 3
 UNITS = (

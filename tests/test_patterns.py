@@ -17,6 +17,8 @@ from growth import Attack, Growth, Run, growths
 from pattern_attacks import attacks_on
 from patterns import Found, Pattern, find_patterns
 
+pytestmark = pytest.mark.slow
+
 NOT_LINEAR = {
     r"(a+)+b": "search",
     r"<v(?:\.[^ \t>]+)*[ \t]": "search",

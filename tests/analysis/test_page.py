@@ -21,6 +21,8 @@ from transduce.analysis.page import LOOK, TRAINING, render_look, render_training
 from transduce.analysis.pictures import position_pictures
 from transduce.analysis.position_vectors import sinusoidal_positions
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><!--<script>&amp;\u2028\u2029'\"\\"
 SOURCE = ["▁Ein", "▁Hund", "▁spiel", "t", "<eos>"]
 TARGET = ["▁A", "▁dog", "▁is", "▁play", "ing", ".", "<eos>"]

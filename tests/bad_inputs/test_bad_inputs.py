@@ -17,6 +17,8 @@ from bad_inputs.tables import ROWS, TABLES
 from transduce.cli.main import app
 from transduce.corpora.formats import COMPRESSED, DOCUMENTS, PAIR_FORMATS
 
+pytestmark = pytest.mark.slow
+
 SGML = ".sgm"
 UNREAD = {"README.md", ".lock"}
 """What stands in folders of models and runs, and is not read."""

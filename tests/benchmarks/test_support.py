@@ -10,6 +10,8 @@ from supported.page import cells_of, name_of
 from supported.rows import Row, every_row
 from supported.workplace import prepare, try_row
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "support.md"
 ROWS = every_row()
 OBJECTIVES = (

@@ -231,6 +231,7 @@ def test_a_reader_that_leaves_is_no_error(tiny_run: Path, corpus: Path) -> None:
     assert done.stdout.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs the data sets that TRANSDUCE_DATA names")
 def test_multi30k_trains_in_any_direction(transduce: Command, tmp_path: Path) -> None:
     status, output, errors = transduce(

@@ -16,6 +16,8 @@ from transduce.cli.main import app
 from transduce.cli.stopping import Terminated
 from transduce.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 Start = Callable[..., "subprocess.Popen[str]"]
 

@@ -8,6 +8,8 @@ import pytest
 from transduce.cli.file_options import _repeated
 from transduce.experiment import load_recipe
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 

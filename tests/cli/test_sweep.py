@@ -12,6 +12,8 @@ from transduce.config import differences
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import split_values
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 

@@ -13,6 +13,8 @@ from transduce.errors import CheckpointError
 from transduce.experiment import train
 from transduce.unzipping import unzipped
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["model", "model in a folder", "run"])
 def zipped(request: pytest.FixtureRequest, tiny_run: Path, tmp_path: Path) -> Path:

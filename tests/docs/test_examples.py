@@ -14,6 +14,8 @@ from workplace import Workplace, make_small, train_stand_in, write_data, write_f
 
 from transduce.exchange.ctranslate2 import export_ctranslate2
 
+pytestmark = pytest.mark.slow
+
 HAS_CTRANSLATE2 = importlib.util.find_spec("ctranslate2") is not None
 
 

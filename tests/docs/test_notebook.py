@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")

@@ -19,6 +19,8 @@ from growth import Attack, Growth, Rule, growths
 from transduce.documents.formats import FORMATS
 from transduce.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 QUICK = Rule(screened=(100, 400), lengths=(500, 2_000, 8_000), slowest=2)
 THOROUGH = Rule(slowest=3)
 PLACES = 2  # of each format, in a suite of tests

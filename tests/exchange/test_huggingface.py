@@ -600,5 +600,5 @@ def test_a_model_to_start_from_trains_on_with_its_tokenizer(imported: Path, tmp_
     assert after.tokenizers.target.content == before.tokenizers.target.content
     text = text_file(tmp_path / "text")
     assert score_text(after, text)["loss"] < score_text(before, text)["loss"] - 0.1
-    assert count_lines(after, text)[:, 0].min() >= 0
+    assert count_lines(after, text).counts[:, 0].min() >= 0
     export_huggingface(tmp_path / "run", tmp_path / "out")

@@ -18,6 +18,8 @@ from transduce.experiment import Files, Recipe, from_words, load_recipe
 from transduce.experiment.automatic import recipe_for
 from transduce.experiment.machine import Machine, measure_machine
 
+pytestmark = pytest.mark.slow
+
 TINY = (
     "training.updates=12",
     "model.dim=24",

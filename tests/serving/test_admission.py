@@ -22,6 +22,8 @@ from transduce.serving.hosts import Hosts
 from transduce.serving.keys import Keys
 from transduce.serving.settings import ServerSettings
 
+pytestmark = pytest.mark.slow
+
 BODY = {"q": "A dog.", "source": "en", "target": "de"}
 
 

@@ -19,6 +19,8 @@ pytest.importorskip("uvicorn")
 
 from running_server import Running, wait_until
 
+pytestmark = pytest.mark.slow
+
 HEAD = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 

@@ -25,6 +25,8 @@ from transduce.serving.failures import RefusedError
 from transduce.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
 from transduce.serving.kept_files import Files
 
+pytestmark = pytest.mark.slow
+
 BODY = {"q": "A dog.", "source": "en", "target": "de"}
 
 

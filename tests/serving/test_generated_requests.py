@@ -11,6 +11,8 @@ from running_server import Running
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = 120  # of each operation that takes anything: more than 2,000 in three ways
 SERVED = {"source": "en", "target": "de"}
 

@@ -16,6 +16,8 @@ from running_server import Running
 from transduce.inference.translator import Translator
 from transduce.serving.keys import Keys
 
+pytestmark = pytest.mark.slow
+
 DROP = """([name, text]) => {
   const transfer = new DataTransfer();
   transfer.items.add(new File([text], name, { type: "text/plain" }));

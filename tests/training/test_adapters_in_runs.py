@@ -25,6 +25,8 @@ from transduce.experiment import average, load_recipe, merge
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.signals import Interrupted
 
+pytestmark = pytest.mark.slow
+
 ADAPTERS = ["training.adapters.rank=3", "training.adapters.dropout=0.1", "optimizer.learning_rate=0.01"]
 TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
 

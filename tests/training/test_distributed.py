@@ -20,6 +20,8 @@ from transduce.experiment import load_recipe
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.distributed import Processes
 
+pytestmark = pytest.mark.slow
+
 STILL = ["model.dropout=0.0", "optimizer.learning_rate=1e-3", "training.precision=float32"]
 
 

@@ -11,6 +11,8 @@ from torch import distributed, multiprocessing
 from transduce.training import gradient_sums
 from transduce.training.gradient_sums import MEMORY, GradientSums
 
+pytestmark = pytest.mark.slow
+
 COUNT = 3
 
 

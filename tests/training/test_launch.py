@@ -11,6 +11,8 @@ import pytest
 from transduce.files import locked
 from transduce.training import launch
 
+pytestmark = pytest.mark.slow
+
 BUSY = """
 import os, sys, time
 from pathlib import Path

@@ -23,6 +23,8 @@ from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.muon import Muon
 from transduce.training.precision import WorkingCopy
 
+pytestmark = pytest.mark.slow
+
 LACKING = [
     MemoryError(),
     torch.OutOfMemoryError("CUDA out of memory"),

@@ -16,6 +16,8 @@ from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.training.signals import Interrupted
 
+pytestmark = pytest.mark.slow
+
 CHANGES = [
     "tokenizer={kind='bpe', size=400, dropout=0.2}",
     "training.r_drop=5",

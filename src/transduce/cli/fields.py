@@ -77,9 +77,10 @@ def declared_fields(module: str, name: str) -> dict[str, Declared]:
     assert isinstance(definition, ast.ClassDef)
     found: dict[str, Declared] = {}
     for base in map(ast.unparse, definition.bases):
-        origin = re.search(rf"^from transduce\.(\S+) import (?:\([^)]*|[^(\n]*)\b{base}\b", source, re.MULTILINE)
-        if origin or re.search(rf"\nclass {base}\b", source):
-            found |= declared_fields(origin[1] if origin else module, base)
+        if origin := _origin_of(base, source):
+            found |= declared_fields(origin, base)
+        elif f"\nclass {base}(" in source:
+            found |= declared_fields(module, base)
     for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
@@ -90,6 +91,15 @@ def declared_fields(module: str, name: str) -> dict[str, Declared]:
     return found
 
 
+def _origin_of(name: str, source: str) -> str | None:
+    """The module of this package that a source imports a name from."""
+    for line in source.split("\nfrom transduce.")[1:]:
+        module, _, names = line.partition(" import ")
+        if name in re.findall(r"\w+", names.partition(")" if names.startswith("(") else "\n")[0]):
+            return module
+    return None
+
+
 def _evaluated(text: str) -> Any:
     """A type or a default as written with the names of ranges.py."""
     return eval(text, vars(ranges), {"Literal": Literal})  # of our own source
@@ -97,7 +107,8 @@ def _evaluated(text: str) -> Any:
 
 def _with_options(text: str, option_of: Mapping[str, str]) -> str:
     """The text with fields by the names of their options."""
-    return re.sub(r"\w+_\w+", lambda name: flag(option_of[name[0]]) if name[0] in option_of else name[0], text)
+    names = {name: flag(option) for name, option in option_of.items() if "_" in name}  # others are words, too
+    return re.sub(r"\w+", lambda name: names.get(name[0], name[0]), text)
 
 
 def flag(option: str) -> str:

@@ -24,6 +24,8 @@ from transduce.inference.requests import Request
 from transduce.search.beam import Beam
 from transduce.search.loop import take_step
 
+pytestmark = pytest.mark.slow
+
 COMPARE = """
 import json, sys
 import torch

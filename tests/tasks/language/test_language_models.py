@@ -38,6 +38,8 @@ from transduce.tasks.language.validation import measure_text
 from transduce.training.distributed import Processes
 from transduce.training.run_summary import summarize_run
 
+pytestmark = pytest.mark.slow
+
 LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
 TEXT = "".join(LINES) * 20
 SETTINGS: dict[str, Any] = {

@@ -24,6 +24,8 @@ from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.tasks.language.validation import Reading
 
+pytestmark = pytest.mark.slow
+
 LINES = [f"the {animal} sees  the {other}\n\n" for animal in ("dog", "cat", "cow") for other in ("sun", "moon")]
 TEXT = "".join(LINES) * 20
 MODELS: dict[str, dict[str, Any]] = {

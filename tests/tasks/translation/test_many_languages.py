@@ -25,6 +25,8 @@ from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.tasks.translation.sampling import weights_of
 
+pytestmark = pytest.mark.slow
+
 WORDS = sentences()[:12]
 
 

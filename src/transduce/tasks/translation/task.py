@@ -191,7 +191,7 @@ class TranslationTask:
 
     def test_data(self, wanted: Wanted) -> TestData:
         """Raises InputError: a translation's test set has two sides; see cli/test_set.py."""
-        raise InputError("a translation model needs sources and references; give --source and --reference")
+        raise InputError("a translation model is tested on sources and references, not on one text")
 
     def score(
         self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
