@@ -58,7 +58,7 @@ _PLACES = {
     "load_recipe": "experiment.recipe",
     "TransduceError": "errors",
 }
-"""Where each public name stands: it is imported when asked for, so that `transduce --help` needs no torch."""
+"""The module of each public name: it is imported on first use, so that `transduce --help` needs no torch."""
 
 __all__ = [
     "load",

@@ -1,11 +1,11 @@
-"""`python -m transduce`, and where the program begins."""
+"""`python -m transduce`, the entry point of the program."""
 
 import signal
 import sys
 
 
 def start() -> None:
-    """Run the command; Ctrl-C before and after its work is one line and nothing more, too."""
+    """Run the command; Ctrl-C at any time, imports included, prints one line."""
     try:
         from transduce.cli.main import main
 

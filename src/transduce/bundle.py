@@ -32,21 +32,21 @@ from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, 
 from transduce.unzipping import is_zipped, unzipped
 from transduce.verification import check_unchanged, checksums, read_json
 
-EXPORT = "export.json"  # stands in the folder of a model that another engine runs, and in no bundle
+EXPORT = "export.json"  # in the folder of a model that another engine runs, and in no bundle
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The tokens that tell a model the direction; of one direction, none."""
+    """Language tokens that select a model's direction; none for a model of one direction."""
 
     source: tuple[int, ...] = ()
-    """Before each source."""
+    """Tokens before each source."""
     begin: int | None = None
-    """What the decoder reads first; None for the token that begins all outputs."""
+    """The decoder's first token; None for the token that begins all outputs."""
 
 
 def bundle_facts(bundle: Any) -> dict[str, object]:
-    """What a bundle, or an exported model, shows of itself."""
+    """Return the facts that the repr of a bundle or of an exported model shows."""
     config, model = bundle.config, getattr(bundle, "model", None)
     facts: dict[str, object] = {"task": config.task}
     if config.task == "translation":
@@ -67,52 +67,52 @@ class ModelBundle:
     model: nn.Module
     tokenizers: Tokenizers
     history: dict[str, Any] = field(default_factory=dict)
-    """What is told of the model: its data, how long it trained, what it scored."""
+    """The model's history: its data, how long it trained, its scores."""
 
     folder: Path | None = None
-    """Where it was loaded from."""
+    """The folder that it was loaded from."""
 
     @property
     def writer(self) -> EncoderDecoder[Any]:
-        """The model, which translates or goes on with a text; InputError for one that only reads texts."""
+        """The model if it translates or continues texts; InputError for one that only reads texts."""
         if not isinstance(self.model, EncoderDecoder):
             raise InputError(f"a {type(self.model).__name__} only reads texts; use a model that writes them")
         return self.model
 
     @property
     def reader(self) -> EncoderModel:
-        """The model, an encoder of texts with its head; InputError for one that writes texts."""
+        """The model if it is an encoder of texts with a head; InputError for one that writes texts."""
         if not isinstance(self.model, EncoderModel):
             raise InputError(f"a {type(self.model).__name__} is no encoder of texts; use a model that is one")
         return self.model
 
     @property
     def special(self) -> SpecialIds:
-        """The ids that batches need, of the direction that is chosen."""
+        """The ids that batches need, in the chosen direction."""
         return special_ids(self.tokenizers, self.config)
 
     @property
     def marks(self) -> Marks:
-        """What tells the model the direction that is chosen; InputError where one must be chosen first."""
+        """The language tokens of the chosen direction; InputError if one must be chosen first."""
         return marks_of(self.tokenizers, self.config)
 
     def directed(self, direction: Direction) -> "ModelBundle":
-        """The same with a direction chosen; see `BundleConfig.find_direction`."""
+        """Return a copy with a direction chosen; see `BundleConfig.find_direction`."""
         return replace(self, config=self.config.directed(direction))
 
     def read(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of sources, with the token that tells the model the direction; InputError as for `marks`."""
+        """Return the ids of sources, after the language token if there is one; InputError as for `marks`."""
         before = self.marks.source
         return [[*before, *ids] for ids in self.tokenizers.source.encode_batch(texts)]
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model's parameters."""
         return next(self.model.parameters()).device
 
     def save(self, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
-        """Write the bundle; a few sentence pairs, one at least, become its probe. Raises FloatingPointError for a model
-        that gives scores that are not finite."""
+        """Write the bundle; sentence pairs, at least one, become its probe. Raises FloatingPointError if the model's
+        scores are not finite."""
         self._write(folder, probe_texts, unshared_weights(self.model))
 
     def save_adapters(
@@ -123,7 +123,7 @@ class ModelBundle:
         learned: dict[str, torch.Tensor],
         base: Path,
     ) -> None:
-        """Write a bundle of what was learned alone, adapters and perhaps a head, which needs the one in `base`."""
+        """Write a bundle of trained weights alone, adapters and perhaps a head, which needs the one in `base`."""
         path = os.path.relpath(base.resolve(), folder.resolve())
         changes = {"adapters": config, "base": BaseConfig(path=path, sha256=identity(find_bundle(base)))}
         replace(self, config=msgspec.structs.replace(self.config, **changes))._write(folder, probe_texts, learned)
@@ -139,12 +139,12 @@ class ModelBundle:
 
     @property
     def for_probe(self) -> "ModelBundle":
-        """The same with a direction chosen in which it is probed."""
+        """A copy with the direction chosen in which it is probed."""
         languages = self.config.languages
         return self if languages is None else self.directed(languages.first)
 
     def describe(self, folder: Path) -> None:
-        """Write all but the weights and the probe."""
+        """Write all files except the weights and the probe."""
         config = self.config if self.config.languages is None else self.config.directed(Direction(MANY, MANY))
         (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
         self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
@@ -153,14 +153,14 @@ class ModelBundle:
         (folder / "README.md").write_text(card_of(self), encoding="utf-8")
 
     def with_history(self, **facts: Any) -> "ModelBundle":
-        """The same bundle that tells more of itself."""
+        """Return a copy with these facts added to its history."""
         return replace(self, history=self.history | facts)
 
     @staticmethod
     def load(path: Path, device: str | torch.device = "cpu", base: Path | None = None) -> "ModelBundle":
         """Read and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32.
 
-        Adapters are merged into it; `base` says where the model that they need is now, if it was moved.
+        Adapters are merged into it; `base` is the folder of the model that they need, if it was moved.
         """
         folder = find_bundle(path)
         if (folder / EXPORT).exists():
@@ -191,8 +191,8 @@ class ModelBundle:
 
 
 def find_bundle(path: Path) -> Path:
-    """The bundle that a path stands for: itself, a run's finished model, or its best checkpoint so far; a ZIP file
-    stands for the folder in it."""
+    """Return the bundle at a path: itself, a run's finished model, or its best checkpoint so far; a ZIP file counts as
+    the folder in it."""
     if is_zipped(path):
         path = unzipped(path)
     if not path.is_dir():
@@ -210,12 +210,12 @@ def find_bundle(path: Path) -> Path:
 
 
 def is_model(path: str | Path) -> bool:
-    """Whether a path is that of a folder or of a ZIP file, which may hold a model, and not of another file."""
+    """Return True if a path is a folder or a ZIP file, which may hold a model."""
     return Path(path).is_dir() or is_zipped(path)
 
 
 def best_bundle(run: Path) -> Path:
-    """The bundle of the checkpoint that a run's best.json names."""
+    """Return the bundle of the checkpoint that a run's best.json names."""
     path = run / "best.json"
     if not path.exists():
         if (run / "config.json").exists() and not (run / EXPORT).exists():
@@ -232,7 +232,7 @@ def best_bundle(run: Path) -> Path:
 
 
 def special_ids(tokenizers: Tokenizers, config: BundleConfig) -> SpecialIds:
-    """The ids that batches need, of the direction that is chosen."""
+    """Return the ids that batches need, in the chosen direction."""
     source, target = tokenizers.source, tokenizers.target
     begin: int = getattr(target, config.begin)
     if config.languages is not None and config.languages.place == "decoder" and config.target != MANY:
@@ -241,7 +241,7 @@ def special_ids(tokenizers: Tokenizers, config: BundleConfig) -> SpecialIds:
 
 
 def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:
-    """What tells a model the direction that is chosen; InputError where one must be chosen first."""
+    """Return the language tokens of the chosen direction; InputError if one must be chosen first."""
     if config.languages is None:
         return Marks()
     direction = config.find_direction()
@@ -251,7 +251,7 @@ def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:
 
 
 def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
-    """The tokenizers of a bundle's folder."""
+    """Read the tokenizers of a bundle's folder."""
     config = bundle.tokenizer
     tokens = None if bundle.languages is None else bundle.languages.tokens
 
@@ -264,20 +264,21 @@ def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
 
 
 def _is_old_import(history: dict[str, Any]) -> bool:
-    """Whether a bundle holds an imported model that has not learned since, from before imports named the order of the
-    logits of next sentences: these were exchanged then."""
+    """Return True for an imported model, not trained since, from before imports recorded the order of next-sentence
+    logits, which was swapped then."""
     return list(history) == ["imported"] and "next_sentence" not in history["imported"]
 
 
 def read_history(folder: Path) -> dict[str, Any]:
-    """What a bundle's folder tells of the model's making."""
+    """Read how a bundle's model was made."""
     return read_json(folder / "history.json", dict[str, Any])
 
 
 def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -> dict[str, torch.Tensor]:
-    """The weights of a bundle's folder, with adapters merged into them; `base` is another place of that model.
+    """Read the weights of a bundle's folder, with adapters merged; `base` is the folder of the model that they adapt,
+    if moved.
 
-    Raises CheckpointError where the base is not what it was.
+    Raises CheckpointError if the base has changed.
     """
     weights = load_file(folder / "weights.safetensors")
     if config.base is not None:
@@ -286,7 +287,7 @@ def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -
 
 
 def identity(folder: Path) -> str:
-    """A hash that changes when what a bundle computes does."""
+    """Return a hash of the files that determine a bundle's outputs."""
     checksums = read_probe(folder).sha256
     told = {name: checksum for name, checksum in checksums.items() if name not in ("README.md", "history.json")}
     return hashlib.sha256(msgspec.json.encode(sorted(told.items()))).hexdigest()
@@ -305,7 +306,7 @@ def _weights_of_base(config: BaseConfig, folder: Path, base: Path | None) -> dic
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Fill a model from the tensors that `unshared_weights` wrote; RuntimeError where they do not fit."""
+    """Load into a model the tensors that `unshared_weights` returned; RuntimeError if they do not fit."""
     missing, unexpected = model.load_state_dict(weights, strict=False)
     tied = model.state_dict().keys() - unshared_weights(model).keys()
     if unexpected or set(missing) - tied:
@@ -313,12 +314,12 @@ def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
 
 
 def unshared_weights(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Each tensor once, as `unshared`, on the CPU."""
+    """Return each tensor of `unshared`, on the CPU."""
     return {name: tensor.detach().cpu().contiguous() for name, tensor in unshared(model).items()}
 
 
 def unshared(model: nn.Module) -> dict[str, torch.Tensor]:
-    """The model's own tensors, each once: a tied matrix goes by the first of its names."""
+    """Return a model's own tensors, each once: a tied matrix has the first of its names."""
     first: dict[int, str] = {}
     tensors = model.state_dict(keep_vars=True)
     return {name: tensor for name, tensor in tensors.items() if first.setdefault(id(tensor), name) == name}
@@ -329,7 +330,7 @@ def _tokenizer_file(config: TokenizerConfig, side: str) -> str:
 
 
 def example(config: BundleConfig, model: str, direction: Direction | None = None) -> str:
-    """A command that uses the model of a folder, one of several languages in that direction, else in its first."""
+    """Return a command that uses the model of a folder, in the given direction or its first."""
     if config.languages is not None:
         direction = direction or config.languages.first
         model += f" --from {direction.source} --to {direction.target}"
@@ -337,7 +338,7 @@ def example(config: BundleConfig, model: str, direction: Direction | None = None
 
 
 def card_of(bundle: ModelBundle, use: str | None = None) -> str:
-    """The card of a model; with code, indented, that uses it (default: a command)."""
+    """Return the card of a model; with indented code that uses it (default: a command)."""
     config, tokenizers = bundle.config, bundle.tokenizers
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
     sizes = (len(tokenizers.source), len(tokenizers.target))

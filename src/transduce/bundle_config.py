@@ -1,4 +1,4 @@
-"""What a model folder says of itself in its config.toml."""
+"""The config.toml of a model folder."""
 
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -22,56 +22,56 @@ Kind = TypeVar("Kind", bound=Settings)
 
 
 class BaseConfig(Settings, frozen=True):
-    """A bundle that another one needs."""
+    """The settings of another bundle that this one needs."""
 
     path: str
-    """Its folder, from that of the other."""
+    """The other bundle's folder, relative to this one's."""
     sha256: str
     """See `identity`."""
 
 
 class BundleConfig(Settings, frozen=True):
-    """What a bundle is: enough to build its model again, nothing of how it was trained."""
+    """The description of a bundle: enough to build its model again, nothing of how it was trained."""
 
     format: int
     """Version of the folder's layout."""
     source: str
-    """Language that is read."""
+    """Source language."""
     target: str
-    """Language that is written."""
+    """Target language."""
     model: ModelConfig
-    """Family and sizes."""
+    """Family and sizes of the model."""
     tokenizer: TokenizerConfig
-    """How the tokenizers were made."""
+    """Settings that the tokenizers were made with."""
     longest_source: PositiveInt
-    """Most tokens read at once in training: a source sentence (longer text is translated in pieces), or a window of
-    running text."""
+    """Maximum tokens read at once in training: of a source sentence (longer text is translated in pieces), or a window
+    of running text."""
     task: str = "translation"
-    """What the model was trained for: see task_table.py."""
+    """The task of the model; see task_table.py."""
     begin: Literal["bos", "eos"] = "bos"
-    """The token after which an output begins; in running text, where lines follow one another, the end of a line."""
+    """The token that begins outputs; in running text, where lines follow one another, the end of a line."""
     head: HeadConfig | None = None
-    """What stands on an encoder of texts."""
+    """The head on an encoder of texts."""
     adapters: AdaptersConfig | None = None
-    """Those in `weights.safetensors`, beside the weights that they adapt; they are merged when the bundle is loaded."""
+    """The adapters in `weights.safetensors`, beside the weights that they adapt; loading the bundle merges them."""
     base: BaseConfig | None = None
-    """The bundle with all other weights, if there are only those of adapters here."""
+    """The bundle of all other weights, if this one holds only adapters."""
     languages: LanguageTokens | None = None
-    """How a model of several directions is told which one; source and target are then that one, once it is chosen."""
+    """Languages of a model of several directions, and their tokens; source and target are the chosen direction."""
 
     def model_as(self, kind: type[Kind]) -> Kind:
-        """The settings of a model that is known to be of one family."""
+        """Return the model's settings as those of a known family."""
         assert isinstance(self.model, kind), f"a {type(self.model).__name__} is no {kind.__name__}"
         return self.model
 
     def directed(self, direction: Direction) -> "BundleConfig":
-        """The same with a direction chosen."""
+        """Return a copy with a direction chosen."""
         return msgspec.structs.replace(self, source=direction.source, target=direction.target)
 
     def find_direction(self, to: str | None = None, from_: str | None = None) -> Direction:
-        """The direction that is meant; of a model of one direction, this.
+        """Return the requested direction; the only one of a model of one direction.
 
-        Raises InputError for a language that the model does not know, or where it is not clear which one is meant.
+        Raises InputError for a language that the model does not know, or if the choice is ambiguous.
         """
         if self.languages is None:
             for asked, own, what in ((from_, self.source, "reads"), (to, self.target, "writes")):
@@ -89,7 +89,7 @@ class BundleConfig(Settings, frozen=True):
 
 
 def read_config(folder: Path) -> BundleConfig:
-    """What a bundle's folder says it is."""
+    """Read the settings in a bundle's config.toml."""
     path = folder / "config.toml"
     try:
         tree = read_toml(path)

@@ -1,4 +1,4 @@
-"""TOML text into frozen settings, strictly: an unknown key or a wrong type is one line that names its place."""
+"""Settings from TOML, strictly: an unknown key or a wrong type is an error of one line that names the key."""
 
 import difflib
 import os
@@ -16,16 +16,18 @@ from transduce.ranges import check_ranges, members, number_of, short
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of every table of settings: immutable, named arguments only, unknown keys and numbers out of range refused.
+    """Base of all tables of settings: immutable, keyword-only; unknown keys and numbers out of range are errors.
 
-    A number's range is part of its type (see ranges.py). A table whose settings must fit each other says so in
+    A number's range is part of its type (see ranges.py). A table checks that its settings fit each other in
     `_check_together`, not in `__post_init__`, which would leave the ranges out.
     """
 
     retired: ClassVar[Mapping[str, Any]] = {}
-    """Settings that tables had before, by the values at which they did nothing; with these, old tables are read."""
+    """Former settings of the table, with the values at which they did nothing; old tables with these values can be
+    read."""
     objects: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """By settings that Python may give as objects: what makes of an object the value that is kept, such as a name."""
+    """For settings that Python may give as objects: the function that turns an object into the stored value, such as a
+    name."""
 
     def __post_init__(self) -> None:
         for name, kept in self.objects.items():
@@ -40,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 S = TypeVar("S", bound=Settings)
 DEEPEST = 50  # tables in tables; more would be too much for what reads them later
 WORDS = {r"\bobject\b": "table", r"\bbool\b": "true or false", r" \| null\b": "", r" \| ": " or "}
-"""msgspec's words for what TOML calls otherwise."""
+"""TOML's names for msgspec's types."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -69,10 +71,10 @@ Changes = Sequence[str] | Mapping[str, Any]
 
 
 def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
-    """Dotted keys and their new values; in a text, a value is TOML, or else a string.
+    """Return dotted keys and their new values; a value in a text is TOML, or else a string.
 
-    In a dict, a nested table changes what it names and leaves the rest, unless it says its `kind` where kinds have
-    settings of their own: then it is a new table. None removes a setting.
+    In a dict, a nested table changes only the settings it names, unless it names a `kind` and kinds have their own
+    settings: then it is a new table. None removes a setting.
     """
     if isinstance(changes, Mapping):
         return dict(_dotted(changes, type_))
@@ -88,9 +90,9 @@ def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
 
 
 def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = Any) -> dict[str, Any]:
-    """A copy of the tree with the values under their dotted keys; None removes what stands there.
+    """Return a copy of the tree with new values at dotted keys; None removes a setting.
 
-    A table that the tree lacks, and that has several kinds in `type_`, begins as one of its default kind.
+    A missing table that has several kinds in `type_` is made as one of its default kind.
     """
     result = _copy(tree)
     for key, value in values.items():
@@ -111,7 +113,7 @@ def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = An
 def convert(tree: Mapping[str, Any], type_: type[S], origin: str, is_saved: bool = False) -> S:
     """Build settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error.
 
-    Of what is saved with a model that will train no more, settings that are retired are left out whatever they say.
+    In what is saved with a model that will train no more, retired settings are dropped, whatever their values.
     """
     for key, value in flatten(tree).items():
         if any("\0" in text for text in _texts(value)):
@@ -132,18 +134,18 @@ def _without_retired(tree: Mapping[str, Any], type_: Any, is_saved: bool) -> dic
 
 
 def to_tree(settings: Settings) -> dict[str, Any]:
-    """Plain nested dicts, without the fields that are None (TOML has no null)."""
+    """Return plain nested dicts, without fields that are None (TOML has no null)."""
     tree: dict[str, Any] = _without_none(msgspec.to_builtins(settings))
     return tree
 
 
 def to_toml(settings: Settings) -> str:
-    """The settings as TOML text that `convert` reads back to an equal value."""
+    """Return the settings as TOML text that `convert` reads back to an equal value."""
     return tomli_w.dumps(to_tree(settings))
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested tables as one level of dotted keys."""
+    """Return nested tables as one level of dotted keys."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping):
@@ -173,7 +175,7 @@ def _dotted(changes: Mapping[str, Any], type_: Any, prefix: str = "") -> Iterato
 
 
 def _without_objects(value: Any, type_: Any) -> Any:
-    """A new table, or a list of tables, with what is kept of objects that Python gives."""
+    """Return a new table, or list of tables, with stored values in place of objects from Python."""
     if isinstance(value, Settings):
         return to_tree(value)
     if isinstance(value, Mapping):
@@ -187,13 +189,13 @@ def _without_objects(value: Any, type_: Any) -> Any:
 
 
 def _kept(table: Any, key: str, value: Any) -> Any:
-    """What a table of this type keeps of a value under a key."""
+    """Return a value as a table of this type stores it under a key."""
     structs = [struct for struct in _structs(table, None) if issubclass(struct, Settings)]
     return next((struct.objects[key](value) for struct in structs if key in struct.objects), value)
 
 
 def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:
-    """The settings that differ, and of each a line with both values."""
+    """Return the settings that differ, each with a line of both values."""
     old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
     return {
         key: f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
@@ -203,7 +205,7 @@ def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, 
 
 
 def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
-    """A new table under a key of `found`, with nothing but the kind that it has by default, if it has one."""
+    """Return a new table for a key of `found`, empty except for its default kind, if it has one."""
     for struct in _structs(type_, found):
         for field in msgspec.structs.fields(struct):
             if field.encode_name == key and isinstance(field.default, msgspec.Struct):
@@ -229,7 +231,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_within(value: Any, depth: int) -> bool:
-    """Whether tables and lists are nested no deeper."""
+    """Return True if tables and lists are nested at most `depth` deep."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth > 0 and all(_is_within(item, depth - 1) for item in inside)
 
@@ -243,7 +245,7 @@ def _without_none(value: Any) -> Any:
 
 
 def _explain(message: str, tree: Any, type_: Any) -> str:
-    """msgspec's message, rewritten as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
+    """Return msgspec's message as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
     problem, _, path = message.partition(" - at `$")
     keys = [part for part in path.rstrip("`").replace("[", ".[").split(".") if part]
     found, expected, within = tree, type_, type_
@@ -284,7 +286,7 @@ def _child(found: Any, key: str) -> Any:
 
 
 def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
-    """The tables that `type_` allows here; of a tagged union only the one that `kind` names, if it names one."""
+    """Return the table types that `type_` allows; of a tagged union, only the one that `kind` names, if any."""
     structs = [m for m in members(type_) if isinstance(m, type) and issubclass(m, msgspec.Struct)]
     kind = found.get("kind") if isinstance(found, Mapping) else None
     named = [s for s in structs if s.__struct_config__.tag == kind]
@@ -292,7 +294,7 @@ def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
 
 
 def _field_type(type_: Any, key: str, found: Any) -> Any:
-    """The type under a key of `found`, which is of `type_`."""
+    """Return the type of a key of `found`, which is of `type_`."""
     if key.startswith("["):
         for member in members(type_):
             if get_origin(member) in (list, tuple):

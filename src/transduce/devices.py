@@ -1,4 +1,4 @@
-"""Where to compute: what the name of a device stands for on this machine."""
+"""Finding the device that a name refers to on this machine."""
 
 import os
 
@@ -10,15 +10,15 @@ KINDS = "auto, cpu, cuda, cuda:1 and so on, or mps"
 
 
 def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.device:
-    """The device of that name, on which numbers can be kept; `auto` is a GPU where there is one, else the cpu.
+    """Return the device of that name, checked; `auto` is a GPU if there is one, else the CPU.
 
-    What `auto` stands for can be set by the environment variable TRANSDUCE_DEVICE.
+    The environment variable TRANSDUCE_DEVICE can set the device of `auto`.
 
     Args:
         name: auto, cpu, cuda, a GPU by its number (cuda:1), or mps.
-        processes: how many on this machine share the work; each needs a GPU of its own.
+        processes: the number of processes on this machine, each of which needs its own GPU.
 
-    Raises ConfigError for a device that is not there, or not for so many processes.
+    Raises ConfigError for a missing device, or too few for the processes.
     """
     keep_few_kernels()
     if name == "auto":
@@ -44,11 +44,11 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
 
 
 def keep_few_kernels() -> None:
-    """Let oneDNN, which multiplies bfloat16 on a CPU, keep few of its kernels; what the user has set stays.
+    """Let oneDNN, which multiplies bfloat16 on a CPU, keep few kernels; the user's own settings stay.
 
-    It makes one for each shape, of nearly half a MiB, and both it and PyTorch keep 1,024 by themselves, but few shapes
-    are met again after their update or their step of a search. The numbers are read once, before the first product, so
-    this is called wherever a device is chosen.
+    It makes one for each shape, of nearly half a MiB, and by default both it and PyTorch keep 1,024, but few shapes
+    recur after their update or their step of a search. The numbers are read once, before the first product, so this is
+    called when a device is chosen.
     """
     for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(name, "128")

@@ -1,4 +1,4 @@
-"""The four mistakes a user can meet; each message says where, what was found, what was expected and what to do."""
+"""The four kinds of user error; each message says where, what was found, what was expected and what to do."""
 
 
 class TransduceError(Exception):
@@ -18,4 +18,4 @@ class CheckpointError(TransduceError):
 
 
 class InputError(TransduceError):
-    """What was asked of a finished model cannot be done."""
+    """A request to a finished model that it cannot fulfil."""

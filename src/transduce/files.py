@@ -1,4 +1,4 @@
-"""Writing so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
+"""Writing files so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
 
 import fcntl
 import hashlib
@@ -20,8 +20,8 @@ from transduce.errors import InputError
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which is synced and becomes `path` when the block ends well, replacing an older one; if it
-    fails, nothing is left, nor any parent folder that was made for it."""
+    """Make a folder to fill, which is synced and becomes `path` when the block succeeds, replacing an older one; if it
+    fails, nothing is left, nor any parent folder made for it."""
     with made_parents(path):
         building = unique_folder(path.parent, f".{path.name}-")
         old = building.with_name(f"{building.name}.old")
@@ -41,7 +41,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def made_parents(path: Path) -> Iterator[None]:
-    """Make the folders above a path where they are missing; if the block fails, those that are empty go again."""
+    """Make missing parent folders of a path; if the block fails, empty ones are removed again."""
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,8 +54,8 @@ def made_parents(path: Path) -> Iterator[None]:
 
 
 def check_absent(path: Path, advice: str = "choose another folder") -> None:
-    """Raise InputError where something is at a path already, or where a link that leads nowhere or a file is in its
-    way: what takes long is to know it before it begins."""
+    """Raise InputError if something is at a path already, or if a dangling link or a file is in its way, so that long
+    work does not begin in vain."""
     if path.exists():
         raise InputError(f"{path} exists; remove it or {advice}")
     for place in (path, *path.parents):
@@ -68,7 +68,7 @@ def check_absent(path: Path, advice: str = "choose another folder") -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder, or a file, as far as the system allows; nothing where there is none."""
+    """Remove a folder or a file, as far as the system allows; nothing if there is none."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -76,7 +76,7 @@ def remove(path: Path) -> None:
 
 
 def unique_folder(parent: Path, prefix: str) -> Path:
-    """A new folder of a name that no other has; the umask decides who may read it, where tempfile's are private."""
+    """Make a new folder with a unique name; the umask decides who may read it, whereas tempfile's are private."""
     folder = parent / f"{prefix}{uuid.uuid4().hex[:8]}"
     folder.mkdir()
     return folder
@@ -84,7 +84,7 @@ def unique_folder(parent: Path, prefix: str) -> Path:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A file to write, which is synced and becomes `path` when the block ends well, replacing an older one."""
+    """Open a file to write, which is synced and becomes `path` when the block succeeds, replacing an older one."""
     beside = path.with_name(f".{path.name}.new")
     try:
         yield beside
@@ -102,14 +102,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] | None = None) -> None:
-    """Write a safetensors file, with facts in its header; OSError where the system refuses, a full disk as any other
-    file's."""
+    """Write a safetensors file, with facts in its header; raises OSError if the system refuses, as on a full disk."""
     path.touch()
     mode = stat.S_IMODE(path.stat().st_mode)  # the umask's, where the library's own files are private
     try:
         save_file(tensors, path, facts)
         path.chmod(mode)
-    except SafetensorError as error:  # the library tells the system's error in words only
+    except SafetensorError as error:  # the library has the system's error only as text
         found = re.search(r"os error (\d+)", str(error))
         if found is None:
             raise
@@ -117,14 +116,14 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] |
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, which is never held whole."""
+    """Return the SHA-256 of a file, read in pieces."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
 def locked(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Keep all other processes that ask for it out of a folder; BlockingIOError if one is there and not waited for."""
+    """Lock a folder against other processes that lock it; BlockingIOError if it is locked and `wait` is False."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))  # released with the file
         yield

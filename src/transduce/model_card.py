@@ -1,4 +1,4 @@
-"""The card of a model: what it is, how it was made, what it writes and what it is bad at, in Markdown for people."""
+"""Model cards, in Markdown for people: what a model is, how it was made, samples of its output and its weaknesses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,26 +12,26 @@ from transduce.task_table import TASKS
 SAMPLES = 3
 LONGEST = 160  # characters shown of a text
 PARTS = "parts"
-"""Name in a bundle's history of the scores of parts of its test set: see `Part`."""
+"""Key in a bundle's history of the scores of parts of its test set; see `Part`."""
 LICENSE, NOT_STATED = "license", "not stated"
 IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.+-]*")
-"""How a licence is spelled, as identifiers of Hugging Face's hub are."""
+"""Pattern of licences, as the Hugging Face hub spells them."""
 NOT_TOLD = ("n_best", "max_ratio", "max_extra", "min_ratio", "allow_unknown", "repetition_penalty", "normalization")
-"""Settings of a search that a reader does not ask for."""
+"""Settings of a search that cards leave out."""
 WORDS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "f1": "F1", "size": "beam of"}
 
 
 def model_card(
     config: BundleConfig, sizes: tuple[int, int], parameters: int, history: Mapping[str, Any], use: str
 ) -> str:
-    """What is told of a model to people.
+    """Return the model card, for people, as Markdown.
 
     Args:
-        config: what it is.
-        sizes: tokens of its source and target vocabulary.
-        parameters: how many it has.
-        history: how it was made; what is not known is left out, but for its licence.
-        use: code that uses it, indented.
+        config: the settings of its bundle.
+        sizes: the number of its source and target tokens.
+        parameters: the number of its parameters.
+        history: how it was made; unknown facts are left out, except the licence.
+        use: indented code that uses it.
     """
     family, tokenizer = config.model.__struct_config__.tag, config.tokenizer
     kinds = " and ".join(dict.fromkeys((tokenizer.of_source.kind, tokenizer.of_target.kind)))
@@ -53,7 +53,7 @@ def model_card(
 
 
 def title(config: BundleConfig) -> str:
-    """The languages of a model, by their names."""
+    """Return the languages of a model, by their names."""
     if config.languages is None:
         return " to ".join(dict.fromkeys(name_of(code) for code in (config.source, config.target)))
     if config.languages.directions is None:
@@ -62,7 +62,7 @@ def title(config: BundleConfig) -> str:
 
 
 def _facts(history: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """A line of the table for each thing that is known."""
+    """Yields the table's lines of known facts."""
     learned = ": ".join(filter(None, (_plain(history.get("data")), _plain(history.get("trained_on")))))
     if learned:
         yield "learned from", learned
@@ -93,7 +93,7 @@ def _training(history: Mapping[str, Any]) -> str:
 
 
 def _samples(samples: object) -> Iterator[str]:
-    """A table of a few texts of the validation data, what they should become, and what the model makes of them."""
+    """Yields a table of a few validation texts, with their references and the model's outputs."""
     if not isinstance(samples, Sequence) or not samples:
         return
     names = [name for name in ("source", "reference", "output") if any(one.get(name) for one in samples)]
@@ -106,7 +106,7 @@ def _samples(samples: object) -> Iterator[str]:
 
 
 def _weaknesses(parts: object) -> Iterator[str]:
-    """What the test set says of long texts and rare words."""
+    """Yields lines on long texts and rare words, from the test set."""
     if not isinstance(parts, Mapping):
         yield "Not measured."
         return
@@ -131,7 +131,8 @@ def _times(part: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value in words: files by their names alone, numbers in four digits, and nothing of what changes nothing."""
+    """Return a value in words: files without folders, numbers in four digits, and without settings that change
+    nothing."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
@@ -147,7 +148,7 @@ def _plain(value: Any) -> str:
 
 
 def _without_folder(found: re.Match[str]) -> str:
-    """The name of a file or folder, without where it is on this machine; an address as it is."""
+    """Return the name of a file or folder, without its path on this machine; an address as it is."""
     return found[0] if ":/" in found[0] else found[0].rstrip("/").rpartition("/")[2]
 
 

@@ -1,8 +1,8 @@
-"""Objects by names: those built in, those that installed packages bring, and those that are given from Python.
+"""Objects by name: built-in ones, those of installed packages, and those given from Python.
 
-A package brings an object by an entry point of the kind's group, such as `transduce.metrics`. One that is given from
-Python is known as `module:name` from then on. Nothing is ever imported because a file names it: a name with a colon
-finds what was given, or what a module that is imported already defines.
+A package provides an object by an entry point of the kind's group, such as `transduce.metrics`. One given from Python
+has the name `module:name` from then on. Nothing is ever imported because a file names it: a name with a colon finds
+objects that were given, or that an already imported module defines.
 """
 
 import hashlib
@@ -21,32 +21,32 @@ from transduce.errors import InputError
 
 T = TypeVar("T")
 _GIVEN: dict[str, Any] = {}
-"""What was given from Python, by its names; the last of a name, since a cell of a notebook may run again."""
+"""Objects given from Python, by name; the last of each name, since a notebook cell may run again."""
 
 
 @dataclass(frozen=True)
 class Registry(Generic[T]):
-    """All objects of a kind, by their names."""
+    """All objects of a kind, by name."""
 
     kind: str
-    """What one is called in errors, such as "metric"."""
+    """The kind of object, for errors, such as "metric"."""
     group: str
-    """The entry points' group."""
+    """The name of the entry points' group."""
     check: Callable[[str, Any], T]
-    """Makes what is used of an object, given its name first; raises InputError for one of the wrong shape."""
+    """Returns the checked form of an object, given its name first; raises InputError for one of the wrong shape."""
     built_in: Mapping[str, Any] = field(default_factory=dict)
-    """Objects of Transduce; a text `module:name` is imported when it is asked for."""
+    """Transduce's own objects; a text `module:name` is imported when needed."""
     others: tuple[str, ...] = ()
-    """Names of what is built in elsewhere, for errors."""
+    """Names built in elsewhere, for errors."""
     _checked: dict[str, tuple[Any, T]] = field(default_factory=dict)
 
     def names(self) -> list[str]:
-        """The names that there are, without what was given from Python."""
+        """Return the available names, without those given from Python."""
         installed = sorted(entry.name for entry in entry_points(group=self.group))
         return list(dict.fromkeys([*self.built_in, *self.others, *installed]))
 
     def object_of(self, name: str) -> Any:
-        """What a name stands for, unchecked; InputError where it stands for nothing."""
+        """Return the object of a name, unchecked; InputError if there is none."""
         if name in self.built_in:
             found = self.built_in[name]
             return _imported(found) if isinstance(found, str) else found
@@ -68,7 +68,8 @@ class Registry(Generic[T]):
         raise InputError(f"no {self.kind} '{name}'; there are {', '.join(self.names()) or 'none installed'}")
 
     def find(self, given: Any) -> T:
-        """What is used of an object, or of the one of that name; InputError where there is none or it is wrong."""
+        """Return the checked form of an object, or of the one of that name; InputError if there is none or it is
+        wrong."""
         name = name_of(given)
         known = self._checked.get(name)
         now = self.built_in.get(name) or _GIVEN.get(name) or _in_imported_modules(name)
@@ -82,23 +83,23 @@ class Registry(Generic[T]):
 
 @dataclass(frozen=True)
 class Code:
-    """Which code a name stands for."""
+    """The code that a name refers to."""
 
     object: str
-    """Its module and name, as `module:name`."""
+    """Module and name of the object, as `module:name`."""
     version: str | None
-    """The version of the package that it is in; None for a module of no package."""
+    """Version of the object's package; None for a module of no package."""
     source: str | None
-    """A hash of its source and of its module's; None where there is none, as for compiled code."""
+    """A hash of the source and of its module's; None if there is none, as for compiled code."""
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a part of Transduce."""
+        """Whether the code is part of Transduce."""
         return self.object.startswith("transduce.")
 
 
 def name_of(given: Any) -> Any:
-    """The name of an object, by which it is found from now on; a text is a name already, and None none."""
+    """Return the name of an object, which finds it from now on; texts, which are names, and None stay."""
     if given is None or isinstance(given, str):
         return given
     name = reference(given)
@@ -107,13 +108,13 @@ def name_of(given: Any) -> Any:
 
 
 def names_of(given: Any) -> Any:
-    """The names of several objects, or of one."""
+    """Return the names of several objects, or of one."""
     several = given if isinstance(given, list | tuple) else [given]
     return tuple(map(name_of, several))
 
 
 def code_of(found: Any) -> Code:
-    """Which code an object is made of: of a function or class its own, of another object its class's."""
+    """Return the code of an object: a function's or class's own, or the class's of another object."""
     function = _definition(found)
     module = getattr(function, "__module__", None) or "__main__"
     digest, has_source = hashlib.sha256(), False
@@ -126,19 +127,19 @@ def code_of(found: Any) -> Code:
 
 
 def reference(found: Any) -> str:
-    """The `module:name` of a function or class; of another object its class's, with () after it."""
+    """Return `module:name` of a function or class; for another object, its class's, with () after it."""
     function = _definition(found)
     is_made = function is not found
     return f"{function.__module__}:{function.__qualname__}{'()' if is_made else ''}"
 
 
 def short_name(name: str) -> str:
-    """The last part of a name, by which people call it: `share` for `metrics_of_mine:make.<locals>.share`."""
+    """Return the last part of a name, which people use: `share` for `metrics_of_mine:make.<locals>.share`."""
     return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()") if ":" in name else name
 
 
 def made_of(kind: str, name: str, found: Any) -> Any:
-    """An object itself, or one made of a class without arguments; InputError where the class needs some."""
+    """Return an object itself, or an instance of a class without arguments; InputError if the class needs some."""
     if not isinstance(found, type):
         return found
     check_takes(kind, name, found, (), "a class that is made without arguments, or an object of it")
@@ -146,12 +147,12 @@ def made_of(kind: str, name: str, found: Any) -> Any:
 
 
 def check_takes(kind: str, name: str, function: Any, arguments: tuple[str, ...], expected: str) -> None:
-    """Raise InputError unless an object can be called with so many arguments."""
+    """Raise InputError unless an object can be called with these arguments."""
     if not callable(function):
         raise InputError(f"{kind} '{name}': a {type(function).__name__} cannot be called; expected {expected}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # compiled code does not tell
+    except (TypeError, ValueError):  # compiled code has no signature
         return
     try:
         signature.bind(*arguments)
@@ -171,7 +172,7 @@ def _imported(place: str) -> Any:
 
 
 def _in_imported_modules(name: str) -> Any:
-    """A function or class of Python code in a module that is imported already."""
+    """Return a function or class of Python code from a module that is already imported."""
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):

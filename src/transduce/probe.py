@@ -1,4 +1,4 @@
-"""Inputs and the scores that a model gave them when it was saved, by which it is known to be the same when loaded."""
+"""Probes: inputs and a model's scores when it was saved, which verify the model when it is loaded."""
 
 import copy
 import math
@@ -28,22 +28,22 @@ MAX_TOKENS = 4000  # of a probe that is read; written ones are short
 
 
 class Probe(Settings, frozen=True):
-    """Inputs, and what the model made of them when it was saved."""
+    """Inputs, and the model's scores when it was saved."""
 
     source: list[list[int]]
-    """Token ids; of a model that reads texts, of the first."""
+    """Token ids of the source; of the first text for a model that reads texts."""
     target: list[list[int]]
-    """Token ids; of a model that reads texts, of the second, if there is one."""
+    """Token ids of the target; of the second text, if any, for a model that reads texts."""
     text: list[str]
     """The source texts, which the tokenizer must turn into `source`."""
     scores: list[float]
-    """Log-probability of each target, in nats, float32; of a model that reads texts, see `fixed_projection`."""
+    """Log-probability of each target, in nats, float32; for a model that reads texts, see `fixed_projection`."""
     sha256: dict[str, str]
-    """Of the bundle's other files."""
+    """SHA-256 of each other file of the bundle."""
 
 
 def read_probe(folder: Path) -> Probe:
-    """The probe of a bundle's folder; raises CheckpointError for one that no bundle was saved with."""
+    """Read the probe of a bundle's folder; raises CheckpointError for an invalid one."""
     path = folder / "probe.json"
     probe = read_json(path, Probe)
     count = len(probe.text)
@@ -63,12 +63,12 @@ Ids = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Probing:
-    """How the models of some tasks are probed."""
+    """The way that the models of some tasks are probed."""
 
     limits: Callable[[nn.Module], tuple[int | None, int | None]]
-    """The most tokens of the two texts, with the one that ends each."""
+    """Returns the maximum tokens of the two texts, each with its end token."""
     score: Callable[[nn.Module, Ids, Ids, SpecialIds], Tensor]
-    """A number for each pair of texts: [rows], by a model on the CPU in evaluation mode."""
+    """Returns a number for each pair of texts, [rows], by a model on the CPU in evaluation mode."""
 
 
 def make_probe(
@@ -80,9 +80,9 @@ def make_probe(
     sha256: dict[str, str],
     marks: Sequence[int] = (),
 ) -> Probe:
-    """Score a few sentence pairs, with tokens that tell the direction before each source, where there are some.
+    """Score a few sentence pairs, with language tokens before each source, if there are any.
 
-    Raises FloatingPointError where the model's scores are not finite.
+    Raises FloatingPointError if the model's scores are not finite.
     """
     source_limit, target_limit = PROBINGS[kind].limits(model)
     source_limit = source_limit and source_limit - len(marks)
@@ -99,7 +99,7 @@ def make_probe(
 
 
 def _shortened(text: str, tokenizer: Tokenizer, limit: int | None) -> str:
-    """The text, or its beginning where its tokens and an end token are more than a model has positions for."""
+    """Return a text, or its beginning if its tokens and an end token exceed the model's positions."""
     while text and limit is not None and (length := len(tokenizer.encode(text))) >= limit:
         text = text[: min(len(text) - 1, len(text) * (limit - 1) // length)]
     return text
@@ -114,7 +114,7 @@ def check_probe(
     folder: Path,
     marks: Sequence[int] = (),
 ) -> None:
-    """Raise CheckpointError unless tokenizers and model make of the probe what they did when they were saved."""
+    """Raise CheckpointError unless tokenizers and model give the same ids and scores for the probe as when saved."""
     source_limit, target_limit = PROBINGS[kind].limits(model)
     for rows, tokenizer, limit in (
         (probe.source, tokenizers.source, source_limit),
@@ -152,7 +152,7 @@ def _check_ids(rows: list[list[int]], vocabulary: int, most: int, folder: Path) 
 
 @torch.no_grad()
 def _score(kind: ProbeKind, model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> list[float]:
-    """On the CPU, in float32: another device may compute in TF32, whose scores differ from these by more than a probe
+    """Score on the CPU, in float32: another device may compute in TF32, whose scores differ by more than a probe
     allows."""
     if next(model.parameters()).device.type != "cpu":
         model = _on_cpu(model)
@@ -169,7 +169,7 @@ def _pair_limits(model: nn.Module) -> tuple[int | None, int | None]:
 
 
 def _score_pairs(model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> Tensor:
-    """Log-probabilities of targets, given sources."""
+    """Return the log-probabilities of targets, given sources."""
     batch = make_batch(source, target, special)
     assert isinstance(model, EncoderDecoder)
     read, predicted = (batch.source, batch.source_is_real), (batch.target_in, batch.target_out, batch.target_is_real)
@@ -184,7 +184,7 @@ def _text_limits(model: nn.Module) -> tuple[int | None, int | None]:
 
 
 def _score_texts(model: nn.Module, first: Ids, second: Ids, special: SpecialIds) -> Tensor:
-    """Projections of what a model makes of texts, or of pairs where the second is not empty."""
+    """Return projections of a model's vectors of texts, or of pairs if the second text is not empty."""
     batch = make_text_batch([(one, other or None) for one, other in zip(first, second, strict=True)], special)
     outputs = model(batch.tokens, batch.segments, batch.is_real)
     return fixed_projection(outputs, batch.is_real)
@@ -197,7 +197,7 @@ PROBINGS: Mapping[ProbeKind, Probing] = {
 
 
 def _on_cpu(model: nn.Module) -> nn.Module:
-    """A copy on the CPU; for none of its weights is there a second one on the model's own device meanwhile."""
+    """Return a copy on the CPU, without a second copy of any weight on the model's own device meanwhile."""
     copies: dict[int, Tensor] = {}
     for tensor in chain(model.parameters(), model.buffers()):
         there = tensor.detach().cpu()

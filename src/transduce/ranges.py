@@ -1,4 +1,4 @@
-"""The ranges of numbers: each setting says its own once, and it is checked wherever the value comes from."""
+"""Ranges of numbers: each setting has one, which is checked for values from any source."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -10,9 +10,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 MOST = 10**9
-"""The largest whole number of settings that name no smaller one."""
+"""The largest whole number of settings without a smaller bound."""
 LARGEST = 1e38
-"""The same of other numbers: float32 holds little more."""
+"""The largest other number: float32 holds little more."""
 LAST_SEED = 2**63 - 1
 
 PositiveInt = Annotated[int, Meta(ge=1, le=MOST)]
@@ -44,15 +44,15 @@ Temperature = Annotated[float, Meta(ge=0.001, le=1000, description="for the like
 
 
 class Number(NamedTuple):
-    """A type of numbers in a range."""
+    """A type of numbers, with its range."""
 
     kind: type
-    """int or float."""
+    """The type of the number: int or float."""
     limits: Meta
-    """The bounds; its description says what to do instead of going beyond them."""
+    """The bounds; their description says what to do instead of exceeding them."""
 
     def problem(self, value: object) -> str | None:
-        """What is wrong with a value, as `must be at least 1`; None if nothing is."""
+        """Return the error of a value, as `must be at least 1`; None if it is valid."""
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
             return f"must be a {'whole ' if self.kind is int else ''}number"
         limits = self.limits
@@ -67,7 +67,7 @@ class Number(NamedTuple):
         return None if holds else f"must be {self._beyond(number) or self.describe()}{hint}"
 
     def describe(self) -> str:
-        """The range in words, as `at least 1`; the bounds that all numbers share go without saying."""
+        """Describe the range, as `at least 1`; the bounds of all numbers are left out."""
         low, high = self.limits.ge, self.limits.le
         if low is not None and high is not None and high not in (MOST, LARGEST, LAST_SEED):
             return f"from {_shown(low)} to {_shown(high)}"
@@ -91,16 +91,16 @@ class _Field(NamedTuple):
     name: str
     number: Number
     others: tuple[type, ...]
-    """Types of values that are no numbers, and allowed."""
+    """Allowed types of values that are not numbers."""
 
 
 def members(type_: Any) -> tuple[Any, ...]:
-    """The types that a union allows; else the type."""
+    """Return the types that a union allows; else the type."""
     return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
 
 
 def number_of(type_: Any) -> Number | None:
-    """The numbers that a type allows, alone or in a list."""
+    """Return the numbers that a type allows, alone or in a list."""
     for member in members(type_):
         if get_origin(member) is Annotated:
             kind, limits = get_args(member)[:2]
@@ -111,7 +111,7 @@ def number_of(type_: Any) -> Number | None:
 
 
 def check_ranges(settings: Struct) -> None:
-    """Raise ValueError for the first number of some settings that is beyond its range."""
+    """Raise ValueError for the first number of some settings that is out of range."""
     for field in _fields(type(settings)):
         value = getattr(settings, field.name)
         values = list(enumerate(value)) if isinstance(value, list | tuple) else [(None, value)]
@@ -122,7 +122,7 @@ def check_ranges(settings: Struct) -> None:
 
 
 def short(value: object) -> str:
-    """A value as an error shows it."""
+    """Return a value as errors show it."""
     try:
         shown = repr(value)
     except ValueError:  # Python writes no integers of many thousand digits

@@ -1,4 +1,4 @@
-"""What objects show of themselves: one line, and a small table where a notebook asks for HTML."""
+"""Representations of objects: one line, and a small HTML table in notebooks."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Facts = Mapping[str, object]
-"""What is shown, by short names; what is None or empty is left out."""
+"""The facts shown, by short names; those that are None or empty are left out."""
 
 
 def shown_by(facts: Callable[[Any], Facts], html: Callable[[Any], str] | None = None) -> Callable[[type[T]], type[T]]:
-    """A decorator of classes whose objects show these facts; in a notebook as a table, followed by more HTML."""
+    """Return a decorator of classes whose objects show these facts; in a notebook as a table, followed by more HTML."""
 
     def decorate(shown: type[T]) -> type[T]:
         def text(self: T) -> str:
@@ -33,7 +33,7 @@ def shown_by(facts: Callable[[Any], Facts], html: Callable[[Any], str] | None = 
 
 
 def rows_html(headings: list[str], rows: list[list[object]]) -> str:
-    """A table with these headings."""
+    """Return an HTML table with these headings."""
     head = "".join(f'<th style="text-align: left">{escape(heading)}</th>' for heading in headings)
     body = "".join(
         f"<tr>{''.join(f'<td style={chr(34)}text-align: left{chr(34)}>{escape(str(cell))}</td>' for cell in row)}</tr>"
@@ -43,7 +43,7 @@ def rows_html(headings: list[str], rows: list[list[object]]) -> str:
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a notebook, which shows HTML."""
+    """Return True in a notebook, which shows HTML."""
     get_shell: Callable[[], Any] = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     return getattr(get_shell(), "kernel", None) is not None
 

@@ -1,4 +1,4 @@
-"""The one table of tasks: what `task` may say in a recipe, which verbs run its models, and where it stands."""
+"""The table of tasks: the values of `task` in a recipe, the tool that runs each task's models, and its module."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -7,23 +7,24 @@ from typing import Any, Literal
 from transduce.errors import ConfigError, InputError
 
 Tool = Literal["translator", "generator", "classifier", "tagger", "answerer", "encoder"]
-"""What runs models: inference/translator.py and so on."""
+"""The tools that run models: inference/translator.py and so on."""
 
 ProbeKind = Literal["pairs", "texts"]
-"""What a bundle's probe holds: sources with targets that the model scores, or texts that it reads; see probe.py."""
+"""The contents of a bundle's probe: sources with targets that the model scores, or texts that it reads; see
+probe.py."""
 
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A line of the table."""
+    """A row of the table."""
 
     title: str
-    """What a model for it is called, with its article."""
+    """The name of its models, with the article."""
     tool: Tool
     example: str
-    """A command that uses the model MODEL."""
+    """An example command that uses the model MODEL."""
     place: str
-    """Module and name of its Task: see tasks/task.py."""
+    """Module and name of the task's Task; see tasks/task.py."""
     probe: ProbeKind = "pairs"
 
 
@@ -72,7 +73,7 @@ TASKS = {
 
 
 def find_task(name: object) -> Any:
-    """The Task of that name, imported now."""
+    """Return the Task of that name, imported now."""
     if not isinstance(name, str) or name not in TASKS:
         raise ConfigError(f"task: no task '{name}'; there are {', '.join(TASKS)}")
     module, _, attribute = TASKS[name].place.partition(":")
@@ -80,25 +81,25 @@ def find_task(name: object) -> Any:
 
 
 def check_task(model: object, found: str, wanted: str) -> None:
-    """Raise InputError, with a command that fits, for a model of another task than the one wanted."""
+    """Raise InputError, with a fitting command, for a model of another task than the one wanted."""
     if found != wanted:
         raise _not_for(model, found)
 
 
 def check_tool(model: object, task: str, wanted: str) -> None:
-    """Raise InputError, with a command that fits, for a model of a task whose models another tool runs."""
+    """Raise InputError, with a fitting command, for a model of a task whose models another tool runs."""
     if TASKS[task].tool != wanted:
         raise _not_for(model, task)
 
 
 def check_writes(model: object, task: str) -> None:
-    """Raise InputError, with a command that fits, for a model that gives no probabilities of what comes next."""
+    """Raise InputError, with a fitting command, for a model that does not predict next tokens."""
     if TASKS[task].probe != "pairs":
         raise _not_for(model, task)
 
 
 def check_reads_texts(model: object, task: str) -> None:
-    """Raise InputError, with a command that fits, for a model without a text encoder."""
+    """Raise InputError, with a fitting command, for a model without a text encoder."""
     if TASKS[task].probe != "texts":
         raise _not_for(model, task)
 

@@ -1,14 +1,14 @@
-"""How threads wait for each other: asleep, so that work on a shared machine is not spun away."""
+"""Waiting threads sleep, so that they do not waste a shared machine's time in spinning."""
 
 import os
 
 SPINS = "1000"
-"""How often a waiting thread looks before it sleeps; GNU's OpenMP, which PyTorch brings, looks 300,000 times (a
-millisecond or more). Beside other processes, a thread that spins takes the core from the one that it waits for."""
+"""How often a waiting thread checks before it sleeps; GNU's OpenMP, which PyTorch brings, checks 300,000 times (a
+millisecond or more). A spinning thread may occupy the core that the awaited thread needs."""
 
 
 def wait_asleep() -> None:
-    """Say in the environment how OpenMP's threads wait, unless the user has said it.
+    """Set in the environment how OpenMP's threads wait, unless the user has set it.
 
     OpenMP reads this once, when PyTorch is loaded; so it has no effect in a process that has imported torch before.
     """

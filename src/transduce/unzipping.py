@@ -1,4 +1,4 @@
-"""A model in a ZIP file, unpacked into a temporary folder while the program runs; nothing is written elsewhere."""
+"""Models in ZIP files, unpacked into a temporary folder while the program runs; nothing is written elsewhere."""
 
 import atexit
 import shutil
@@ -11,26 +11,26 @@ from pathlib import Path, PurePosixPath
 from transduce.errors import CheckpointError
 
 DENSEST, SMALL = 50, 2**26
-"""How many times as large as the file its content may be, where it is more than this many bytes: weights hardly get
-smaller."""
+"""Maximum ratio of a ZIP file's content to its size, if the content exceeds this many bytes: weights hardly
+compress."""
 MOST_FILES = 10_000
 BESIDE = ("__MACOSX", ".DS_Store")
-"""What systems put beside the files of a user."""
+"""Names of files and folders that systems put beside a user's files."""
 
 _unpacked: dict[tuple[Path, int, int], Path] = {}
 _lock = threading.Lock()
 
 
 def is_zipped(path: str | Path) -> bool:
-    """Whether this is a ZIP file, or is named as one: it should hold a model."""
+    """Return True if a file is a ZIP file, or is named as one: it should hold a model."""
     return Path(path).is_file() and (Path(path).suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
 def unzipped(path: Path) -> Path:
-    """The folder with a ZIP file's content, or, where all of it is in one folder there, that folder.
+    """Unpack a ZIP file and return the folder of its content, or, if all of it is in one folder there, that folder.
 
-    Raises CheckpointError for what is damaged, encrypted, larger than it may be or than the disk, or would be written
-    outside of its folder.
+    Raises CheckpointError for content that is damaged, encrypted, too large for the limit or the disk, or outside its
+    folder.
     """
     status = path.stat()
     key = (path.resolve(), status.st_mtime_ns, status.st_size)

@@ -1,4 +1,4 @@
-"""Files of models and runs are taken only as they were written: else an error names the one that is not."""
+"""Verifying that files of models and runs are as they were written; an error names the one that is not."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -14,12 +14,12 @@ MAX_BYTES = 1 << 20  # of a JSON file; those that are written here have a few th
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a folder."""
+    """Return the SHA-256 of each file of a folder."""
     return {file.name: sha256(file) for file in sorted(folder.iterdir())}
 
 
 def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_AGAIN) -> None:
-    """Raise CheckpointError, with advice, unless the files, but for the model card, have these checksums."""
+    """Raise CheckpointError, with advice, unless the files, except the model card, have these checksums."""
     for name, checksum in expected.items():
         if name == "README.md":
             continue
@@ -31,7 +31,7 @@ def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_A
 
 
 def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN, most_bytes: int = MAX_BYTES) -> T:
-    """What a JSON file holds; raises CheckpointError where it is missing, or holds anything else than `kind`."""
+    """Return the contents of a JSON file; raises CheckpointError if it is missing, or is not of type `kind`."""
     try:
         if not path.is_file():  # a pipe would be waited for
             raise FileNotFoundError

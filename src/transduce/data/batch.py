@@ -14,17 +14,17 @@ from transduce.shapes import Mask, Tokens
 
 @dataclass(frozen=True)
 class Stream:
-    """Which streams of running text the rows of a batch go on with."""
+    """The streams of running text that the rows of a batch continue."""
 
     first: int
-    """The number of the first row's, by which a part of a batch finds what the same part of the last one handed on."""
+    """The index of the first row's stream, which identifies the state that the same part of the last batch left."""
     begins: bool
-    """Whether they begin here: nothing was read before."""
+    """True if the streams begin here, with nothing read before."""
     is_backward: Bool[Tensor, " rows"] | None = None
-    """Which of them are read from the end of a text to its beginning; None for none."""
+    """True for streams read from the end of a text to its beginning; None if there are none."""
 
     def to(self, device: torch.device) -> "Stream":
-        """The same on a device."""
+        """Return a copy on a device."""
         return self if self.is_backward is None else replace(self, is_backward=self.is_backward.to(device))
 
 
@@ -38,7 +38,7 @@ class Batch:
     target_out: Tokens
     target_is_real: Mask
     stream: Stream | None = None
-    """None for rows that stand by themselves."""
+    """The streams of running text that the rows continue; None for independent rows."""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -57,7 +57,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """The ids that padding and sentence ends need."""
+    """The ids that padding, beginnings and ends need."""
 
     source_pad: int
     source_eos: int
@@ -67,7 +67,7 @@ class SpecialIds:
 
 
 def with_marks(ids: NDArray[np.integer], marks: Sequence[int]) -> NDArray[np.integer]:
-    """Ids of a source after the tokens that tell a model the direction, if there are some."""
+    """Return a source's ids after the language tokens, if there are any."""
     return np.concatenate([np.array(marks, dtype=ids.dtype), ids]) if marks else ids
 
 
@@ -77,9 +77,9 @@ def make_batch(
     special: SpecialIds,
     begins: Sequence[int] | None = None,
 ) -> Batch:
-    """Pad pairs of id sequences, which hold no special tokens yet but those of languages.
+    """Pad pairs of id sequences, without special tokens except those of languages.
 
-    Each target begins with <bos>, or with a token of its own.
+    Each target begins with <bos>, or with its own token in `begins`.
     """
     source, source_is_real = pad(sources, special.source_pad, end=special.source_eos)
     target_out, target_is_real = pad(targets, special.target_pad, end=special.target_eos)
@@ -89,7 +89,7 @@ def make_batch(
 
 
 def pad(rows: Sequence[Sequence[int] | NDArray[np.integer]], padding: int, end: int) -> tuple[Tokens, Mask]:
-    """A rectangle of ids, each row ended by `end`, and where it is real."""
+    """Pad rows of ids, each ended by `end`; returns a rectangle and a mask of real tokens."""
     lengths = np.array([len(row) + 1 for row in rows])
     ids = np.full((len(rows), lengths.max()), padding, dtype=np.int64)
     for row, values in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Which examples of labelled text make up each batch of an epoch: a function of the seed and the epoch alone."""
+"""Batches of labelled examples for each epoch: a function of the seed and the epoch alone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ B = TypeVar("B")
 
 
 class TextBatchingConfig(Settings, frozen=True):
-    """How large a batch of texts is: by texts, or by tokens. Padding is not computed."""
+    """Batch size of texts: by texts, or by tokens. Padding is not computed."""
 
     examples: PositiveInt | None = None
-    """Texts (or pairs, passages, ...) per batch, drawn at random; 32 unless tokens is set."""
+    """Texts (or pairs, passages, ...) per batch, drawn at random (default: 32, unless tokens is set)."""
     tokens: PositiveInt | None = None
-    """Tokens per batch, special ones included, instead; its texts are of similar length."""
+    """Tokens per batch, special ones included, instead of a number of texts, which are then of similar length."""
     max_tokens: Annotated[int, Meta(ge=8, le=1_000_000)] = 128
-    """Most tokens read at once, special ones included; longer texts are cut."""
+    """Maximum tokens read at once, special ones included; longer texts are cut."""
 
     def _check_together(self) -> None:
         if self.examples is not None and self.tokens is not None:
@@ -43,11 +43,11 @@ class EncodedTexts:
     lengths: NDArray[np.int64]
     """Tokens of each row, special ones included."""
     is_cut: NDArray[np.bool_]
-    """Whether it was longer than what is read at once."""
+    """True for examples that were longer than the limit and were cut."""
 
 
 def encode_texts(texts: Sequence[tuple[str, str | None]], tokenizer: Tokenizer, max_tokens: int) -> EncodedTexts:
-    """The ids of texts, cut to so many tokens with the special ones."""
+    """Encode texts, cut to `max_tokens` with the special ones."""
     firsts = tokenizer.encode_batch([first for first, _ in texts])
     seconds = iter(tokenizer.encode_batch([second for _, second in texts if second is not None]))
     rows: list[tuple[Ids, Ids | None]] = []
@@ -61,7 +61,7 @@ def encode_texts(texts: Sequence[tuple[str, str | None]], tokenizer: Tokenizer, 
 
 @dataclass(frozen=True)
 class ExampleData(Generic[B]):
-    """Examples in batches, the longest last; `make` makes one of the examples with some numbers."""
+    """Examples in batches, sorted by length; `make` makes a batch of the examples with some indices."""
 
     lengths: NDArray[np.int64]
     """Tokens of each example."""
@@ -70,11 +70,11 @@ class ExampleData(Generic[B]):
     seed: int
 
     def planned(self) -> PlannedData[B]:
-        """The same examples in other batches in each epoch."""
+        """Return the plan of epochs: the same examples in different batches in each."""
         return PlannedData(self.epoch)
 
     def epoch(self, number: int) -> Epoch[B]:
-        """The batches of an epoch, a function of the seed and its number."""
+        """Return the batches of an epoch, a function of the seed and its number."""
         random = np.random.default_rng([self.seed, number])
         order = random.permutation(len(self.lengths))
         if self.config.tokens is None:
@@ -89,17 +89,17 @@ class ExampleData(Generic[B]):
 
     @property
     def size(self) -> int:
-        """Examples of a batch that is not measured in tokens."""
+        """The number of examples in a batch that is not measured in tokens."""
         return self.config.examples or EXAMPLES
 
     def _find_largest(self, epoch: Epoch[B], parts: int) -> Largest:
-        """The largest part that any epoch may have: of the longest examples, where batches are drawn at random."""
+        """Return the largest part that any epoch may have: the longest examples, if batches are drawn at random."""
         if self.config.tokens is None:
             epoch = replace(epoch, batches=[self._by_length(np.arange(len(self.lengths)))[-self.size :]])
         return largest_part(epoch, parts)
 
     def _tokens(self, examples: Rows) -> int:
-        """Tokens of some examples; padding is not computed."""
+        """Return the tokens of some examples; padding is not computed."""
         return int(self.lengths[examples].sum())
 
     def _too_large(self, examples: Rows) -> tuple[str, str]:
@@ -110,6 +110,6 @@ class ExampleData(Generic[B]):
         return examples[np.argsort(self.lengths[examples], kind="stable")]
 
     def _that_fit(self, examples: Rows, tokens: int) -> Plan:
-        """Examples that follow one another, as many as have so many tokens together."""
+        """Split examples into consecutive batches of about `tokens` tokens."""
         number = (np.cumsum(self.lengths[examples]) - 1) // tokens
         return np.split(examples, np.flatnonzero(np.diff(number)) + 1)

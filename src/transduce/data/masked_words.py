@@ -1,4 +1,4 @@
-"""Documents cut into rows that fill an encoder: two parts that follow one another, or do not, or one part."""
+"""Documents cut into rows that fill an encoder: two parts, consecutive or not, or one part."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,18 +23,18 @@ SHORT = 0.1  # share of rows that are filled to a random length (Devlin et al. 2
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Texts with hidden tokens, what these were, and whether the second of two texts follows the first."""
+    """Texts with hidden tokens, their original ids, and whether the second of two texts follows the first."""
 
     text: TextBatch
     places: torch.Tensor
-    """Of the hidden tokens among rows * time: [hidden]."""
+    """Indices of the hidden tokens in the flattened rows * time: [hidden]."""
     words: torch.Tensor
-    """What they were: [hidden]."""
+    """Original ids of the hidden tokens: [hidden]."""
     follows: torch.Tensor | None
-    """1 where the second text follows the first, else 0: [rows]; None where there is one text."""
+    """1 where the second text follows the first, else 0: [rows]; None with one text a row."""
     words_per_row: float = 0.0
-    """Tokens that are hidden in a row, on average over the data: the same in all batches, so that the losses of a
-    batch's parts add up to that of the batch."""
+    """Mean number of hidden tokens in a row over the data: the same in all batches, so that the losses of a batch's
+    parts add up to the batch's."""
 
     def to(self, device: torch.device) -> "MaskedBatch":
         """The same batch on a device."""
@@ -54,20 +54,20 @@ class SentenceStore:
 
     ids: NDArray[np.int32]
     sentences: NDArray[np.int64]
-    """Where each sentence begins among ids, and where the last ends."""
+    """Index in `ids` of each sentence's first token, and the number of all tokens."""
     documents: NDArray[np.int64]
-    """The number of the first sentence of each document, and of all sentences."""
+    """Index of each document's first sentence, and the number of all sentences."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def tokens(self, first: int, stop: int) -> NDArray[np.int32]:
-        """The ids of sentences that follow one another."""
+        """Return the ids of consecutive sentences."""
         return self.ids[self.sentences[first] : self.sentences[stop]]
 
 
 def store_sentences(documents: Iterable[TextDocument], tokenizer: Tokenizer, name: str) -> SentenceStore:
-    """The ids of documents, in memory; raises DataError where there are none."""
+    """Encode documents, in memory; raises DataError if there are none."""
     lengths: list[int] = []
     counts: list[int] = []
     parts: list[NDArray[np.int32]] = []
@@ -101,22 +101,22 @@ class MaskedRow:
 
 @dataclass(frozen=True)
 class MaskedTexts:
-    """Rows of documents with hidden words, both drawn anew in each epoch, or once if masking is not dynamic."""
+    """Rows of documents with hidden tokens, both drawn anew in each epoch, or once if masking is not dynamic."""
 
     store: SentenceStore
     masking: Masking
     special: SpecialIds
     config: TextBatchingConfig
     next_sentence: bool
-    """Whether a row has two texts, of which half the second ones come from another document."""
+    """True if a row has two texts; half of the second ones then come from another document."""
     seed: int
 
     def planned(self) -> PlannedData[MaskedBatch]:
-        """The rows in batches. No epoch has much longer ones than another, since rows are filled."""
+        """Return the rows in batches. Epochs have rows of about the same length, since rows are filled."""
         return PlannedData(self._epoch)
 
     def draw(self, epoch: int) -> list[MaskedRow]:
-        """All rows of an epoch."""
+        """Return all rows of an epoch."""
         random = np.random.default_rng([self.seed, epoch])
         rows = []
         documents = self.store.documents
@@ -132,7 +132,7 @@ class MaskedTexts:
         return replace(examples.epoch(number), find_largest=largest_part)
 
     def _make(self, drawn: Sequence[MaskedRow], epoch: int, numbers: Rows) -> MaskedBatch:
-        """A batch of the rows with these numbers, some of whose tokens are hidden."""
+        """Make a batch of the rows with these indices, and hide some of their tokens."""
         rows: list[tuple[Ids, Ids | None]] = []
         hidden: list[NDArray[np.int64]] = []
         words: list[NDArray[np.int64]] = []
@@ -187,14 +187,15 @@ class MaskedTexts:
         return rows
 
     def _last_within(self, first: int, stop: int, goal: int) -> int:
-        """The end of the sentences from the first on, one at least, that have no more tokens than the goal."""
+        """Return the end of the longest run of sentences from `first`, at least one, with at most `goal` tokens."""
         end = first + 1
         while end < stop and self.store.sentences[end + 1] - self.store.sentences[first] <= goal:
             end += 1
         return end
 
     def _elsewhere(self, number: int, after: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
-        """Sentences of another document, from a random one on; of a single document, those that do not come next."""
+        """Return sentences of another document, from a random one on; of a single document, those that do not come
+        next."""
         documents = self.store.documents
         count = len(documents) - 1
         other = (number + int(random.integers(1, max(count, 2)))) % count
@@ -212,6 +213,6 @@ def _pieces(tokens: NDArray[np.int32], room: int) -> Sequence[NDArray[np.int32]]
 
 
 def _cut(one: NDArray[np.int32], other: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Both, the longer one cut where they do not meet, until they fit."""
+    """Cut the longer text at its outer end until both fit."""
     of_other = min(len(other), max(room // 2, room - len(one)))
     return one[max(len(one) + of_other - room, 0) :], other[:of_other]

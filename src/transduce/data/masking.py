@@ -1,4 +1,4 @@
-"""Which tokens of a text are hidden, and what stands in their places (Devlin et al. 2019, section 3.1)."""
+"""Hiding tokens of a text, and what replaces them (Devlin et al. 2019, section 3.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,15 @@ MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a to
 
 
 class MaskingConfig(Settings, frozen=True):
-    """Which tokens are hidden."""
+    """Settings for hiding tokens."""
 
     share: ShareWithin = 0.15
     """Share of the tokens that are hidden: 80 % become [MASK], 10 % a random token, 10 % stay."""
     whole_words: bool = False
     """Hide all tokens of a word or none."""
     dynamic: bool = True
-    """Hide others in each epoch; else the same texts with the same places (Liu et al. 2019, section 4.1)."""
+    """Hide different tokens in each epoch; else the same texts with the same hidden tokens (Liu et al. 2019, section
+    4.1)."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class Masking:
     config: MaskingConfig
     mask: int
     ordinary: NDArray[np.int64]
-    """The tokens that may stand for another."""
+    """The tokens that may replace another."""
     continues: NDArray[np.bool_]
-    """Of each token of the vocabulary, whether it continues a word."""
+    """For each token of the vocabulary, whether it continues a word."""
 
     @staticmethod
     def of(config: MaskingConfig, tokenizer: Tokenizer) -> "Masking":
-        """For a tokenizer, which must have a token that hides others."""
+        """Prepare for a tokenizer, which must have a mask token."""
         assert tokenizer.mask is not None
         pieces = tokenizer.pieces(range(len(tokenizer)))
         special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.mask}
@@ -49,7 +50,7 @@ class Masking:
     def hide(
         self, tokens: Sequence[int] | NDArray[np.integer], random: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The tokens with some of them hidden, at least one, and the places of these."""
+        """Return the tokens with some of them hidden, at least one, and the indices of these."""
         changed = np.array(tokens, dtype=np.int64)
         count = max(round(self.config.share * len(changed)), 1)
         if self.config.whole_words:

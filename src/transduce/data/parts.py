@@ -1,4 +1,4 @@
-"""How rows become batches that fit, and batches become parts, worked through one after another to need less memory."""
+"""Splitting rows into batches that fit, and batches into parts, computed one after another to need less memory."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,21 +8,22 @@ from numpy.typing import NDArray
 
 Lengths = NDArray[np.int64]
 Runs = list[tuple[int, int]]
-"""Pairs that are sorted by target length: from each start to before its stop."""
+"""Runs of pairs sorted by target length: each from a start to before a stop."""
 
 Fits = Callable[[Any, Any, Any], Any]
-"""Whether so many pairs, padded to a source and a target length, may be together; of numbers or of arrays of them."""
+"""Returns True if this many pairs, padded to a source and a target length, fit together; takes numbers or arrays."""
 
 
 def needs(rows: Any, source: Any, target: Any) -> tuple[Any, ...]:
-    """What the memory for so many pairs, padded to these lengths, grows with: tokens, and what attention compares."""
+    """Return the quantities that memory grows with for this many pairs, padded to these lengths: tokens, and the scores
+    of attention."""
     tokens = source + target
     of_a_pair = (source, target, tokens, source * source, source * target, target * target)
     return tuple(rows * each for each in of_a_pair)
 
 
 def within(most: Sequence[int]) -> Fits:
-    """What needs no more than this by any measure of `needs`."""
+    """Return a test that accepts only what needs no more than `most` by each measure of `needs`."""
 
     def fits(rows: Any, source: Any, target: Any) -> Any:
         fit = True
@@ -34,7 +35,7 @@ def within(most: Sequence[int]) -> Fits:
 
 
 def cut(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
-    """Cut pairs sorted by target length into at most so many runs, where that saves the most padding.
+    """Cut pairs sorted by target length into at most `parts` runs, where that saves the most padding.
 
     As one rectangle of padded tokens, the batch would need its pairs times its longest source and target. A part's
     share of that is one of `parts`, in whole pairs. No part needs more than twice its share, nor than its share and a
@@ -52,10 +53,10 @@ def cut(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> R
 
 
 def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
-    """The runs of pairs sorted by target length, at most so many, that need the fewest padded tokens.
+    """Return the runs of pairs sorted by target length, at most `parts`, that need the fewest padded tokens.
 
-    Cuts are made where the target length changes, and elsewhere only for the sake of `most`, the padded tokens of any
-    run but a single pair; for it there may be more runs.
+    Cuts are made where the target length changes, and elsewhere only to keep runs of more than one pair within `most`
+    padded tokens, which may also need more runs.
     """
     whole = (0, len(target))
     if parts == 1 and _fits(source, target, whole, most):
@@ -84,13 +85,14 @@ def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np
 
 
 def buckets(source: Lengths, target: Lengths, fits: Fits) -> list[NDArray[np.int64]]:
-    """Numbers of pairs in batches that fit, sorted by target then source length; equal lengths keep their order."""
+    """Return indices of pairs in batches that fit, sorted by target then source length; equal lengths keep their
+    order."""
     order = np.lexsort((source, target))
     return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], fits)]
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int, longest_first: bool = False) -> list[list[int]]:
-    """Numbers of rows in batches of similar length, the shortest first unless `longest_first`.
+    """Return indices of rows in batches of similar length, the shortest first unless `longest_first`.
 
     The padded tokens of a batch are within `tokens`, unless it is a single row.
     """
@@ -101,8 +103,8 @@ def batches_by_length(lengths: Sequence[int], tokens: int, longest_first: bool =
 
 
 def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
-    """Runs of pairs sorted by target length, each as long as its pairs, longest source and longest target still fit; a
-    pair that does not by itself is a run of its own."""
+    """Return runs of pairs sorted by target length, each as many pairs as fit with its longest source and target; a
+    pair too long to fit is a run of its own."""
     runs: Runs = []
     start, ahead = 0, 64
     while start < len(target):
@@ -110,7 +112,7 @@ def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
         longest = np.maximum.accumulate(source[seen])
         fit = fits(np.arange(1, len(longest) + 1), longest, target[seen])
         fit[0] = True
-        if fit.all() and seen.stop < len(target):  # the run may go on beyond what was looked at
+        if fit.all() and seen.stop < len(target):  # the run may continue beyond these pairs
             ahead *= 4
             continue
         stop = start + (len(fit) if fit.all() else int(fit.argmin()))
@@ -120,7 +122,8 @@ def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
 
 
 def halve(source: Lengths, target: Lengths, fits: Fits) -> Runs:
-    """Pairs sorted by target length as one run if that fits, else halves, quarters and so on; a pair is not cut."""
+    """Return pairs sorted by target length as one run if that fits, else halves, quarters and so on; a pair is not
+    cut."""
 
     def halves(start: int, stop: int) -> Runs:
         if stop - start == 1 or fits(stop - start, int(source[start:stop].max()), int(target[stop - 1])):
@@ -132,7 +135,8 @@ def halve(source: Lengths, target: Lengths, fits: Fits) -> Runs:
 
 
 def _padded_tokens(source: Lengths, target: Lengths, edges: Lengths) -> NDArray[np.float64]:
-    """Of each run between two of the edges, [edge before, edge after]; infinite where that comes first."""
+    """Return the padded tokens of each run between two edges, [edge before, edge after]; infinite unless the first is
+    less."""
     starts, stops = edges[:-1], edges[1:]
     is_run = starts[:, None] < stops
     longest = np.maximum.accumulate(np.where(is_run, np.maximum.reduceat(source, starts), 0), 1)

@@ -1,4 +1,4 @@
-"""Questions and long passages as rows that an encoder can read: overlapping windows of each passage."""
+"""Encoding questions and long passages for an encoder: overlapping windows of each passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,29 +17,29 @@ class PassageWindow:
     """A question, and a window of its passage."""
 
     number: int
-    """Of the question among those that were encoded."""
+    """The question's index among those that were encoded."""
     question: list[int]
-    """Ids without special tokens."""
+    """Token ids of the question, without special tokens."""
     passage: list[int]
-    """Likewise."""
+    """Token ids of the window, without special tokens."""
     places: list[tuple[int, int]]
-    """In characters of the passage, of each token of the window."""
+    """Start and end of each token of the window, in characters of the passage."""
 
     @property
     def first(self) -> int:
-        """Where the passage begins in the row, after [CLS], the question and [SEP]."""
+        """Index in the row of the passage's first token, after [CLS], the question and [SEP]."""
         return len(self.question) + 2
 
 
 def encode_passages(
     asked: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_tokens: int, overlap: int
 ) -> list[PassageWindow]:
-    """The windows of questions with their passages, each of at most so many tokens with the special ones.
+    """Return the windows of questions with their passages, each of at most `max_tokens` with the special ones.
 
     Args:
-        asked: questions, each with its passage.
-        tokenizer: makes tokens of both.
-        max_tokens: at most, with the special ones; at least half of them are for the passage.
+        asked: pairs of question and passage.
+        tokenizer: the tokenizer of both.
+        max_tokens: the most tokens of a window with the special ones; at least half of them are for the passage.
         overlap: tokens that a window shares with the one before; at most half of what a window holds.
     """
     passages = dict.fromkeys(passage for _, passage in asked)
@@ -61,5 +61,5 @@ def encode_passages(
 
 
 def window_lengths(windows: Sequence[PassageWindow]) -> NDArray[np.int64]:
-    """Tokens of the row of each window, special ones included."""
+    """Return the tokens of the row of each window, special ones included."""
     return np.array([row_length(window.question, window.passage) for window in windows], dtype=np.int64)

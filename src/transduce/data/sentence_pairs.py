@@ -1,4 +1,4 @@
-"""Which sentence pairs make up each batch of an epoch: a function of the seed and the epoch alone."""
+"""Batches of sentence pairs for each epoch: a function of the seed and the epoch alone."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,14 @@ from transduce.ranges import PositiveInt
 SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
 BOTH_SIDES = 4
-"""Times target_tokens: the most source and target tokens together of a batch, padding of each group counted."""
+"""Maximum source and target tokens of a batch together, as a multiple of target_tokens, with padding of each group."""
 
 WITH_MIXED_LENGTHS = 6
-"""Times target_tokens: the most source and target tokens of a batch that is worked through as one rectangle."""
+"""Maximum source and target tokens of a batch computed as one rectangle, as a multiple of target_tokens."""
 
 
 class BatchingConfig(Settings, frozen=True):
-    """How large a batch is: by target tokens, or by sentences."""
+    """Batch size: by target tokens, or by sentences."""
 
     target_tokens: PositiveInt | None = None
     """Maximum number of target tokens per batch, including the padding within groups; default 4,096 unless sentences is
@@ -47,7 +47,7 @@ class BatchingConfig(Settings, frozen=True):
 
     @property
     def budget(self) -> int:
-        """Target tokens of a batch that is not measured by sentences."""
+        """The maximum target tokens of a batch that is not measured in sentences."""
         return self.target_tokens or 4096
 
     @property
@@ -58,7 +58,7 @@ class BatchingConfig(Settings, frozen=True):
         return BatchingConfig(target_tokens=max(self.budget // self.groups, 1))
 
     def fits(self, rows: Any, source: Any, target: Any) -> Any:
-        """Whether so many pairs, padded to these lengths, may be together; of numbers or of arrays of them."""
+        """Return True if this many pairs, padded to these lengths, fit into a batch; takes numbers or arrays."""
         if self.sentences is not None:
             return rows <= self.sentences
         return (rows * target <= self.budget) & (rows * (source + target) <= BOTH_SIDES * self.budget)
@@ -66,7 +66,7 @@ class BatchingConfig(Settings, frozen=True):
 
 @dataclass(frozen=True)
 class SentencePairs:
-    """Several stores read as one, each pair as often in an epoch as its store's weight says."""
+    """Several stores read as one, with each pair as often in an epoch as its store's weight says."""
 
     stores: Sequence[TokenStore]
     weights: Sequence[float]
@@ -74,17 +74,17 @@ class SentencePairs:
     config: BatchingConfig
     seed: int
     before: Sequence[Sequence[int]] | None = None
-    """Tokens that stand before the sources of each store; None for none."""
+    """Tokens before the sources of each store; None for none."""
     begins: Sequence[int] | None = None
-    """The token that begins the targets of each store; None for that of `special`."""
+    """The first target token of each store; None for that of `special`."""
     segment: Callable[[Sequence[TokenStore], Sequence[int]], Sequence[TokenStore]] | None = None
-    """Segments the words of the stores anew for an epoch, given its seed; None for words that stay as they are."""
+    """Segments the words of the stores anew for an epoch, given its seed; None keeps words as they are."""
 
     def planned(self) -> PlannedData[Batch]:
-        """The pairs in batches of similar length, in random order.
+        """Return the pairs in batches of similar length, in random order.
 
-        A batch is split as `cut` does it, with the tokens of `target_tokens` as the most, and no part of any epoch
-        needs more memory than the largest of the first epoch.
+        Batches are split by `cut`, within limits from `target_tokens`, and no part of any epoch needs more memory
+        than the largest of the first epoch.
         """
 
         def plan(number: int) -> Epoch[Batch]:
@@ -106,7 +106,7 @@ class SentencePairs:
         return data
 
     def _find_largest(self, batches: Plan, parts: int) -> Largest:
-        """Sought in the first epoch's batches, and where these have not all pairs, in those of a plan that has."""
+        """Return the largest parts of the first epoch's batches and, if these lack some pairs, of a plan with all."""
         plans, is_alike = [batches], self.config.groups == 1 and self.segment is None
         if any(weight % 1 for weight in self.weights):
             is_alike = False
@@ -118,7 +118,7 @@ class SentencePairs:
         return largest_of(together, [self._needs(part) for part in together], has_several)
 
     def _padded_tokens(self, rows: Rows) -> int:
-        """Source and target tokens of some pairs as one batch, padding counted."""
+        """Return source and target tokens of some pairs as one batch, with padding."""
         source, target = self._lengths(rows)
         return len(rows) * int(source.max() + target.max())
 
@@ -131,7 +131,7 @@ class SentencePairs:
         return f"the largest part of a batch, {len(rows):,} pairs of {tokens:,} tokens with padding,", SMALLER_PARTS
 
     def _make(self, rows: Rows) -> Batch:
-        """The padded ids of some pairs."""
+        """Make a batch of some pairs."""
         starts = self._starts()
         stores = (np.searchsorted(starts, rows, side="right") - 1).tolist()
         indices = [(store, int(row - starts[store])) for store, row in zip(stores, rows, strict=True)]
@@ -160,7 +160,7 @@ class SentencePairs:
         return batches
 
     def _together(self, groups: Plan, source: NDArray[np.int64], target: NDArray[np.int64]) -> Iterator[Plan]:
-        """The groups of each batch: fewer where some are a pair that takes more than a group's part."""
+        """Yields the groups of each batch: fewer if some are a pair larger than a group's share."""
         together: Plan = []
         tokens = target_tokens = 0
         for group in groups:
@@ -198,7 +198,7 @@ class SentencePairs:
         return np.concatenate([[0], np.cumsum([len(store) for store in self.stores])[:-1]])
 
     def _lengths(self, pairs: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Source and target tokens of each pair, the end token counted."""
+        """Return source and target tokens of each pair, the end token included."""
         source, target = self._all_lengths
         return source[pairs] + 1, target[pairs] + 1
 
@@ -211,7 +211,7 @@ class SentencePairs:
 
 
 def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
-    """Of parts and what each needs; none that needs nothing more than another is told of."""
+    """Return the parts that need most by some measure, without those that need no more than another by any measure."""
     found = np.array(of_each)  # [parts, measures]
     most = {of_each[np.lexsort((found.sum(1), measure))[-1]] for measure in found.T}
     alone = [one for one in most if not any(one != other and _covers(other, one) for other in most)]

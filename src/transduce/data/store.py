@@ -1,4 +1,4 @@
-"""Token ids of a corpus on disk, mapped into memory: built once, streaming, and found again by its contents."""
+"""Token ids of a corpus on disk, mapped into memory: built once, in a stream, and found again by its contents."""
 
 import hashlib
 import itertools
@@ -36,7 +36,7 @@ ABANDONED = 3600.0  # seconds without a write after which a store that is being 
 
 @dataclass(frozen=True)
 class Dropped:
-    """Pairs left out of a store for one reason: how many, and the first few."""
+    """The number of pairs left out of a store for one reason, and the first few."""
 
     count: int
     examples: list[str]
@@ -54,7 +54,7 @@ class Side:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each sentence."""
+        """The number of tokens of each sentence."""
         return np.diff(self.offsets)
 
 
@@ -68,17 +68,17 @@ class TokenStore:
     source: Side
     target: Side
     dropped: dict[str, Dropped]
-    """By reason."""
+    """The pairs left out, by reason."""
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
 
 
 def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> TokenStore:
-    """The store of a corpus, built if the cache has none of these contents, tokenizers and limit.
+    """Return the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
 
-    Pairs with a blank side or, where max_tokens is given, with more tokens on a side are left out whole. Raises
-    DataError for a corpus that has nothing else, or whose tokens are mostly unknown.
+    Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
+    for a corpus that has nothing else, or whose tokens are mostly unknown.
     """
     made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
     folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
@@ -93,7 +93,7 @@ def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int |
 
 
 def _read(folder: Path) -> TokenStore | None:
-    """The store in a folder; None where there is none, or where its files are not what was written."""
+    """Return the store in a folder; None if there is none, or if its files have changed."""
     try:
         facts = json.loads((folder / "store.json").read_text())
         if any(_checksum(folder / name) != checksum for name, checksum in facts["checksums"].items()):
@@ -112,7 +112,7 @@ def _read(folder: Path) -> TokenStore | None:
 
 
 def _checksum(path: Path) -> int:
-    """CRC-32, which finds damage at the speed of reading."""
+    """Return a file's CRC-32, which detects damage at the speed of reading."""
     value = 0
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 16):
@@ -121,7 +121,7 @@ def _checksum(path: Path) -> int:
 
 
 def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path) -> None:
-    """Write beside the folder, then rename, so that a half-built store is never found."""
+    """Build a store beside the folder, then rename it, so that a half-built store is never found."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(folder.parent)
     building = unique_folder(folder.parent, "building-")
@@ -149,7 +149,7 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
 
 
 def _remove_abandoned(stores: Path) -> None:
-    """What killed builds left behind goes; builds of other processes, which write all the time, stay."""
+    """Remove what killed builds left behind; builds of other processes, which write all the time, stay."""
     for building in stores.glob("building-*"):
         try:
             newest = max(path.stat().st_mtime for path in (building, *building.iterdir()))

@@ -1,4 +1,4 @@
-"""Running text as parallel streams: each batch goes on where the one before it ended, in every row."""
+"""Running text as parallel streams: each batch continues the one before it in every row."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from transduce.data.windows import WindowsConfig, batch_of
 
 @dataclass(frozen=True)
 class Streams:
-    """A text cut into streams of one length, read side by side, a segment of each at a time.
+    """A text cut into streams of equal length, read side by side, a segment of each at a time.
 
     With `config.bidirectional` each piece of the text is two streams: the second half of them read the same pieces as
-    the first, each from its end to its beginning. All epochs are alike. A segment is named by its number: those of a
-    step are numbered stream by stream, and the steps follow one another.
+    the first, each from its end to its beginning. All epochs are alike. Segments are numbered step by step, and within
+    a step stream by stream.
     """
 
     store: TextStore
@@ -25,22 +25,23 @@ class Streams:
 
     @property
     def streams(self) -> int:
-        """How many: fewer than the settings say where the text is too short for a token of each; an even number of
-        bidirectional ones."""
+        """The number of streams: less than the settings say if the text is too short for a token of each; even if
+        bidirectional."""
         return self._pieces * self._directions
 
     @property
     def length(self) -> int:
-        """Tokens that each stream reads; fewer than there are streams are left out at the end of the text."""
+        """The number of tokens that each stream reads; a few at the end of the text, fewer than there are streams, are
+        left out."""
         return (len(self.store) - 1) // self._pieces
 
     @property
     def window(self) -> int:
-        """Tokens of a segment; of a stream's last there may be fewer."""
+        """The number of tokens in a segment; a stream's last segment may have fewer."""
         return min(self.config.window, self.length)
 
     def planned(self) -> PlannedData[Batch]:
-        """The next segment of each stream, for each batch; parts of a batch have the same streams each time."""
+        """Return batches of the next segment of each stream; parts of a batch have the same streams each time."""
         steps = in_order(np.arange(-(-self.length // self.window) * self.streams), self.streams)
         epoch = Epoch(steps, self._tokens, self._make, self._too_large, find_largest=_first_parts)
         return PlannedData(lambda number: epoch)
@@ -49,7 +50,7 @@ class Streams:
         return len(segments) * self.window
 
     def _make(self, segments: Rows) -> Batch:
-        """The ids of some streams' segments, and those that follow each."""
+        """Make a batch of some streams' segments, with the token after each."""
         step = int(segments[0]) // self.streams
         streams, first = segments % self.streams, step * self.window
         time = min(self.window, self.length - first)
@@ -71,10 +72,10 @@ class Streams:
 
     @property
     def _pieces(self) -> int:
-        """Of the text, each read by a stream in each direction."""
+        """The number of pieces of the text, each of which one stream per direction reads."""
         return min(self.config.windows // self._directions, len(self.store) - 1)
 
 
 def _first_parts(epoch: Epoch[Batch], parts: int) -> Largest:
-    """The first parts of the first batch and of the next, which goes on from it: no other is larger."""
+    """Return the first parts of the first batch and of the next, which continues it: no others are larger."""
     return Largest([epoch.split(batch, parts)[0] for batch in epoch.batches[:2]], has_several=parts > 1)

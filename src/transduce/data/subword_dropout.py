@@ -1,4 +1,4 @@
-"""Words of sentence pairs segmented anew for an epoch, as a function of its seed alone."""
+"""Segmenting the words of sentence pairs anew for an epoch, as a function of its seed alone."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,24 +16,24 @@ SENTENCES_AT_ONCE = 4096
 
 @dataclass(frozen=True)
 class SubwordDropout:
-    """BPE-dropout (Provilkov et al. 2020) on a side or both.
+    """BPE-dropout (Provilkov et al. 2020) on one side or both.
 
-    A sentence that would become longer than the longest one that is segmented plainly stays plain, so no model, limit
-    or memory sees longer ones.
+    A sentence that would become longer than the longest plain one stays plain, so no model, limit or memory meets
+    longer ones.
     """
 
     source: BpeDropout | None
     target: BpeDropout | None
 
     def check(self, stores: Sequence[TokenStore]) -> None:
-        """Raises ConfigError for a tokenizer that does more than merge."""
+        """Raise ConfigError for a tokenizer that does more than merge."""
         for store in stores:
             for side, dropout in ((store.source, self.source), (store.target, self.target)):
                 if dropout is not None:
                     dropout.merges.check(next(_chunks(side)))
 
     def __call__(self, stores: Sequence[TokenStore], seed: Sequence[int]) -> list[TokenStore]:
-        """The same sentences, their words segmented at random."""
+        """Return the same sentences, with their words segmented at random."""
         return [
             TokenStore(
                 _segmented(store.source, self.source, [*seed, number, 0]),
@@ -45,7 +45,7 @@ class SubwordDropout:
 
 
 def _segmented(side: Side, dropout: BpeDropout | None, seed: list[int]) -> Side:
-    """One language segmented at random, in a file without a name, as a store is on disk."""
+    """Segment one side at random, into a nameless file, as a store is on disk."""
     if dropout is None:
         return side
     longest, lengths = int(side.lengths.max()), []
@@ -60,13 +60,13 @@ def _segmented(side: Side, dropout: BpeDropout | None, seed: list[int]) -> Side:
 
 
 def _mapped(file: IO[bytes], dtype: np.dtype[np.integer]) -> NDArray[np.integer]:
-    """The numbers of a file, which goes when they do."""
+    """Return the numbers in a file, which is deleted with them."""
     file.flush()
     return np.memmap(file, dtype=dtype, mode="r")
 
 
 def _no_longer_than(longest: int, plain: Segmented, drawn: Segmented) -> Segmented:
-    """The texts as drawn, but as plain where they would have more tokens than the longest may."""
+    """Return the randomly segmented texts, but the plain ones in place of those longer than `longest`."""
     lengths = np.diff(drawn.offsets)
     if lengths.max() <= longest:
         return drawn
@@ -76,7 +76,7 @@ def _no_longer_than(longest: int, plain: Segmented, drawn: Segmented) -> Segment
 
 
 def _chunks(side: Side) -> Iterator[Segmented]:
-    """Sentences that are segmented together."""
+    """Yields groups of sentences that are segmented together."""
     offsets = side.offsets
     for start in range(0, len(offsets) - 1, SENTENCES_AT_ONCE):
         own = offsets[start : start + SENTENCES_AT_ONCE + 1]

@@ -1,4 +1,4 @@
-"""Words as the pieces that a tokenizer makes of them, in rows that an encoder can read."""
+"""Words split into a tokenizer's pieces, in rows that an encoder can read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from transduce.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class WordRows:
-    """Sentences in rows, each a sentence or, where that is too long, a part of one."""
+    """Sentences in rows, each a sentence or, if it is too long, a part of one."""
 
     ids: list[list[int]]
-    """Of each row, without special tokens."""
+    """Token ids of each row, without special tokens."""
     first_pieces: list[list[int]]
-    """Of each row, where each of its words begins among `ids`."""
+    """For each row, the index in `ids` of each word's first piece."""
     words: list[tuple[int, int, int]]
-    """Of each row the sentence, its first word there, and the one after its last."""
+    """For each row, its sentence, its first word there, and the word after its last."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each row, special ones included."""
+        """Number of tokens of each row, special ones included."""
         return np.array([len(ids) + 2 for ids in self.ids], dtype=np.int64)
 
 
 def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_tokens: int) -> WordRows:
-    """The pieces of the words of sentences, in rows of at most so many tokens with the special ones.
+    """Return the pieces of sentences' words, in rows of at most `max_tokens` with the special ones.
 
     Words are never cut in two, but one that is longer than a row loses its end; one without pieces is unknown.
     """

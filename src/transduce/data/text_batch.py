@@ -1,4 +1,4 @@
-"""Token ids of texts, or of pairs of texts that are read together, padded to rectangles for an encoder."""
+"""Token ids of texts, or of pairs of texts read together, padded to rectangles for an encoder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ Ids = Sequence[int] | NDArray[np.integer]
 
 @dataclass(frozen=True)
 class TextBatch:
-    """What an encoder reads: `[CLS] first [SEP]`, or `[CLS] first [SEP] second [SEP]`, one row each."""
+    """Input of an encoder: `[CLS] first [SEP]`, or `[CLS] first [SEP] second [SEP]`, one row each."""
 
     tokens: Tokens
     segments: Tokens
-    """0 for the first text, 1 for the second."""
+    """Segment ids: 0 for the first text, 1 for the second."""
     is_real: Mask
 
     def __len__(self) -> int:
@@ -31,7 +31,7 @@ class TextBatch:
 
 
 def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds) -> TextBatch:
-    """Pad texts, or pairs of them, whose ids hold no special tokens yet."""
+    """Pad texts, or pairs of them, whose ids have no special tokens yet."""
     lengths = np.array([row_length(*row) for row in rows])
     tokens = np.full((len(rows), lengths.max()), special.target_pad, dtype=np.int64)
     segments = np.zeros_like(tokens)
@@ -50,12 +50,12 @@ def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds)
 
 
 def row_length(first: Ids, second: Ids | None) -> int:
-    """Tokens of a row, special ones included."""
+    """Return the tokens of a row, special ones included."""
     return len(first) + 2 if second is None else len(first) + len(second) + 3
 
 
 def shorten(first: Ids, second: Ids | None, limit: int) -> tuple[Ids, Ids | None]:
-    """The texts, cut at their ends so that the row has no more tokens than a limit: of two, the longer one is cut."""
+    """Cut texts at their ends so that the row has at most `limit` tokens: of two, the longer is cut."""
     if second is None:
         return first[: max(limit - 2, 0)], None
     room = max(limit - 3, 0)

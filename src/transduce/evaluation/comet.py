@@ -1,4 +1,4 @@
-"""COMET (Rei et al. 2020), a metric that has learned what people prefer; it needs the package unbabel-comet."""
+"""COMET (Rei et al. 2020), a metric learned from human judgements; it needs the package unbabel-comet."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,13 +10,13 @@ import torch
 from transduce.errors import InputError
 
 MODEL = "Unbabel/wmt22-comet-da"
-"""Rei et al. 2022; reads sources, outputs and references."""
+"""The model of Rei et al. 2022; reads sources, outputs and references."""
 
 BATCH = 8
 
 
 def comet_scores(sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]) -> list[float]:
-    """A score for each output, mostly 0 to 1; InputError if the package is not installed."""
+    """Return a score for each output, mostly 0 to 1; InputError if the package is not installed."""
     rows = [
         {"src": source, "mt": output, "ref": reference}
         for source, output, reference in zip(sources, outputs, references, strict=True)
@@ -26,7 +26,7 @@ def comet_scores(sources: Sequence[str], outputs: Sequence[str], references: Seq
 
 
 def comet_version() -> str:
-    """The installed package's."""
+    """Return the installed package's version."""
     return version("unbabel-comet")
 
 

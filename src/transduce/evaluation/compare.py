@@ -1,4 +1,4 @@
-"""Two or more systems on one test set: scores, whether differences could be chance, and where they lie."""
+"""Comparing systems on one test set: scores, significance of differences, and where they lie."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,19 +22,19 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class System:
-    """What one system scored."""
+    """The scores of one system."""
 
     name: str
     scores: dict[str, Score]
-    """By the metrics' names."""
+    """Scores by the metrics' names."""
     length_ratio: float
-    """Tokens of the outputs to tokens of the references, as BLEU split them."""
+    """Tokens of the outputs divided by tokens of the references, as BLEU splits them."""
     against_baseline: dict[str, Difference] | None
-    """How it differs from the baseline, in each metric; None for the baseline itself."""
+    """Differences from the baseline by metric; None for the baseline itself."""
 
     @property
     def bleu(self) -> Score:
-        """BLEU, the metric that is told first."""
+        """BLEU, the metric that is reported first."""
         return self.scores["bleu"]
 
 
@@ -43,34 +43,34 @@ class DifferingSentence:
     """A sentence that systems translated with different success."""
 
     line: int
-    """Of the test set, from 1."""
+    """Line of the test set, from 1."""
     source: str
     reference: str
     outputs: dict[str, str]
     chrf: dict[str, float]
-    """Sentence-level, 0 to 100."""
+    """Sentence-level chrF of each system, 0 to 100."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that is told of systems that translated one test set."""
+    """The comparison of systems on one test set."""
 
     sentences: int
     systems: list[System]
-    """The first is the baseline."""
+    """The systems; the first is the baseline."""
     by_length: list[LengthPart]
     by_word_frequency: list[FrequencyPart] | None
-    """None where the training data are not known."""
+    """Recall by word frequency; None if the training data are unknown."""
     numbers: CopiedNumbers
     most_different: list[DifferingSentence]
-    """Those with the widest span of sentence-level chrF between systems, widest first."""
+    """The sentences with the widest span of sentence-level chrF between systems, widest first."""
     pairs: list[Pair]
-    """Every two systems, each tested against the other."""
+    """All pairs of systems, each tested against the other."""
     metrics: dict[str, Metric]
-    """By their names."""
+    """Metrics by name."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What `transduce compare --json` prints."""
+        """Return the output of `transduce compare --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, pairs=[], metrics={}))
         del facts["pairs"], facts["metrics"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
@@ -88,9 +88,9 @@ def compare(
 ) -> Comparison:
     """Compare the outputs of systems, by name, with those of the first, the baseline.
 
-    All texts are aligned line by line and detokenised. The training text, in the target language, is what words are
-    called rare by; `metrics` are those beside BLEU, chrF and TER, as in `evaluate_outputs`. Raises InputError for fewer
-    than two systems or a metric that is not there, DataError for texts that are not aligned.
+    All texts are aligned line by line and detokenised. The training text, in the target language, determines how rare
+    words are; `metrics` are further ones beside BLEU, chrF and TER, as in `evaluate_outputs`. Raises InputError for
+    fewer than two systems or an unknown metric, DataError for texts that are not aligned.
     """
     if len(systems) < 2:
         raise InputError(f"systems given: {', '.join(systems) or 'none'}; give two or more to compare")

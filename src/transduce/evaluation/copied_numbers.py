@@ -1,4 +1,4 @@
-"""Which numbers of a source sentence stand in its translation, however each language writes them."""
+"""Matching the numbers of a source sentence with those of its translation, however each language writes them."""
 
 import re
 from collections import Counter
@@ -20,11 +20,11 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class CopiedNumbers:
-    """How many of the source's numbers stand in the translations."""
+    """How many of the source's numbers the translations have."""
 
     in_source: int
     reference: float | None
-    """Share, 0 to 1, that the reference has: what a faithful human wrote in digits. None without numbers."""
+    """Share, 0 to 1, that the reference has: as many as a faithful human wrote in digits. None without numbers."""
     systems: dict[str, float | None]
     """Share, 0 to 1, that each system has."""
 
@@ -32,7 +32,7 @@ class CopiedNumbers:
 def count_copied_numbers(
     sources: Sequence[str], references: Sequence[str], systems: Mapping[str, Sequence[str]]
 ) -> CopiedNumbers:
-    """Count the sources' numbers in line-aligned references and outputs; one that stands twice must be copied twice."""
+    """Count the sources' numbers in line-aligned references and outputs; a repeated one must be repeated."""
     wanted = [numbers_in(source) for source in sources]
     total = sum(numbers.total() for numbers in wanted)
 
@@ -44,10 +44,10 @@ def count_copied_numbers(
 
 
 def numbers_in(text: str) -> Counter[Decimal]:
-    """The numbers written in digits, by their value: 1,000 and 1.000 and 1 000 are 1000, and 3,50 is 3.5.
+    """Return the numbers written in digits, by value: 1,000 and 1.000 and 1 000 are 1000, and 3,50 is 3.5.
 
-    A mark between groups of three digits parts thousands, whichever mark it is, so that no language need be known:
-    3.141 is 3141 on both sides. Dates and versions (12.05.2010) are several numbers; signs and units do not matter.
+    Any mark between groups of three digits separates thousands, so that the language need not be known: 3.141 is 3141
+    on both sides. Dates and versions (12.05.2010) are several numbers; signs and units do not matter.
     """
     return Counter(_value(match) for match in _NUMBER.finditer(text))
 

@@ -1,4 +1,4 @@
-"""Dynamic evaluation: a language model goes on learning from the text on which it is measured (Krause et al. 2018)."""
+"""Dynamic evaluation: a language model keeps learning from the text it is measured on (Krause et al. 2018)."""
 
 import copy
 from collections.abc import Iterator
@@ -20,21 +20,21 @@ EPSILON = 1e-8
 
 
 class DynamicEvaluation(Settings, frozen=True):
-    """How fast a model adapts to what it reads."""
+    """Settings of how fast a model adapts to what it reads."""
 
     learning_rate: PositiveFloat = 1e-4
-    """Size of a step, once after each segment; gradients are divided by their root mean square so far (RMS)."""
+    """Step size, one step after each segment; gradients are divided by their root mean square so far (RMS)."""
     decay: Share = 0.01
-    """Share of the way back to the trained weights that each step goes."""
+    """Share of the distance back to the trained weights that each step goes."""
 
 
 def read_dynamically(
     model: nn.Module, store: TextStore, config: WindowsConfig, dynamic: DynamicEvaluation
 ) -> Iterator[Tensor]:
-    """Log-probabilities of all tokens of a text but the first, as float32 vectors on the CPU.
+    """Yields log-probabilities of all tokens of a text but the first, as float32 vectors on the CPU.
 
     Each segment of `config.window` tokens is predicted before anything is learned from it. The mean square of the
-    gradients is that of the text so far, where the paper takes that of the training text. The model is not changed.
+    gradients is that of the text so far, unlike in the paper, which uses the training text's. The model is not changed.
     Raises InputError for a model of 8-bit integers, which cannot learn.
     """
     if any(isinstance(module, Int8Linear) for module in model.modules()):

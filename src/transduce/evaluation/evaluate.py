@@ -1,4 +1,4 @@
-"""How good translations are: those that a translator makes of a test set, or finished ones."""
+"""Scoring translations: a translator's of a test set, or finished ones."""
 
 import time
 from collections.abc import Sequence
@@ -21,26 +21,26 @@ class Evaluation:
     """Scores of a test set."""
 
     scores: dict[str, Score]
-    """By the metrics' names: BLEU, chrF, TER, and what else was asked for."""
+    """Scores by the metrics' names: BLEU, chrF, TER, and those requested."""
     exact_match: float
     """Share of translations that equal their reference, 0 to 1."""
     length_ratio: float
-    """Tokens of the translations to tokens of the references, as BLEU split them."""
+    """Tokens of the translations divided by tokens of the references, as BLEU splits them."""
     sentences: int
     all_bleu: list[BleuVariant] | None = None
-    """BLEU in the four ways that papers report it, if it was asked for."""
+    """BLEU in the four ways that papers report it; None if not requested."""
     seconds: float | None = None
-    """Spent on translating; None for outputs that were there already."""
+    """Seconds spent on translating; None for finished outputs."""
     translations: list[Translation] = field(default_factory=list)
-    """Empty for outputs that were there already."""
+    """The translations; empty for finished outputs."""
 
     @property
     def bleu(self) -> Score:
-        """BLEU, the metric that is told first."""
+        """BLEU, the metric that is reported first."""
         return self.scores["bleu"]
 
     def to_dict(self) -> dict[str, Any]:
-        """What `transduce evaluate --json` prints."""
+        """Return the output of `transduce evaluate --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, translations=[]))
         unasked = {"translations"} | ({"all_bleu"} if self.all_bleu is None else set())
         return facts.pop("scores") | {name: fact for name, fact in facts.items() if name not in unasked}
@@ -81,11 +81,11 @@ def evaluate_outputs(
     metrics: Sequence[MetricName] = (),
     sources: Sequence[str] | None = None,
 ) -> Evaluation:
-    """Score detokenised translations by whatever made them.
+    """Score detokenised translations from any system.
 
-    `metrics` are those beside BLEU, chrF and TER, by their names, or functions of outputs and references (see
+    `metrics` are further ones beside BLEU, chrF and TER: names, or functions of outputs and references (see
     `find_metric`); some need the sources. Raises DataError unless there are as many references, InputError for a metric
-    that is not there, lacks something, or gives no numbers.
+    that is unknown, lacks something, or returns no numbers.
     """
     texts, scoring = Texts(outputs, references, sources), Scoring(lowercase, tokenize)
     counts = count_all(metrics_by_key([*STANDARD, *metrics]), texts, scoring)

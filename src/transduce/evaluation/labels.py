@@ -1,4 +1,4 @@
-"""Metrics of classes, numbers and tags that a model tells of texts, and of answers to questions.
+"""Metrics of predicted classes, numbers and tags of texts, and of answers to questions.
 
 Every metric counts in each example; sums of these counts make the score of a test set, of its resamples and of systems
 that exchange outputs, as in evaluation/metric.py.
@@ -18,7 +18,7 @@ from transduce.corpora.tagged import entities_of
 from transduce.evaluation.metric import Outcome, Scoring, SentenceCounts
 
 BINS = 15
-"""Bins of probabilities in which calibration is measured."""
+"""Number of bins of probabilities in which calibration is measured."""
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -28,18 +28,18 @@ ClassNumbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ToldClasses:
-    """The classes that a model told of texts, with probabilities, beside the true ones; an Outcome."""
+    """Predicted classes of texts, with probabilities, and the true ones; an Outcome."""
 
     labels: Sequence[str]
     probabilities: Numbers
     """The probability of each class, [texts, classes]."""
     truth: ClassNumbers
-    """The number of the true class, [texts]."""
+    """The index of the true class, [texts]."""
     sources: Sequence[str] | None = None
 
     @cached_property
     def predicted(self) -> ClassNumbers:
-        """The number of the likeliest class, [texts]."""
+        """The index of the likeliest class, [texts]."""
         return self.probabilities.argmax(1)
 
     @property
@@ -54,36 +54,36 @@ class ToldClasses:
 
     @cached_property
     def by_class(self) -> Numbers:
-        """Ones where a class was told rightly, is true, and was told: [texts, 3 * classes]."""
+        """Ones where a class was predicted rightly, is true, and was predicted: [texts, 3 * classes]."""
         true, told = (_one_hot(numbers, len(self.labels)) for numbers in (self.truth, self.predicted))
         return np.hstack([true * told, true, told])
 
     @property
     def confusion(self) -> NDArray[np.int64]:
-        """How often each class was told for each: [true classes, told classes]."""
+        """The confusion matrix: [true classes, predicted classes]."""
         found = np.zeros((len(self.labels), len(self.labels)), dtype=np.int64)
         np.add.at(found, (self.truth, self.predicted), 1)
         return found
 
 
 def count_right_classes(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
-    """Count the texts of which the true class was told."""
+    """Count the texts whose true class was predicted."""
     return SentenceCounts.of_sentence_scores((told.predicted == told.truth).tolist())
 
 
 def count_macro_f1(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
-    """Count what F1 needs of each class; the score is the mean over classes that are true of a text or were told."""
+    """Count for F1 of each class; the score is the mean over classes that are true for a text or predicted."""
     return SentenceCounts(told.by_class, _macro_f1)
 
 
 def count_matthews(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
-    """Count for the correlation of Matthews, for any number of classes (Gorodkin 2004)."""
+    """Count for Matthews' correlation, for any number of classes (Gorodkin 2004)."""
     return SentenceCounts(told.by_class, _matthews)
 
 
 def count_calibration_error(told: ToldClasses, scoring: Scoring) -> SentenceCounts:
-    """Count for the expected calibration error (Guo et al. 2017): how far probability and accuracy are apart, over 15
-    bins of the likeliest class's probability."""
+    """Count for the expected calibration error (Guo et al. 2017): the distance between probability and accuracy, over
+    15 bins of the likeliest class's probability."""
     certainty, is_right = told.probabilities.max(1), (told.predicted == told.truth).astype(np.float64)
     bins = _one_hot(np.minimum((certainty * BINS).astype(np.int64), BINS - 1), BINS)
     by_bin = np.hstack([bins * is_right[:, None], bins * certainty[:, None], bins])
@@ -91,7 +91,7 @@ def count_calibration_error(told: ToldClasses, scoring: Scoring) -> SentenceCoun
 
 
 def count_pearson(told: Outcome, scoring: Scoring) -> SentenceCounts:
-    """Count the moments that Pearson's correlation is made of."""
+    """Count the moments for Pearson's correlation."""
     return SentenceCounts(_moments(*_arrays(told)), _pearson)
 
 
@@ -101,13 +101,13 @@ def count_spearman(told: Outcome, scoring: Scoring) -> SentenceCounts:
 
 
 def count_squared_errors(told: Outcome, scoring: Scoring) -> SentenceCounts:
-    """Square the distance of each number to the true one; the score is their mean."""
+    """Count squared errors of each number; the score is their mean."""
     numbers, truth = _arrays(told)
     return SentenceCounts.of_sentence_scores(np.square(numbers - truth).tolist())
 
 
 def ranks(values: Numbers) -> Numbers:
-    """Return ranks from 1; equal values have the mean of theirs."""
+    """Return ranks from 1; equal values share their mean rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[places]
@@ -119,12 +119,12 @@ def count_entity_f1(told: Outcome, scoring: Scoring) -> SentenceCounts:
 
 
 def count_entity_precision(told: Outcome, scoring: Scoring) -> SentenceCounts:
-    """Count whole entities; the score is the share of those told that are right."""
+    """Count whole entities; the score is the share of predicted ones that are right."""
     return _count_entities(told, lambda sums: sums[0] / max(sums[1], 1.0))
 
 
 def count_entity_recall(told: Outcome, scoring: Scoring) -> SentenceCounts:
-    """Count whole entities; the score is the share of the true ones that were told."""
+    """Count whole entities; the score is the share of true ones that were predicted."""
     return _count_entities(told, lambda sums: sums[0] / max(sums[2], 1.0))
 
 
@@ -137,18 +137,18 @@ def count_right_tags(told: Outcome, scoring: Scoring) -> SentenceCounts:
 
 
 def count_answer_f1(told: Outcome, scoring: Scoring) -> SentenceCounts:
-    """Compare the words of each answer, "" for none, with the nearest of the right answers, as SQuAD's scorer does
+    """Count the F1 of the words of each answer, "" for none, with the nearest right answer, as SQuAD's scorer does
     (Rajpurkar et al. 2016)."""
     return _best_of_answers(told, word_f1)
 
 
 def count_right_answers(told: Outcome, scoring: Scoring) -> SentenceCounts:
-    """Count the answers that equal one of the right ones, but for case, punctuation and articles (SQuAD)."""
+    """Count the answers that equal a right one, except for case, punctuation and articles (SQuAD)."""
     return _best_of_answers(told, lambda answer, true: float(normalized(answer) == normalized(true)))
 
 
 def word_f1(told: str, true: str) -> float:
-    """Return the F1 of the words of two answers, as bags; of two without words 1 if both are, else 0."""
+    """Return the F1 of the words of two answers, as bags; without words, 1 if both are empty, else 0."""
     one, other = normalized(told).split(), normalized(true).split()
     if not one or not other:
         return float(one == other)
@@ -170,9 +170,10 @@ def _arrays(told: Outcome) -> tuple[Numbers, Numbers]:
 
 
 def _moments(scores: Numbers, truth: Numbers) -> Numbers:
-    """[texts, 6], of values less the mean of the true ones, so that differences of sums lose few digits.
+    """Return the moments, [texts, 6], of values minus the mean of the true ones, so that differences of sums lose few
+    digits.
 
-    That mean is the same for all systems, so that rows of several make up one system's when outputs are exchanged.
+    That mean is the same for all systems, so that rows of different systems can be exchanged.
     """
     one, other = scores - truth.mean(), truth - truth.mean()
     return np.stack([np.ones_like(one), one, other, one * one, other * other, one * other], 1)
@@ -203,7 +204,7 @@ def _calibration_error(sums: list[float]) -> float:
 
 
 def _count_entities(told: Outcome, score_of: Callable[[list[float]], float]) -> SentenceCounts:
-    """[sentences, 3]: entities told rightly, told, and true."""
+    """Count entities predicted rightly, predicted, and true: [sentences, 3]."""
     counts = []
     for tags, true_tags in zip(told.outputs, told.references, strict=True):
         found, true = set(entities_of(tags)), set(entities_of(true_tags))

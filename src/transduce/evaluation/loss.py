@@ -1,4 +1,4 @@
-"""How well a model predicts the tokens of validation or test data: its loss and perplexity."""
+"""Loss and perplexity of a model on validation or test data."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -12,12 +12,13 @@ from transduce.models.scoring import score_tokens
 
 
 def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
-    """Unsmoothed loss in nats per real target token, the end token counted, and its exponential, perplexity."""
+    """Return the unsmoothed loss in nats per real target token, end tokens included, and its exponential,
+    perplexity."""
     return mean_loss(log_probabilities_of(model, batches))
 
 
 def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
-    """The loss of tokens with these log-probabilities, and its exponential, perplexity."""
+    """Return the loss of tokens with these log-probabilities, and its exponential, perplexity."""
     total, tokens = 0.0, 0
     for found in log_probabilities:
         total -= float(found.double().sum())
@@ -28,7 +29,7 @@ def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
 
 @torch.inference_mode()
 def log_probabilities_of(model: nn.Module, batches: Iterable[Batch]) -> Iterator[Tensor]:
-    """Log-probabilities of each batch's real target tokens, row after row, as one float32 vector on the CPU."""
+    """Yields log-probabilities of each batch's real target tokens, row after row, as one float32 vector on the CPU."""
     assert isinstance(model, EncoderDecoder)
     device = next(model.parameters()).device
     for batch in batches:

@@ -1,4 +1,4 @@
-"""A metric, what it counts in each example, and how the counts become a score with its interval.
+"""Metrics: what they count in each example, and how counts become a score with its interval.
 
 The counts of each example are kept: they are enough to score the whole test set, any part of it, and the resamples that
 intervals and significance tests need.
@@ -22,9 +22,9 @@ class Score:
     """The value of a metric on a whole test set."""
 
     score: float
-    """On the metric's own scale: BLEU and chrF 0 to 100, TER from 0, lower is better."""
+    """The value on the metric's own scale: BLEU and chrF 0 to 100; TER from 0, lower is better."""
     signature: str
-    """Scores with the same signature may be compared; that of BLEU, chrF and TER is sacreBLEU's."""
+    """The signature; only scores with the same one are comparable. For BLEU, chrF and TER it is sacreBLEU's."""
     interval: tuple[float, float]
     """The 95 % confidence interval, by 1,000 bootstrap resamples of the examples (Koehn 2004)."""
 
@@ -34,14 +34,15 @@ class SentenceCounts:
     """The numbers that a metric counted in each sentence, or other example, of a test set."""
 
     counts: Counts
-    """[sentences, counts]; BLEU: output and reference length, matching n-grams, n-grams."""
+    """Counts [sentences, counts]; for BLEU: output and reference length, matching n-grams, n-grams."""
     score_of: Callable[[list[float]], float]
-    """Gives the score of summed counts."""
+    """Returns the score of summed counts."""
     signature: str = ""
     """The signature of the scores; see Score."""
 
     def score_rows(self, sums: Counts) -> NDArray[np.float64]:
-        """Sums of counts [rows, counts] to scores [rows]; a sentence's own counts give its sentence-level score."""
+        """Return scores [rows] of sums of counts [rows, counts]; a sentence's own counts give its sentence-level
+        score."""
         return np.array([self.score_of(row) for row in sums.tolist()])
 
     @property
@@ -50,29 +51,29 @@ class SentenceCounts:
         return float(self.score_rows(self.counts.sum(0)[None])[0])
 
     def choose(self, sentences: NDArray[np.intp]) -> "SentenceCounts":
-        """The counts of some of the sentences."""
+        """Return the counts of some of the sentences."""
         return replace(self, counts=self.counts[sentences])
 
     def summary(self) -> Score:
-        """The score of all sentences together, signed, with its interval."""
+        """Return the score of all sentences together, with signature and interval."""
         interval = confidence_interval(self.score_rows(bootstrap_sums(self.counts)))
         return Score(self.score, self.signature, interval)
 
     @staticmethod
     def summed(systems: "Sequence[SentenceCounts]") -> "SentenceCounts":
-        """Those of several systems' outputs of the same sentences, each of which stays one sentence: outputs of several
-        seeds are not independent samples."""
+        """Return the summed counts of several systems' outputs for the same sentences, each of which stays one
+        sentence: outputs of several seeds are not independent samples."""
         return replace(systems[0], counts=np.sum([one.counts for one in systems], 0))
 
     @staticmethod
     def of_sentence_scores(scores: Sequence[float], signature: str = "") -> "SentenceCounts":
-        """A metric whose score of a test set is the mean of its sentences' scores."""
+        """Make counts for a metric that averages sentence scores."""
         counts = np.array([[score, 1.0] for score in scores])
         return SentenceCounts(counts, lambda sums: sums[0] / max(sums[1], 1.0), signature)
 
 
 class Outcome(Protocol):
-    """The outputs of a system for a test set, each beside what is right."""
+    """The outputs of a system for a test set, with their references."""
 
     @property
     def outputs(self) -> Sequence[Any]:
@@ -81,18 +82,18 @@ class Outcome(Protocol):
 
     @property
     def references(self) -> Sequence[Any]:
-        """The right output for each example; of answers all right ones."""
+        """The right output for each example; for answers, all right ones."""
         ...
 
     @property
     def sources(self) -> Sequence[str] | None:
-        """The texts that were read; None where they are not known."""
+        """The source texts; None if they are unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class Texts:
-    """An Outcome that is given as it is: of translations, detokenised and aligned line by line, or of anything."""
+    """An Outcome from given outputs and references: translations, detokenised and aligned line by line, or others."""
 
     outputs: Sequence[Any]
     references: Sequence[Any]
@@ -101,31 +102,31 @@ class Texts:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How metrics that compare words do it."""
+    """How metrics compare words."""
 
     lowercase: bool = False
     """Score case-insensitively."""
     tokenize: BleuTokenizer = "auto"
-    """How BLEU splits words; auto: as the script of the references asks for (see `bleu_tokenizer`)."""
+    """How BLEU splits words; auto: by the script of the references (see `bleu_tokenizer`)."""
 
 
 PLAIN = Scoring()
-"""Scoring with regard to case, of words as the script of the references divides them."""
+"""Case-sensitive scoring, with words split by the script of the references."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: a line of METRICS in evaluation/metrics.py, or made of a function by `find_metric`."""
+    """A metric: an entry of METRICS in evaluation/metrics.py, or made of a function by `find_metric`."""
 
     title: str
     """The metric's name in tables."""
     count: Callable[[Any, Scoring], SentenceCounts]
-    """Counts in each example of an outcome; raises InputError for what it lacks, such as sources or a package."""
+    """Counts in each example of an outcome; raises InputError if something is missing, such as sources or a package."""
     higher_is_better: bool = True
     digits: int = 2
     """Decimals shown."""
     whole: Callable[[Any], float] | None = None
-    """Gives the score of a whole outcome, where that is faster than by counts."""
+    """Returns the score of a whole outcome, if that is faster than counting."""
 
     def score(self, outcome: Any, scoring: Scoring) -> float:
         """Return the score of a whole outcome."""
@@ -166,19 +167,19 @@ def _takes(function: Any, count: int) -> bool:
 
 @dataclass(frozen=True)
 class _OwnMetric:
-    """A metric that is a function of somebody's own."""
+    """A metric from a user's function."""
 
     name: str
     function: Callable[..., Any]
     with_sources: bool
 
     def score(self, texts: Outcome) -> float:
-        """The number for all sentences, or the mean of theirs."""
+        """Return the number for all sentences, or the mean of theirs."""
         return float(np.mean(self._values(texts)))
 
     def count(self, texts: Outcome, scoring: Scoring) -> SentenceCounts:
-        """A score for each sentence. Where the function gives one number for all, a sentence's is the jackknife's
-        pseudo-value (Tukey 1958): what the number owes to it. Of a mean that is the sentence's own score."""
+        """Return a score for each sentence. If the function returns one number for all, a sentence's is the jackknife's
+        pseudo-value (Tukey 1958), its contribution to the number; for a mean, that is the sentence's own score."""
         check_aligned("outputs", texts.outputs, texts.references)
         values, count = self._values(texts), len(texts.outputs)
         if values.ndim == 0 and count > 1:
@@ -192,7 +193,7 @@ class _OwnMetric:
         )
 
     def _values(self, texts: Outcome) -> NDArray[np.float64]:
-        """One number, or one for each sentence."""
+        """Return one number, or one for each sentence."""
         if self.with_sources and texts.sources is None:
             raise InputError(f"metric '{self.name}' needs the sources beside outputs and references")
         sides = (texts.outputs, texts.references, texts.sources)[: 3 if self.with_sources else 2]

@@ -1,4 +1,4 @@
-"""The table of metrics, by what they measure, and how a metric is found by its name or made of a function."""
+"""The table of metrics, by what they measure, and how metrics are found by name or made of functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -10,8 +10,8 @@ from transduce.evaluation.translations import count_bleu, count_chrf, count_come
 from transduce.plugins import Registry, name_of, short_name
 
 Measured = Literal["translations", "lines", "classes", "numbers", "tags", "answers"]
-"""What metrics measure: translations, lines that a language model predicts, classes, numbers or tags that were told of
-texts, or answers to questions."""
+"""The kinds of output that metrics score: translations, lines that a language model predicts, predicted classes,
+numbers or tags of texts, or answers to questions."""
 
 METRICS: Mapping[Measured, Mapping[str, Metric]] = {
     "translations": {
@@ -56,7 +56,7 @@ METRICS: Mapping[Measured, Mapping[str, Metric]] = {
         "exact_match": Metric("exact match", labels.count_right_answers, digits=4),
     },
 }
-"""The metrics that have names; the first of each kind is the one by which trainings are compared unless told."""
+"""The named metrics; by default trainings are compared by the first of each kind."""
 
 STANDARD = ("bleu", "chrf", "ter")
 """Metrics of translations that `evaluate` and `compare` always report."""
@@ -66,16 +66,16 @@ REGISTRIES: Mapping[Measured, Registry[Metric]] = {
 }
 
 MetricName = str | Metric | Callable[..., Any]
-"""A metric by its name; or itself; or a function of outputs and references, and of sources if it takes three lists,
-which returns a number for each example, or one for all."""
+"""A metric by name; or itself; or a function of outputs and references, and of sources if it takes three lists, which
+returns a number for each example, or one for all."""
 
 
 def find_metric(metric: MetricName, measured: Measured = "translations", others: Sequence[str] = ()) -> Metric:
-    """Return the metric of that name, or made of that object; InputError for none, which lists `others` as well.
+    """Return the metric of that name, or made of that object; InputError, which also lists `others`, if there is none.
 
     A name is one of METRICS, of an entry point of the group `transduce.metrics` of an installed package, or of a
-    function given before. An attribute `higher_is_better` of a function says which way is better. Language models write
-    no outputs that a function could score.
+    function given before. An attribute `higher_is_better` of a function is its direction. Language models have no
+    outputs that a function could score.
     """
     if isinstance(metric, Metric):
         return metric
@@ -92,12 +92,12 @@ def find_metric(metric: MetricName, measured: Measured = "translations", others:
 
 
 def metric_key(metric: MetricName) -> str:
-    """Return what the scores of a metric are called: its name, without the module that a function is in."""
+    """Return the name of a metric's scores: its own, without the module of a function."""
     return metric.title if isinstance(metric, Metric) else short_name(name_of(metric))
 
 
 def metrics_by_key(metrics: Sequence[MetricName], measured: Measured = "translations") -> dict[str, Metric]:
-    """Return metrics by what their scores are called; InputError for two that are called the same."""
+    """Return metrics by the names of their scores; InputError for two of the same name."""
     found: dict[str, Metric] = {}
     for metric in metrics:
         key, made = metric_key(metric), find_metric(metric, measured)
@@ -107,5 +107,5 @@ def metrics_by_key(metrics: Sequence[MetricName], measured: Measured = "translat
 
 
 def count_all(metrics: Mapping[str, Metric], outcome: Any, scoring: Scoring = PLAIN) -> dict[str, SentenceCounts]:
-    """Return what each metric, by name, counts in an outcome."""
+    """Return the counts of each metric in an outcome, by name."""
     return {name: metric.count(outcome, scoring) for name, metric in metrics.items()}

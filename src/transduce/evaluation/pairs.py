@@ -1,4 +1,4 @@
-"""Every two systems of a comparison, each tested against the other."""
+"""Comparing all pairs of systems, each tested against the other."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from transduce.evaluation.significance import Difference, compare_counts
 
 @dataclass(frozen=True)
 class Pair:
-    """How the second of two systems differs from the first."""
+    """The differences of the second of two systems from the first."""
 
     first: str
     second: str
     differences: dict[str, Difference]
-    """By the metrics' names: the second's score less the first's."""
+    """Differences by the metrics' names: the second's score minus the first's."""
 
 
 def compare_pairs(counts: Mapping[str, Mapping[str, SentenceCounts]]) -> list[Pair]:
-    """All pairs of systems, from what each metric, by name, counted of each system, by name, in the same sentences."""
+    """Compare all pairs of systems, from the counts of each metric and system, by name, in the same sentences."""
     names = next(iter(counts.values()))
     return [
         Pair(
@@ -35,5 +35,5 @@ def compare_pairs(counts: Mapping[str, Mapping[str, SentenceCounts]]) -> list[Pa
 
 
 def against(pairs: Iterable[Pair], baseline: str, system: str) -> dict[str, Difference] | None:
-    """How a system differs from the baseline; None for the baseline itself."""
+    """Return a system's differences from the baseline; None for the baseline itself."""
     return next((pair.differences for pair in pairs if (pair.first, pair.second) == (baseline, system)), None)

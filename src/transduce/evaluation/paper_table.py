@@ -12,13 +12,13 @@ from transduce.evaluation.pairs import Pair
 from transduce.evaluation.significance import Difference
 
 TableFormat = Literal["text", "markdown", "latex", "csv"]
-"""How a comparison is printed; text: for a terminal, with all details."""
+"""Format of a comparison; text: for a terminal, with all details."""
 
 COLUMNS = (
     *("metric", "system", "minus", "value", "standard_deviation", "low", "high"),
     *("p_bootstrap", "p_randomization"),
 )
-"""The CSV's columns: a line a score, and a line a difference, which names what is subtracted."""
+"""The CSV's columns: a line for each score, and for each difference, which names what is subtracted."""
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ class Figure:
     metric: str
     system: str
     value: float | None
-    """None where no training came to an end."""
+    """The score or difference; None if no training finished."""
     minus: str | None = None
     """The system whose score is subtracted; None for a score."""
     interval: tuple[float, float] | None = None
-    """95 % confidence."""
+    """95 % confidence interval."""
     spread: float | None = None
-    """Standard deviation over seeds, of a mean over them."""
+    """Standard deviation over seeds, for a mean over them."""
     p_values: tuple[float, float] | None = None
-    """By bootstrap and by randomisation."""
+    """p-values by bootstrap and by randomisation."""
     digits: int = 2
     """Decimals shown."""
 
     @staticmethod
     def of_difference(metric: str, system: str, minus: str, found: Difference, digits: int) -> "Figure":
-        """A difference that was tested."""
+        """Make a figure of a tested difference."""
         p_values = (found.bootstrap_p, found.randomization_p)
         return Figure(metric, system, found.difference, minus, found.interval, p_values=p_values, digits=digits)
 
@@ -61,11 +61,11 @@ class Figure:
 
 
 class Titled(Protocol):
-    """A metric as tables show it."""
+    """A metric, for tables."""
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """The metric's name in tables."""
         ...
 
     @property
@@ -79,17 +79,17 @@ class Scored(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The system's name in tables."""
         ...
 
     @property
     def scores(self) -> Mapping[str, Score]:
-        """By the metrics' names."""
+        """Scores by the metrics' names."""
         ...
 
 
 def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mapping[str, Titled]) -> list[Figure]:
-    """All scores of a comparison, and the difference of every pair."""
+    """Return all scores of a comparison, and the differences of all pairs."""
     scores = [
         Figure(
             metric.title,
@@ -109,7 +109,7 @@ def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mappin
 
 
 def render(figures: Sequence[Figure], format: TableFormat, notes: Iterable[str]) -> str:
-    """A table of the scores, a row a system; and one of the differences, a row each; below them the notes.
+    """Return a table of the scores, a row for each system, and one of the differences; below them the notes.
 
     CSV has one table of all figures, unrounded, and no notes.
     """
@@ -149,7 +149,7 @@ def _latex(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text as LaTeX writes it; a sign before a number is a minus."""
+    """Escape text for LaTeX; a hyphen before a number becomes a minus."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
     escaped = "".join(special.get(one, "\\" + one if one in "&%$#_{}" else one) for one in text)
     return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)

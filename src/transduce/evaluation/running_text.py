@@ -1,7 +1,7 @@
-"""How well language models predict a text, line by line, and whether a difference between two could be chance.
+"""Scoring language models on a text line by line, and testing differences between them.
 
-Lines are what is resampled: each is a row of counts, as a sentence is of a translation's metrics. Figures a word and a
-character compare across tokenizers; what a line's last token predicts, its end, is counted to the line.
+Lines are resampled: each is a row of counts, like a sentence for a translation's metrics. Figures per word and
+character are comparable across tokenizers; a line's end, which its last token predicts, belongs to the line.
 """
 
 import math
@@ -25,10 +25,10 @@ from transduce.text.tokenizer import Tokenizer
 
 
 def read_in_order(model: nn.Module, store: TextStore, config: WindowsConfig) -> Iterator[Tensor]:
-    """Log-probabilities of all tokens of a text but the first, as float32 vectors on the CPU.
+    """Yields log-probabilities of all tokens of a text but the first, as float32 vectors on the CPU.
 
-    Each token is predicted from the part of its window that stands before it; by a model that remembers earlier
-    segments, from all that its memory reaches.
+    Each token is predicted from the part of its window before it; by a model that remembers earlier segments, from all
+    that its memory reaches.
     """
     if isinstance(model, SegmentRecurrence):
         return _read_segments(model, store, config)
@@ -48,26 +48,26 @@ def _read_segments(model: Any, store: TextStore, config: WindowsConfig) -> Itera
 
 @dataclass(frozen=True)
 class LineCounts:
-    """What a language model spends on the lines of a text."""
+    """The nats that a language model spends on each line of a text."""
 
     counts: Counts
-    """[lines, 3]: the nats spent on a line, its words, and its characters; the line's end is one of both."""
+    """Counts [lines, 3]: the nats spent on a line, its words, and its characters; the line's end is one of both."""
 
 
 def count_bits(lines: LineCounts, scoring: Scoring) -> SentenceCounts:
-    """Score a text by the bits that a model spends on a character."""
+    """Score a text in bits per character."""
     return SentenceCounts(lines.counts, lambda sums: sums[0] / math.log(2) / max(sums[2], 1.0))
 
 
 def count_perplexity(lines: LineCounts, scoring: Scoring) -> SentenceCounts:
-    """Score a text by the perplexity of a word: the exponential of the nats that a model spends on it."""
+    """Score a text by perplexity per word: the exponential of the nats that a model spends on one."""
     return SentenceCounts(lines.counts, lambda sums: math.exp(min(sums[0] / max(sums[1], 1.0), 700)))
 
 
 def count_text(
     model: nn.Module, tokenizer: Tokenizer, store: TextStore, text: TextCorpus, config: WindowsConfig
 ) -> LineCounts:
-    """Count what a model spends on each line of a text.
+    """Count the nats that a model spends on each line of a text.
 
     The text's first token, which nothing comes before, is not counted.
 
@@ -76,7 +76,7 @@ def count_text(
         tokenizer: its tokenizer.
         store: the text's tokens for this model.
         text: the same text.
-        config: how much the model reads at once.
+        config: the windows that the model reads.
     """
     nats = np.concatenate([-found.numpy() for found in read_in_order(model, store, config)])
     # Of each token that is predicted; a token that ends several lines counts to the first.

@@ -19,19 +19,19 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of a model on test data, as the counts that they are made of."""
+    """The scores of a model on test data, with the counts that they are made of."""
 
     metrics: Mapping[str, Metric]
     counts: Mapping[str, SentenceCounts]
     """The counts of each example, by the metrics' names."""
     unit: str
-    """What the examples are, such as "texts"."""
+    """The name of the examples, plural, such as "texts"."""
     outcome: Any
-    """What the model made of the test data; see `Metric.count`."""
+    """The model's outputs for the test data; see `Metric.count`."""
 
     @staticmethod
     def of(outcome: Any, measured: Measured, metrics: Sequence[MetricName], unit: str, scoring: Scoring) -> "Scores":
-        """Score an outcome by all metrics that measure it unless some are named; of translations these must be."""
+        """Score an outcome by the metrics named, else by all that measure it; for translations they must be named."""
         named = metrics_by_key(metrics or list(METRICS[measured]), measured)
         counts = {name: metric.count(outcome, scoring) for name, metric in named.items()}
         return Scores(named, counts, unit, outcome)
@@ -46,7 +46,8 @@ class Scores:
         return {name: counts.summary() for name, counts in self.counts.items()}
 
     def history(self) -> dict[str, Any]:
-        """Return what a model's history keeps of its test: scores, the first one's interval, and how many examples."""
+        """Return the test scores for a model's history: scores, the first one's interval, and the number of
+        examples."""
         summaries = self.summary()
         first = next(iter(summaries.values()))
         scores = {name: summary.score for name, summary in summaries.items()}
@@ -59,9 +60,9 @@ class ScoredModel:
 
     name: str
     scores: dict[str, Score]
-    """By the metrics' names."""
+    """Scores by the metrics' names."""
     against_baseline: dict[str, Difference] | None
-    """How it differs from the baseline, in each metric; None for the baseline itself."""
+    """Differences from the baseline by metric; None for the baseline itself."""
 
 
 @dataclass(frozen=True)
@@ -72,26 +73,26 @@ class DifferingLine:
     """The line's number in the text, from 1."""
     text: str
     nats: dict[str, float]
-    """The nats that each model spent on it."""
+    """The nats that each model spent on the line."""
 
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """Models that were scored on the same test data."""
+    """The comparison of models on the same test data."""
 
     data: str
     size: int
     unit: str
     metrics: Mapping[str, Metric]
     systems: list[ScoredModel]
-    """The first is the baseline."""
+    """The models; the first is the baseline."""
     pairs: list[Pair]
-    """Every two models, each tested against the other."""
+    """All pairs of models, each tested against the other."""
     most_different: list[DifferingLine] | None = field(default=None)
-    """Of language models: the lines with the widest span of nats, widest first."""
+    """For language models: the lines with the widest span of nats, widest first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `transduce compare --json` prints."""
+        """Return the output of `transduce compare --json`."""
         systems = [system.pop("scores") | system for system in msgspec.to_builtins(self.systems)]
         if self.most_different is None:
             return {"data": self.data, "size": self.size, "unit": self.unit, "systems": systems}

@@ -1,10 +1,9 @@
-"""Whether a difference between two systems on one test set could be chance: paired tests over sums of counts.
+"""Paired tests of whether a difference between two systems on one test set is chance, over sums of counts.
 
-A score is made from sums of what is counted in each sentence, so a test never looks at text again: it sums the counts
-of resampled sentences (bootstrap) or of systems whose outputs were swapped here and there (randomisation).
-sacreBLEU's tests do the same, but count only trials strictly beyond the difference, so that equal systems differ
-"significantly", and its bootstrap looks at one tail. Here a tie counts against the difference, and both tests are
-two-sided.
+A score is computed from sums of counts in each sentence, so a test never reads text again: it sums the counts of
+resampled sentences (bootstrap) or of systems whose outputs were swapped here and there (randomisation). sacreBLEU's
+tests do the same, but count only trials strictly beyond the difference, so that equal systems differ "significantly",
+and its bootstrap looks at one tail. Here a tie counts against the difference, and both tests are two-sided.
 """
 
 from collections.abc import Callable
@@ -14,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.float64]
-"""[sentences, counts], or sums of them [rows, counts]; whole numbers, so that sums are exact in any order."""
+"""Counts [sentences, counts], or sums of them [rows, counts]; whole numbers, so that sums are exact in any order."""
 
 ScoreRows = Callable[[Counts], NDArray[np.float64]]
-"""Sums [rows, counts] to scores [rows]."""
+"""Returns the scores [rows] of sums [rows, counts]."""
 
 RESAMPLES = 1_000
 TRIALS = 10_000
 SEED = 12345
-"""sacreBLEU's, so that intervals are those it would print."""
+"""sacreBLEU's random seed, so that intervals equal those it prints."""
 
 _ELEMENTS_AT_ONCE = 2**22
 _TIE = 1e-9  # two ways to the same score may differ by rounding
@@ -30,16 +29,16 @@ _TIE = 1e-9  # two ways to the same score may differ by rounding
 
 @dataclass(frozen=True)
 class Difference:
-    """How far a system's score is from the baseline's, and how easily chance would bring that about."""
+    """The difference between a system's score and the baseline's, and its probability by chance."""
 
     difference: float
-    """The system's score less the baseline's."""
+    """The system's score minus the baseline's."""
     interval: tuple[float, float]
-    """95 % confidence of the difference, by paired bootstrap."""
+    """95 % confidence interval of the difference, by paired bootstrap."""
     bootstrap_p: float
-    """Two-sided, by paired bootstrap resampling (Koehn 2004), centred as by Riezler and Maxwell (2005)."""
+    """Two-sided p-value by paired bootstrap resampling (Koehn 2004), centred as by Riezler and Maxwell (2005)."""
     randomization_p: float
-    """Two-sided, by paired approximate randomisation (Riezler and Maxwell 2005)."""
+    """Two-sided p-value by paired approximate randomisation (Riezler and Maxwell 2005)."""
 
 
 def compare_counts(
@@ -63,7 +62,7 @@ def compare_counts(
 
 
 def bootstrap_sums(counts: Counts, resamples: int = RESAMPLES, seed: int = SEED) -> Counts:
-    """Sums of as many sentences, drawn with replacement; one seed draws the same sentences of every system.
+    """Return sums over resampled sentences, drawn with replacement; one seed draws the same sentences for every system.
 
     Returns [resamples, counts].
     """
@@ -74,7 +73,7 @@ def bootstrap_sums(counts: Counts, resamples: int = RESAMPLES, seed: int = SEED)
 
 
 def confidence_interval(samples: NDArray[np.float64]) -> tuple[float, float]:
-    """Mean of the resampled scores, and half the width of their middle 95 % to both sides, as in sacreBLEU."""
+    """Return the mean of the resampled scores, and half the width of their middle 95 %, as sacreBLEU does."""
     ordered = np.sort(samples)
     outside = len(ordered) // 40
     half = (ordered[-1 - outside] - ordered[outside]) / 2
@@ -84,7 +83,7 @@ def confidence_interval(samples: NDArray[np.float64]) -> tuple[float, float]:
 def _swapped_differences(
     system: Counts, baseline: Counts, score: ScoreRows, trials: int, seed: int
 ) -> NDArray[np.float64]:
-    """Differences of systems that exchange their outputs of each sentence with probability one half."""
+    """Return differences of systems that exchange their outputs for each sentence with probability one half."""
     generator = np.random.default_rng(seed)
     rows = max(1, _ELEMENTS_AT_ONCE // len(system))
     blocks = (min(rows, trials - done) for done in range(0, trials, rows))
@@ -100,6 +99,7 @@ def _difference(system: Counts, baseline: Counts, score: ScoreRows) -> NDArray[n
 
 
 def _p_value(by_chance: NDArray[np.float64], observed: float) -> float:
-    """Share of trials at least as far from zero; the one observed counts as a trial, so that it is never 0."""
+    """Return the share of trials at least as far from zero; the observed one counts as a trial, so that it is never
+    0."""
     as_far = np.count_nonzero(np.abs(by_chance) >= abs(observed) - _TIE)
     return float((as_far + 1) / (len(by_chance) + 1))

@@ -1,4 +1,4 @@
-"""Scores of detokenised translations against untouched references; sacreBLEU counts and scores."""
+"""Scores of detokenised translations against untouched references, computed by sacreBLEU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,20 +26,20 @@ class BleuVariant(Score):
 def count_bleu(
     outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
 ) -> SentenceCounts:
-    """What BLEU (Papineni et al. 2002) counts.
+    """Count for BLEU (Papineni et al. 2002).
 
-    Raises DataError unless there are as many outputs as references, InputError where a tokenizer is not installed.
+    Raises DataError unless there are as many outputs as references, InputError if a tokenizer is not installed.
     """
     return _count(make_bleu(bleu_tokenizer(references, tokenize), lowercase), outputs, references)
 
 
 def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
-    """What chrF2 (Popovic 2015) counts; raises DataError unless there are as many outputs as references."""
+    """Count for chrF2 (Popovic 2015); raises DataError unless there are as many outputs as references."""
     return _count(CHRF(lowercase=lowercase), outputs, references)
 
 
 def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
-    """What TER (Snover et al. 2006) counts; raises DataError unless there are as many outputs as references.
+    """Count for TER (Snover et al. 2006); raises DataError unless there are as many outputs as references.
 
     Chinese and Japanese are divided into characters (sacreBLEU's asian_support, which normalises punctuation, too).
     """
@@ -51,23 +51,23 @@ def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
 def score_bleu(
     outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
 ) -> Score:
-    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018)."""
+    """Return corpus BLEU (Papineni et al. 2002) from sacreBLEU (Post 2018)."""
     return count_bleu(outputs, references, lowercase, tokenize).summary()
 
 
 def score_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
-    """Character n-gram F-score, chrF2 (Popovic 2015)."""
+    """Return the character n-gram F-score, chrF2 (Popovic 2015)."""
     return count_chrf(outputs, references, lowercase).summary()
 
 
 def score_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
-    """Translation edit rate (Snover et al. 2006)."""
+    """Return the translation edit rate (Snover et al. 2006)."""
     return count_ter(outputs, references, lowercase).summary()
 
 
 def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> list[BleuVariant]:
-    """BLEU in the ways that papers report it: words split by 13a or intl, or as a script without spaces asks for, with
-    or without regard to case."""
+    """Return BLEU in the ways that papers report it: words split by 13a or intl, or by a script without spaces,
+    case-sensitively or not."""
     variants = []
     own = bleu_tokenizer(references)
     ways: tuple[BleuTokenizer, ...] = ("13a", "intl") if own == "13a" else (own,)
@@ -79,13 +79,14 @@ def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> li
 
 
 def length_ratio(bleu: SentenceCounts) -> float:
-    """Tokens of the outputs to tokens of the references, as BLEU split them; below 1, BLEU pays a brevity penalty."""
+    """Return the tokens of the outputs divided by those of the references, as BLEU splits them; below 1, BLEU has a
+    brevity penalty."""
     output, reference = bleu.counts[:, :2].sum(0)
     return float(output / max(reference, 1))
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
-    """Share of outputs that equal their reference, 0 to 1."""
+    """Return the share of outputs that equal their reference, 0 to 1."""
     pairs = list(zip(outputs, references, strict=True))
     if lowercase:
         pairs = [(output.lower(), reference.lower()) for output, reference in pairs]

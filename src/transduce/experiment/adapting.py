@@ -1,4 +1,4 @@
-"""A run that trains low-rank adapters alone: what it begins with, and how its model is saved."""
+"""Training low-rank adapters: the initial model of the run, and how the result is saved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from transduce.unzipping import is_zipped
 
 
 def with_adapters(prepared: Prepared, config: AdaptersConfig) -> Prepared:
-    """The same with adapters in the model, which alone learn, and with them the vectors of words that were added.
+    """Add adapters to the model, which alone are trained, with the vectors of added words.
 
     Raises ConfigError for layers that the model does not have.
     """
@@ -57,19 +57,19 @@ class _MergedValidator:
 
 @dataclass(frozen=True)
 class Apart:
-    """How adapters are saved that are kept apart from the model they adapt."""
+    """Saves adapters apart from the model that they adapt."""
 
     config: AdaptersConfig
     base: Path
     """The bundle that training starts from."""
     learned: frozenset[str]
-    """Names of the parameters that learn."""
+    """The bundle that training starts from."""
 
     @staticmethod
     def of(config: AdaptersConfig, start: Path, model: nn.Module) -> "Apart":
-        """For a model with adapters, before it learns.
+        """Prepare for a model with adapters, before training.
 
-        Raises ConfigError where its other weights are not all those of the model that training starts from.
+        Raises ConfigError if its other weights are not all those of the model that training starts from.
         """
         with torch.random.fork_rng([]):  # the run draws the same however its model is saved
             base = ModelBundle.load(start)
@@ -84,7 +84,7 @@ class Apart:
         return Apart(config, start if is_zipped(start) else find_bundle(start), frozenset(learned))
 
     def save(self, best: ModelBundle, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
-        """Write what the best bundle's checkpoint has of these as a bundle that needs the base."""
+        """Write the trained weights of the best bundle's checkpoint as a bundle that needs the base."""
         assert best.folder is not None, "it was loaded from a checkpoint"
         weights = load_file(best.folder / "weights.safetensors")
         learned = {name: weights[name] for name in sorted(self.learned)}
@@ -92,14 +92,14 @@ class Apart:
 
 
 def merge(model: Path, out: Path, base: Path | None = None) -> ModelBundle:
-    """Write an ordinary bundle of one that holds adapters alone and the model that they adapt.
+    """Merge a bundle of adapters with the model that they adapt into an ordinary bundle.
 
     Args:
         model: the folder with the adapters, or that of the run that trained them.
         out: the new bundle's folder.
-        base: where the model is that they adapt, if it is no longer where it was.
+        base: the folder of the model that they adapt, if it was moved.
 
-    Raises InputError where `out` exists or the model is whole, CheckpointError for another base than was adapted.
+    Raises InputError if `out` exists or the model is whole, CheckpointError for another base than was adapted.
     """
     check_absent(out, "choose another folder (out)")
     folder = find_bundle(model)

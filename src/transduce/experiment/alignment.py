@@ -1,4 +1,4 @@
-"""Finds the attention head that aligns a model's words: the one kept with it, or one chosen now and kept."""
+"""Choosing the attention head that aligns a model's words: the one saved with it, or one chosen now and saved."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -27,11 +27,11 @@ def open_aligner(
     to: str | None = None,
     from_: str | None = None,
 ) -> Aligner:
-    """An aligner from the folder of a model or run, and of one of the other direction.
+    """Return an aligner from the folder of a model or run, and of one of the other direction.
 
-    Languages are for models of several directions; the other direction's model is told them the other way round. A head
-    that is not known yet is chosen on the validation data of the model's run, else on the pairs to align.
-    Raises InputError for a model without attention to a source, or two models that are not of opposite directions.
+    Languages are for models of several directions, and swapped for the other direction's model. A head that is not
+    known yet is chosen on the validation data of the model's run, else on the pairs to align. Raises InputError for a
+    model without attention to a source, or two models that are not of opposite directions.
     """
     back = None
     if reverse is not None:
@@ -49,7 +49,7 @@ def open_aligner(
 
 
 def check_symmetrization(name: str) -> Symmetrization:
-    """The same name; InputError for one that is none."""
+    """Return a valid name of a symmetrization; InputError for any other."""
     if name not in get_args(Symmetrization):
         raise InputError(f"symmetrize: no method '{name}'; expected one of {', '.join(get_args(Symmetrization))}")
     return cast(Symmetrization, name)
@@ -83,7 +83,7 @@ def _aligner(
 
 
 def _validation(splits: Splits, bundle: ModelBundle, pairs: Iterable[Pair]) -> Iterable[Pair]:
-    """The validation data in a model's direction; other pairs where it was not trained in that."""
+    """Return the validation data in a model's direction; the other pairs if it was not trained in it."""
     if not splits.directions:
         return splits.validation
     own = splits.directions.get(Direction(bundle.config.source, bundle.config.target))

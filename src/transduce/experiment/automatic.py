@@ -1,5 +1,4 @@
-"""A recipe for files of the user's own: seen, measured and chosen, so that two files are enough, or two files and a
-model to adapt."""
+"""Choosing settings for a user's own files: two files are enough, or two files and a model to adapt."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -43,11 +42,11 @@ SHORT = 400_000  # running words of which it is worth while to try how many subw
 
 @dataclass(frozen=True)
 class Files:
-    """Two line-aligned files, or one of pairs, to train on by settings that are still to be chosen."""
+    """Two line-aligned files, or one of pairs, to train on with settings that are still to be chosen."""
 
     paths: tuple[str, ...]
     overrides: Changes = ()
-    """Settings that are not to be chosen; see `transduce.config.Changes`."""
+    """Settings that the user has set; see `transduce.config.Changes`."""
 
     def __post_init__(self) -> None:
         if len(self.paths) == 1 and not is_file_of_pairs(self.paths[0]):
@@ -62,17 +61,17 @@ class Files:
 
     @property
     def name(self) -> str:
-        """What a run on them is called."""
+        """The name of a run on these files."""
         return name_of(self.paths)
 
     @property
     def default_run(self) -> Path:
-        """The folder that a run on them has unless another is named."""
+        """The default folder of a run on these files."""
         return Path("runs") / self.name
 
 
 def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
-    """The files that are meant, with changes; None where a recipe is."""
+    """Return the files to train on, with changes; None if `recipe` is a recipe."""
     if isinstance(recipe, Files):
         return Files(recipe.paths, _joined(recipe.overrides, overrides))
     if isinstance(overrides, Mapping) and not isinstance(recipe, str | Path | Recipe | ExperimentConfig):
@@ -88,8 +87,8 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
 def from_words(
     words: Sequence[str], held_out: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> Recipe[Any] | Files:
-    """What the words of a command line mean: a recipe or files, and `key=value` changes; with files to validate and to
-    test on, from the working folder."""
+    """Return the recipe or the files that a command line names, with its `key=value` changes and the files to validate
+    and to test on, whose paths start from the working folder."""
     first, *others = words
     count = next(filter(lambda number: is_setting(words[number]), range(len(words))), len(words))
     is_recipe = first.endswith(".toml") or (first in recipes() and not Path(first).is_file())
@@ -100,7 +99,7 @@ def from_words(
 
 
 def is_setting(word: str) -> bool:
-    """Whether a word of a command line is `key=value`, and not the name of a file."""
+    """Return True if a word of a command line is `key=value` and not the name of a file."""
     try:
         return "=" in word and not Path(word).is_file()
     except OSError:  # too long for a name
@@ -108,7 +107,7 @@ def is_setting(word: str) -> bool:
 
 
 def _settings_of(held_out: Mapping[str, Sequence[str]]) -> list[str]:
-    """Files to validate and to test on as `key=value` changes; one file alone is a text, as all tasks take it."""
+    """Return validation and test files as `key=value` changes; one file is a string, which all tasks accept."""
     return [
         f"data.{name}={msgspec.json.encode(files if len(files) > 1 else files[0]).decode()}"
         for name, files in held_out.items()
@@ -121,13 +120,14 @@ def recipe_for(
     tell: Callable[[str], None] = lambda line: None,
     machine: Callable[[], Machine] = lambda: measure_machine(torch.device("cpu")),
 ) -> Recipe[Any]:
-    """Settings for two line-aligned files, or one .tsv, .csv or .jsonl of pairs, that fit the data and the machine.
+    """Choose settings for two line-aligned files, or one .tsv, .csv or .jsonl of pairs, that fit the data and the
+    machine.
 
     Args:
-        files: with paths from the working folder.
-        recorded: where settings for these files may be kept already: they are then taken as they are.
-        tell: is given a line for each choice.
-        machine: measures what will train; this processor unless given.
+        files: the files, with paths from the working folder.
+        recorded: the file of settings chosen earlier for these files, which are then used unchanged.
+        tell: receives a line for each choice.
+        machine: measures what will train (default: this processor).
 
     Raises DataError for files that cannot be read or hold too little, ConfigError for settings that do not fit.
     """
@@ -160,27 +160,27 @@ def recipe_for(
 
 
 def _start_of(wanted: dict[str, Any]) -> str | None:
-    """The model to adapt, if the settings name one."""
+    """Return the model to adapt, if the settings name one."""
     training = wanted.get("training", {})
     start = training.get("start_from") if isinstance(training, dict) else None
     return start if isinstance(start, str) else None
 
 
 def _vocabulary_of(start: str) -> int:
-    """How many tokens a model writes."""
+    """Return the number of tokens in a model's target vocabulary."""
     folder = find_bundle(Path(start))
     return len(read_tokenizers(folder, read_config(folder)).target)
 
 
 def _valid_model(wanted: dict[str, Any]) -> dict[str, Any]:
-    """A model with what is asked for of it, by which the other settings can be checked before one is chosen."""
+    """Return a valid model with the user's settings, for checking the other settings before a model is chosen."""
     asked = wanted.get("model", {})
     is_transformer = isinstance(asked, dict) and asked.get("kind", "transformer") == "transformer"
     return {"kind": "transformer", **(choose_width(asked) if is_transformer else {})}
 
 
 def _languages(paths: Sequence[str]) -> tuple[str, str]:
-    """Source and target language, by the names of the files, or as a document tells."""
+    """Return source and target language, from the names of the files or from a document."""
     found = languages_of(paths)
     if found == UNKNOWN and len(paths) == 1 and is_bilingual(paths[0]):
         return languages_in_file(paths[0]) or UNKNOWN
@@ -190,8 +190,8 @@ def _languages(paths: Sequence[str]) -> tuple[str, str]:
 def _look_at(
     corpus: ParallelCorpus, languages: tuple[str, str], asked: Sequence[Step] | None, tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], CorpusFacts, int | None]:
-    """Settings that clean a corpus unless other steps are asked for, what is left of it, and how many subwords a short
-    one yields."""
+    """Return settings that clean a corpus, unless `asked` has others, facts about the rest, and the subwords of a short
+    one."""
     pairs, sample = sample_pairs(corpus)
     if not sample:
         raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")
@@ -226,7 +226,7 @@ def _joined(first: Changes, second: Changes) -> Changes:
 
 
 def _recorded(path: Path, files: Files) -> Recipe[Any]:
-    """The settings that were chosen for these files before; changes name files from here."""
+    """Return the settings chosen earlier for these files; paths in changes start from the working folder."""
     run = path.parent
 
     def from_run(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Settings for files of which nothing is known but what they hold: each choice, and why."""
+"""Choosing settings from the contents of files, with a reason for each choice."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ RATIOS = (3.0, 4.0, 6.0, 9.0)
 MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
 KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
 TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
-MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # for so many pairs; more for more
+MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # minutes for this many pairs; more for more
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
@@ -30,14 +30,14 @@ Tables = dict[str, Any]
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings, as tables of TOML, and a line for each choice."""
+    """Chosen settings, as TOML tables, and a line for each choice."""
 
     tables: Tables
     reasons: list[str] = field(default_factory=list)
 
 
 def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
-    """Which pairs are left out: what is found in most files and is no translation."""
+    """Choose which pairs to leave out: those that most files contain and that are no translations."""
     longest = max(40, 10 * round(0.3 * max(facts.source.usual_length, facts.target.usual_length)))
     length: Tables = {"kind": "length"}
     steps, data, told = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
@@ -61,13 +61,13 @@ def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choic
 
 
 def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wanted: Mapping[str, Any]) -> Choice:
-    """How to split, tokenize and learn a corpus that has been cleaned.
+    """Choose how to split, tokenize and learn a cleaned corpus.
 
     Args:
-        kept: what is left of it.
-        most_subwords: how many its text yields; None where it is long enough for any vocabulary.
-        machine: what trains.
-        wanted: tables of settings that are not to be chosen; the others suit them.
+        kept: facts about it.
+        most_subwords: how many its text yields; None if it is long enough for any vocabulary.
+        machine: the hardware that trains.
+        wanted: tables of the user's settings, which the chosen ones suit.
     """
     parts = _choose_parts(kept, wanted.get("data", {}))
     tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted)
@@ -85,14 +85,14 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
 def choose_adaptation(
     kept: CorpusFacts, start: str, vocabulary: int, machine: Machine, wanted: Mapping[str, Any]
 ) -> Choice:
-    """How to split a corpus that has been cleaned, and to teach it to a model that knows other text.
+    """Choose how to split a cleaned corpus and train a model of other text on it.
 
     Args:
-        kept: what is left of the corpus.
+        kept: facts about the corpus.
         start: the model's folder.
-        vocabulary: how many tokens it writes.
-        machine: what trains.
-        wanted: tables of settings that are not to be chosen, those of the model among them.
+        vocabulary: the number of its target tokens.
+        machine: the hardware that trains.
+        wanted: tables of the user's settings, and those of the model.
     """
     parts = _choose_parts(kept, wanted.get("data", {}))
     schedule = _choose_schedule(kept, machine, _measured(wanted["model"]), vocabulary, wanted)
@@ -196,7 +196,8 @@ def _choose_model(
 
 
 def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HEADS) -> Tables:
-    """About so wide a Transformer, heads that divide it, and positions that heads of their size can have."""
+    """Choose the width of a Transformer near `dim`, heads that divide it, and positions that fit heads of their
+    size."""
     asked = {name: wanted[name] for name in ("dim", "heads", "key_dim") if _is_count(wanted.get(name))}
     if "heads" in asked:
         dim = 2 * asked["heads"] * max(round(dim / (2 * asked["heads"])), 1)
@@ -277,23 +278,24 @@ def _choose_schedule(
 
 
 def _tokens(kept: CorpusFacts) -> float:
-    """Target tokens of a pass over the data, ends counted."""
+    """Return the target tokens of a pass over the data, sentence ends included."""
     return TOKENS_OF_A_WORD * kept.target.words + kept.pairs
 
 
 def _minutes(kept: CorpusFacts) -> float:
-    """How long training may take."""
+    """Return the minutes that training may take."""
     return min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
 
 
 def _affordable(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
-    """Target tokens that are learned from meanwhile, or, in at most `MAX_MINUTES`, in the fewest passes."""
+    """Return the target tokens that training can process in its time, or for the fewest passes, in at most
+    `MAX_MINUTES`."""
     rate = _tokens_a_minute(kept, machine, model, vocabulary)
     return max(_minutes(kept) * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
 
 
 def _tokens_a_minute(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
-    """Target tokens that are learned from in a minute."""
+    """Return the target tokens that training processes per minute."""
     source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / _tokens(kept)
     return 60 / machine.seconds(model, vocabulary, 1, source_tokens)
 
@@ -314,7 +316,7 @@ def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:
 
 
 def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:
-    """A power of two that leaves so many updates or more."""
+    """Return a power of two as batch size that leaves at least `min_updates`."""
     largest = 4096 if machine.kind == "cpu" else 16_384
     batch = 1024
     while batch < largest and tokens / (2 * batch) >= min_updates:
@@ -323,7 +325,7 @@ def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:
 
 
 def _measured(table: Tables) -> TransformerConfig:
-    """The model whose speed is foreseen: the chosen Transformer, or one that stands for another kind."""
+    """Return the model whose speed is estimated: the chosen Transformer, or a substitute for another kind."""
     sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "key_dim", "value_dim", "feed_forward_dim"}
     if table["kind"] != "transformer":
         return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, feed_forward_dim=512)

@@ -1,4 +1,4 @@
-"""One model from several checkpoints of a run."""
+"""Averaging several checkpoints of a run into one model."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +15,21 @@ from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
 
 VALIDATED = ("data.validation", "data.general_validation")
-"""Settings of what a validation reads."""
+"""Settings of the texts that a validation reads."""
 
 
 @dataclass(frozen=True)
 class Average:
-    """The mean of several checkpoints."""
+    """The average of several checkpoints."""
 
     model: Path
     checkpoints: list[str]
-    """Names of those averaged."""
+    """Names of the averaged checkpoints."""
     validation: dict[str, float]
-    """Its loss in nats per real target token, perplexity, and BLEU if the run asked for it."""
+    """Validation scores: loss in nats per real target token, perplexity, and the metrics of the run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What `transduce average --json` prints."""
+        """Return the output of `transduce average --json`."""
         return {"model": str(self.model), "checkpoints": self.checkpoints, "validation": self.validation}
 
 
@@ -38,12 +38,12 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
 
     Args:
         run: a run's folder.
-        last: how many of the newest checkpoints; all that the run has kept unless this or `best` is given.
+        last: how many of the newest checkpoints (default: all that the run has kept, unless `best` is given).
         best: how many of those with the best validation.
-        out: the new model's folder, `RUN/average` unless given.
+        out: the new model's folder (default: `RUN/average`).
 
-    Raises InputError where the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one,
-    DataError where the validation data are not what they were when the run began.
+    Raises InputError if the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one,
+    DataError if the validation data have changed since the run began.
     """
     out = out or run / "average"
     check_absent(out, "choose another folder (out)")

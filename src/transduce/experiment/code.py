@@ -25,19 +25,19 @@ class NamedCode(Settings, frozen=True):
     """The code that a setting of a run names."""
 
     setting: str
-    """The setting."""
+    """The name of the setting."""
     name: str
-    """What it names."""
+    """The name that the setting holds."""
     object: str
-    """The module and name of the function or class; of another object its class's, with () after it."""
+    """The module and name of the function or class; for another object, its class's, with () after it."""
     version: str | None = None
-    """Of the package that it is in, if it is in one."""
+    """The version of its package, if it is in one."""
     source: str | None = None
-    """A hash of its source and its module's, where it has any."""
+    """A hash of its source and its module's, if there is any."""
 
 
 def find_code(config: ExperimentConfig, observers: Sequence[Any] = ()) -> list[NamedCode]:
-    """The code behind all names in a run's settings and behind its observers, but for Transduce's own.
+    """Return the code behind all names in a run's settings and behind its observers, except Transduce's own.
 
     Raises ConfigError for a name without code, or code that does not fit.
     """
@@ -56,7 +56,7 @@ def find_code(config: ExperimentConfig, observers: Sequence[Any] = ()) -> list[N
 
 
 def record_code(run: Path, found: Sequence[NamedCode]) -> None:
-    """Write it into the run's folder; no file where there is none."""
+    """Write the code into the run's folder; no file if there is none."""
     if found:
         write_text(run / FILE, msgspec.json.format(msgspec.json.encode(found)).decode())
     else:
@@ -64,7 +64,7 @@ def record_code(run: Path, found: Sequence[NamedCode]) -> None:
 
 
 def tell_of_other_code(run: Path, found: Sequence[NamedCode], tell: Callable[[str], None]) -> None:
-    """Tell which names stand for other code than when the run began."""
+    """Report names whose code has changed since the run began."""
     path = run / FILE
     known = read_json(path, list[NamedCode], "remove it to resume without this check") if path.exists() else []
     before = {(each.setting, each.name): each for each in known}
@@ -82,7 +82,7 @@ def tell_of_other_code(run: Path, found: Sequence[NamedCode], tell: Callable[[st
 
 
 def _names(config: ExperimentConfig) -> Iterator[tuple[str, Registry[Any], str]]:
-    """The settings that name code, the kind, and the names."""
+    """Yields the settings that name code, with the registry and the name."""
     if isinstance(config.optimizer.schedule, str):
         yield "optimizer.schedule", SCHEDULES, config.optimizer.schedule
     if config.training.objective is not None:

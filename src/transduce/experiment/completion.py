@@ -1,4 +1,4 @@
-"""What a recipe leaves to the model that its training starts from: [model], [tokenizer], languages."""
+"""Completing a recipe from the model that its training starts from: [model], [tokenizer], languages."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,13 +17,13 @@ SIDES = ("source", "target")
 
 
 def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
-    """A recipe's settings, and where it is silent those of the bundle that `training.start_from` names.
+    """Return a recipe's settings, completed by those of the bundle that `training.start_from` names.
 
-    Of [model] what is not set, [tokenizer] if none of it but dropout is set, and the languages. Tasks whose model
-    is only a part of a bundle's, such as its encoder, take that themselves.
+    They complete unset settings of [model], [tokenizer] if only its dropout is set, and the languages. Tasks whose
+    model is a part of the bundle's, such as its encoder, take it themselves.
 
-    Raises CheckpointError or InputError where a recipe without [model] names a bundle that cannot be read or is for
-    another task; where it has one, whoever loads the bundle tells so.
+    Raises CheckpointError or InputError if a recipe without [model] names a bundle that cannot be read or is for
+    another task; if it has [model], loading the bundle raises the error.
     """
     training = tree.get("training")
     start = training.get("start_from") if isinstance(training, Mapping) else None
@@ -44,7 +44,7 @@ def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) 
 
 
 def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables that a bundle completes."""
+    """Return the tables that a bundle completes."""
     found: dict[str, Any] = {}
     model, known = tree.get("model", {}), to_tree(bundle)["model"]
     if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
@@ -63,7 +63,7 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
 
 
 def _sets_only_dropout(tokenizer: Any, known: Mapping[str, Any]) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a recipe's [tokenizer] tells no more than the dropout of a known one, or of its sides."""
+    """Return True if a recipe's [tokenizer] sets only the dropout of a known one, or of its sides."""
     return isinstance(tokenizer, Mapping) and all(
         key == "dropout" or (key in SIDES and key in known and _sets_only_dropout(value, known[key]))
         for key, value in tokenizer.items()

@@ -1,4 +1,4 @@
-"""What a run learns from, recorded when it begins: it goes on only with the same."""
+"""The inputs of a run, recorded when it begins; it resumes only with the same ones."""
 
 import hashlib
 import json
@@ -22,17 +22,17 @@ FILE = "inputs.json"
 
 
 def find_inputs(recipe: Recipe[Any], experiment: Experiment) -> list[Input]:
-    """All that a run learns from. Files that are not there are left out: what needs them says so."""
+    """Return all inputs of a run, except missing files, which are reported when they are opened."""
     return [*_start(recipe), *experiment.inputs]
 
 
 def record_inputs(run: Path, inputs: Sequence[Input]) -> None:
-    """Write them into the run's folder."""
+    """Write the inputs into the run's folder."""
     write_text(run / FILE, msgspec.json.format(msgspec.json.encode(inputs)).decode())
 
 
 def check_inputs(run: Path, inputs: Sequence[Input], tell: Callable[[str], None] = lambda line: None) -> None:
-    """Raise DataError for the first that is not what the run was begun with; tells where there is no record of that."""
+    """Raise DataError for the first input that has changed since the run began; reports if there is no record."""
     path = run / FILE
     if not path.exists():
         tell(f"{path} is missing: cannot check that the data are those the run was started with")

@@ -1,4 +1,4 @@
-"""A model's vocabulary shortlist, learned from aligned text: the training data of its run, or a user's own."""
+"""Learning a model's vocabulary shortlist from aligned text: the training data of its run, or a user's own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +31,7 @@ AT_ONCE = 100  # of these
 
 
 class ShortlistSettings(Settings, frozen=True):
-    """How long lists are, and what they are learned from."""
+    """Length of the lists, and the size of the text they are learned from."""
 
     per_token: PositiveInt = 50
     """Target tokens listed for each source token."""
@@ -45,13 +45,13 @@ class ShortlistSettings(Settings, frozen=True):
 
 @dataclass(frozen=True)
 class Measured:
-    """How well lists fit sentence pairs."""
+    """Coverage and length of lists on sentence pairs."""
 
     pairs: int
     covered: float
-    """Share of target tokens that their sentence's list holds, 0 to 1."""
+    """Share of target tokens that are in their sentence's list, 0 to 1."""
     list_size: float
-    """Target tokens of a sentence's list, the mean."""
+    """Mean number of target tokens in a sentence's list."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ class LearnedShortlist:
 
     shortlist: Path
     pairs: int
-    """Learned from."""
+    """The number of pairs it was learned from."""
     of_pairs: int
-    """That there are."""
+    """The number of pairs available."""
     vocabulary: int
-    """Target tokens of the model."""
+    """The number of the model's target tokens."""
     training: Measured
-    """On pairs that it was learned from."""
+    """Measures on pairs that it was learned from."""
     validation: Measured | None
-    """On the run's validation data; None for text of the user's own."""
+    """Measures on the run's validation data; None for text of the user's own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What `transduce shortlist --json` prints."""
+        """Return the output of `transduce shortlist --json`."""
         facts = asdict(self) | {"shortlist": str(self.shortlist)}
         return {name: fact for name, fact in facts.items() if fact is not None}
 
@@ -83,16 +83,16 @@ def learn_shortlist(
     settings: ShortlistSettings | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> LearnedShortlist:
-    """Learn which target tokens each source token is translated to, and write it where a translator finds it.
+    """Learn which target tokens each source token is translated to, and write the list where translators find it.
 
     Args:
         model: the folder of a model or a run.
-        corpus: sentence pairs to learn from; the training data of the model's run unless given.
-        out: the file to write, `shortlist.safetensors` in the model's folder unless given.
-        settings: how long lists are.
-        tell: is given a line for what happens before learning.
+        corpus: sentence pairs to learn from (default: the training data of the model's run).
+        out: the file to write (default: `shortlist.safetensors` in the model's folder).
+        settings: the length of lists, and the size of the text.
+        tell: receives lines on the progress before learning.
 
-    Raises InputError where `out` exists or its folder does not, or a model that stands in no run has no corpus,
+    Raises InputError if `out` exists or its folder does not, or there is neither a corpus nor a run of the model,
     CheckpointError for a damaged or exported model, DataError for text that cannot be learned from.
     """
     settings = settings or ShortlistSettings()
@@ -143,7 +143,7 @@ def _stores_of_run(
 def _shortlist(
     table: LexicalTable, pairs: PairSample, tokenizers: Tokenizers, settings: ShortlistSettings
 ) -> Shortlist:
-    """The likeliest targets of each source token, and the token that is written like it: names, numbers, letters."""
+    """Return the likeliest targets of each source token, and the token spelled like it: names, numbers, letters."""
     source, target = tokenizers.source, tokenizers.target
     ids = {piece: token for token, piece in enumerate(target.pieces(range(len(target))))}
     same = np.array([ids.get(piece, target.eos) for piece in source.pieces(range(len(source)))])

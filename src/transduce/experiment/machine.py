@@ -1,4 +1,4 @@
-"""How fast this machine trains: measured on a small Transformer, told in operations a second."""
+"""Measuring how fast this machine trains, in operations per second of a small Transformer."""
 
 import platform
 import time
@@ -18,27 +18,27 @@ MODEL = TransformerConfig(
 )
 VOCABULARY = 4000
 SENTENCES, ON_GPU, LENGTH = 64, 1024, 15  # about 1,000 tokens a side (16,000 on a GPU), with the end of each sentence
-BOUTS, ENOUGH, PAUSE = 3, 0.4, 0.2  # so often, for so many seconds, with so many between: one may be a bad moment
+BOUTS, ENOUGH, PAUSE = 3, 0.4, 0.2  # bouts, seconds of each and between them: one may be disturbed
 SPECIAL = SpecialIds(source_pad=0, source_eos=3, target_pad=0, target_bos=2, target_eos=3)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What trains."""
+    """The hardware that trains."""
 
     kind: str
-    """cpu, cuda ..., as torch names it."""
+    """The kind of device, as torch names it: cpu, cuda ..."""
     operations: float
-    """Of forward and backward in a second, as `operations_of_a_token` counts them."""
+    """Operations of forward and backward passes per second, as `operations_of_a_token` counts them."""
 
     def seconds(self, model: TransformerConfig, vocabulary: int, tokens: float, source_tokens: float = 1.0) -> float:
-        """How long some target tokens take."""
+        """Return the seconds that some target tokens take."""
         return tokens * operations_of_a_token(model, vocabulary, source_tokens) / self.operations
 
 
 def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
-    """Operations of a forward and backward for one target token and so many source tokens: six for each weight that is
-    multiplied, attention's own products not counted."""
+    """Return the operations of a forward and backward pass for one target token and `source_tokens`: six for each
+    weight that is multiplied, without attention's own products."""
     attention, feed_forward = 4 * model.dim**2, 2 * model.dim * model.feed_forward_dim
     encoder = model.encoder_layers * (attention + feed_forward)
     decoder = model.decoder_layers * (1.5 * attention + feed_forward)  # queries and outputs of a token
@@ -47,9 +47,9 @@ def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_toke
 
 
 def measure_machine(device: torch.device, processes: int = 1) -> Machine:
-    """Train a small model on random tokens in a few bouts; the quickest step counts, whatever else the machine does.
+    """Train a small model on random tokens in a few bouts; the fastest step counts, whatever else the machine does.
 
-    Several processes, each with its own cores or GPU, are as many times as fast.
+    The result is multiplied by the number of processes, each of which has its own cores or GPU.
     """
     generator = torch.Generator().manual_seed(1)
     sentences = SENTENCES if device.type == "cpu" else ON_GPU
@@ -82,7 +82,8 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
 
 
 def describe_machine(device: torch.device, processes: int, precision: torch.dtype) -> str:
-    """What trained a model, for its card: the processor or GPU, how much of it, and the precision."""
+    """Describe the hardware that trained a model, for its card: processor or GPU, number of threads or GPUs, and
+    precision."""
     if device.type == "cuda":
         name, share = torch.cuda.get_device_name(device), f"{processes} GPU{'s' * (processes > 1)}"
     else:
@@ -92,7 +93,7 @@ def describe_machine(device: torch.device, processes: int, precision: torch.dtyp
 
 
 def _processor() -> str:
-    """The name of the processor, as well as the system knows it."""
+    """Return the name of the processor, as well as the system knows it."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
     named = next((line.partition(":")[2] for line in lines if line.startswith("model name")), "")

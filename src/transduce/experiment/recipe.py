@@ -1,4 +1,4 @@
-"""All settings of a run in one table, and where they come from: the built-in recipes, or a file of the user's own."""
+"""All settings of a run in one table: from a built-in recipe or a file of the user's own."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ RIVALS = {
     "validation.every_updates": "validation.every_epochs",
     "validation.every_epochs": "validation.every_updates",
 }
-"""Settings of which only one may be given: a change of one takes the place of the other."""
+"""Pairs of settings that exclude each other: changing one removes the other."""
 MAY_CHANGE = (
     "training.updates",
     "training.epochs",
@@ -51,7 +51,7 @@ MAY_CHANGE = (
     "checkpoint",
     "license",
 )
-"""Settings, and tables of settings, that a run may change when it goes on: it stays the run that it was."""
+"""Settings, and tables of settings, that a resumed run may change and remain the same run."""
 
 
 Config = TypeVar("Config", bound=ExperimentConfig)
@@ -59,38 +59,38 @@ Config = TypeVar("Config", bound=ExperimentConfig)
 
 @dataclass(frozen=True)
 class Recipe(Generic[Config]):
-    """An experiment's settings, of whichever task, and where they come from."""
+    """The settings of an experiment of any task, and where they come from."""
 
     name: str
     config: Config
     folder: Path
-    """Relative paths in the settings start here."""
+    """The folder that relative paths in the settings start from."""
     run: Path | None = None
     """The folder of the run whose settings these are."""
 
     @property
     def default_run(self) -> Path:
-        """The folder to train in, if no other is chosen."""
+        """The default folder to train in."""
         return self.run or Path("runs") / self.name
 
 
 def recipes() -> list[str]:
-    """Names of the built-in recipes."""
+    """Return the names of the built-in recipes."""
     folder = resources.files("transduce.recipes")
     return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
 def describe_recipe(name: str) -> str:
-    """The comment that a built-in recipe begins with, on one line."""
+    """Return the first comment of a built-in recipe, on one line."""
     text = (resources.files("transduce.recipes") / f"{name}.toml").read_text(encoding="utf-8")
     return " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines()))
 
 
 def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
-    """A built-in recipe, a TOML file, or the settings of a run's folder, with changes.
+    """Load a built-in recipe, a TOML file, or the settings of a run's folder, with changes.
 
-    A change takes the place of a setting that excludes it. In a change of a built-in recipe, files are sought from the
-    working folder. Raises ConfigError for what is none of these.
+    A change replaces a setting that excludes it. In changes of a built-in recipe, file paths start from the working
+    folder. Raises ConfigError if `name` is none of these.
     """
     path = Path(name)
     if path.suffix == ".toml":
@@ -108,7 +108,7 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
 
 
 def with_files(name: str, value: Any, moved: Callable[[str | Path], str]) -> Any:
-    """A setting's value, in which the names of files are others."""
+    """Return a setting's value with its file names replaced by `moved`."""
     if isinstance(value, Mapping):
         return {key: with_files(key, inner, moved) for key, inner in value.items()}
     if isinstance(value, list):
@@ -122,7 +122,7 @@ def _from_here(name: str, value: Any) -> Any:
 
 
 def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe[Any]:
-    """The recipe that is meant, with changes; of settings alone, relative paths start from the working folder."""
+    """Return a recipe with changes; in settings alone, relative paths start from the working folder."""
     if isinstance(recipe, str | Path):
         return load_recipe(recipe, overrides)
     if isinstance(recipe, ExperimentConfig):
@@ -133,7 +133,7 @@ def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: 
 
 
 def recipe_of(model: Path) -> Recipe[Any] | None:
-    """The settings of the run that a model stands in, or that the folder is; None where it stands in none."""
+    """Return the settings of the run that a model or folder belongs to; None if there is no run."""
     run = next((folder for folder in (model, model.resolve().parent) if (folder / SETTINGS_FILE).is_file()), None)
     return None if run is None else load_recipe(run)
 
@@ -145,10 +145,10 @@ def change(
     folder: Path = Path(),
     locate: Callable[[str, Any], Any] = lambda name, value: value,
 ) -> Any:
-    """Settings from a tree of them with changes; `origin` begins every error.
+    """Make settings from a tree of them with changes; `origin` begins every error.
 
-    Relative paths start from the folder, once `locate` has completed those of the changes by the setting that holds
-    them. A model to start from completes the settings.
+    Relative paths start from the folder, after `locate` has completed those in changes, given the setting and its
+    value. A model to start from completes the settings.
     """
     named = overrides if isinstance(overrides, Mapping) else read_changes(overrides)
     type_ = config_type({**tree, **{key: value for key, value in named.items() if key == "task"}})
@@ -158,18 +158,18 @@ def change(
 
 
 def config_type(tree: Mapping[str, Any]) -> type[ExperimentConfig]:
-    """The type of the settings of the task that a tree of them names."""
+    """Return the class of the settings of the task that a tree names."""
     return cast(type[ExperimentConfig], find_task(tree.get("task", "translation")).config)
 
 
 def read_settings(path: Path) -> ExperimentConfig:
-    """The settings of a file as they stand."""
+    """Return the settings in a file, unchanged."""
     tree = read_toml(path)
     return convert(tree, config_type(tree), str(path))
 
 
 def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
-    """A recipe's settings but for those that a change is given instead of."""
+    """Return a recipe's settings without those that the changes exclude."""
     rivals = {RIVALS.get(key) for key in changed}
     return {
         table: {key: value for key, value in inner.items() if f"{table}.{key}" not in rivals}
@@ -180,7 +180,7 @@ def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, A
 
 
 def record(recipe: Recipe[Config], run: Path) -> Config:
-    """The settings with file names relative to the run's folder, where they stand as a recipe that repeats the run."""
+    """Return the settings with file names relative to the run's folder, as a recipe there that repeats the run."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, str):
@@ -197,5 +197,5 @@ def record(recipe: Recipe[Config], run: Path) -> Config:
 
 
 def may_change(key: str) -> bool:
-    """Whether a run that goes on may have another value of this setting."""
+    """Return True if a resumed run may change this setting."""
     return any(key == free or key.startswith(f"{free}.") for free in MAY_CHANGE)

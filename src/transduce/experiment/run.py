@@ -1,4 +1,4 @@
-"""Wires a run together: from a recipe to a trained model in a folder."""
+"""Running an experiment: from a recipe to a trained model in a folder."""
 
 import shutil
 import sys
@@ -51,7 +51,7 @@ from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun
 from transduce.training.trainer import Trainer
 
 Start = Literal["new", "resume", "overwrite"]
-"""How a run treats one that stands in its folder."""
+"""The way to treat an earlier run in the same folder."""
 
 
 def _run_facts(result: "RunResult") -> dict[str, object]:
@@ -71,24 +71,25 @@ def _curves_html(result: "RunResult") -> str:
 @shown_by(_run_facts, _curves_html)
 @dataclass(frozen=True, repr=False)
 class RunResult:
-    """What a finished run leaves."""
+    """The result of a finished run."""
 
     run: Path
     model: Path
     task: str
-    """What the model was trained for."""
+    """The task of the model."""
     updates: int
     seconds: float
-    """Over all resumes, validation counted."""
+    """Seconds over all resumes, with validation."""
     validation: dict[str, float]
-    """Of the kept model: loss in nats per real target token, perplexity, and the metrics that were asked for."""
+    """Validation scores of the kept model: loss in nats per real target token, perplexity, and the requested
+    metrics."""
     test: dict[str, Any] | None
-    """Scores on the test set, if the data have one: of a translation model BLEU, its signature and the search."""
+    """Scores on the test set; None without one. For translation: BLEU, its signature and the search."""
     before: dict[str, float] = field(default_factory=dict)
-    """Validation of the model that training started from, before the first update."""
+    """Scores of the initial model before the first update; empty unless it is adapted."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What `transduce train --json` prints."""
+        """Return the output of `transduce train --json`."""
         facts = {
             "run": str(self.run),
             "model": str(self.model),
@@ -117,16 +118,16 @@ def train(
         recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder);
             or two line-aligned files, one of pairs, or an iterable of pairs, for which the settings are chosen.
         out: the run's folder, `runs/NAME` by default; it must be new unless the run is resumed or overwritten.
-        resume: go on from the newest checkpoint, if there is one.
-        overwrite: remove the run that stands in `out` when this one begins.
+        resume: continue from the newest checkpoint, if there is one.
+        overwrite: remove an earlier run in `out` when this one begins.
         overrides: settings to change, as `{"training.updates": 300}`, nested dicts, or `["training.updates=300"]`;
             where a setting takes a name, a dict may hold the object itself.
-        progress: show on standard error what happens, with a bar on a terminal; in a notebook, below the cell.
-        observers: they hear of all reports and validations: objects, names, or what makes one for a run.
-        tell: is given a line for what happens before training; with `progress`, by default, standard error is.
-        device: where the model trains: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.
+        progress: show progress on standard error, with a bar on a terminal; in a notebook, below the cell.
+        observers: receive all reports and validations: objects, names, or functions that make one for a run.
+        tell: receives lines on the progress before training (default: with `progress`, standard error).
+        device: the device to train on: auto (a GPU if there is one), cpu, cuda, cuda:1 ..., or mps.
 
-    Raises ConfigError, DataError or CheckpointError for what does not fit, FloatingPointError for a loss that is not
+    Raises ConfigError, DataError or CheckpointError for invalid input, FloatingPointError for a loss that is not
     finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
     """
     if resume and overwrite:
@@ -151,7 +152,7 @@ def train(
 def _choose(
     files: Files, run: Path, start: Start, device: torch.device, processes: Processes, tell: Callable[[str], None]
 ) -> Recipe[Any]:
-    """The settings for files, or those that a run on them which is gone on with was begun with."""
+    """Return the settings for files: those of a run that is resumed, else newly chosen ones."""
     if start == "new":
         _check_is_new(run)
     recipe = recipe_for(
@@ -289,7 +290,7 @@ def _build_trainer(
 
 
 def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None) -> RunResult:
-    """The best checkpoint's bundle becomes the run's model, with its score on the test set, if there is one."""
+    """Save the best checkpoint's bundle as the run's model, with its scores on the test set, if there is one."""
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
@@ -315,7 +316,7 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
 
 
 def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
-    """The test scores of a model that was finished before, if it is the best one still."""
+    """Return the test scores of the model saved before if it is still the best one, else None."""
     try:
         before = ModelBundle.load(model).history
     except CheckpointError:
@@ -327,7 +328,7 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
 
 @contextmanager
 def _alone_in(run: Path) -> Iterator[None]:
-    """Keep others that would train in this folder out of it; if nothing was written there, it is as it was before."""
+    """Lock a folder against other trainings; if nothing is written there, it is left as it was."""
     if not run.exists():
         check_absent(run, "choose another folder (out)")
     new = [folder for folder in (run, *run.parents) if not folder.exists()]
@@ -350,7 +351,7 @@ def _alone_in(run: Path) -> Iterator[None]:
 
 
 def _is_taken(run: Path) -> bool:
-    """Whether a run that has learned something, or anything else, stands in a folder."""
+    """Return True if a folder holds a run that has learned something, or anything that is not a run."""
     if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
         return False
     # Where settings or data did not fit, both may be others now.
@@ -363,7 +364,7 @@ def _check_is_new(run: Path) -> None:
 
 
 def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
-    """A run writes over another only if asked to; a resumed one keeps its settings, but for those that may change."""
+    """Raise unless a run may be written here: over another only if asked to; a resumed one keeps most settings."""
     if start == "new":
         _check_is_new(run)
     if not _is_taken(run):
@@ -383,13 +384,13 @@ def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Calla
 
 
 def _has_learned(run: Path) -> bool:
-    """Whether the folder holds anything of an update."""
+    """Return True if a run's folder holds anything from an update."""
     log = run / "log.jsonl"
     return (log.exists() and log.stat().st_size > 0) or any(run.glob("checkpoints/*")) or (run / "model").exists()
 
 
 def _remove(run: Path) -> None:
-    """Remove what a run, or an average of it, has written, last what says that it is one; other files stay."""
+    """Remove the files of a run and of its averages, the settings last; other files stay."""
     for name in ("model", "average", "checkpoints", "tensorboard"):
         shutil.rmtree(run / name, ignore_errors=True)
     for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, CODE_FILE, SETTINGS_FILE):

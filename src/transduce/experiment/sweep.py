@@ -1,4 +1,4 @@
-"""Several trainings of one recipe: every combination of some settings' values, each with several seeds, compared."""
+"""Sweeps: trainings of one recipe with every combination of some settings' values and several seeds, compared."""
 
 import itertools
 import statistics
@@ -26,7 +26,8 @@ from transduce.task_table import find_task
 from transduce.training.observers import Observer
 
 CHOSEN = "recipe.toml"
-"""What a sweep of files keeps their settings in; no run's, so that `runs` lists trainings alone."""
+"""The file of the settings chosen for a sweep of files; runs name theirs differently, so that `runs` lists only
+trainings."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class TrainedRun:
     run: Path
     seed: int
     perplexity: float | None
-    """On the validation data; None for a training that diverged."""
+    """Perplexity on the validation data; None if training diverged."""
     score: float | None
-    """On the test set; None for a training that diverged."""
+    """Score on the test set; None if training diverged."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,21 @@ class Combination:
     """The settings swept, as they were written."""
     trained: list[TrainedRun]
     against_first: Difference | None
-    """Over the test sentences of all seeds, to the first combination; None for itself, or where a training diverged."""
+    """Difference to the first combination over the test sentences of all seeds; None for itself, or if a training
+    diverged."""
 
     @property
     def name(self) -> str:
-        """Its settings and values, on one line."""
+        """The settings and their values, on one line."""
         return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or "the recipe"
 
     def mean(self, figure: str) -> float | None:
-        """Of `perplexity` or `score` over the seeds that did not diverge."""
+        """Return the mean of `perplexity` or `score` over the seeds that did not diverge; None if all did."""
         found = self._found(figure)
         return statistics.mean(found) if found else None
 
     def spread(self, figure: str) -> float | None:
-        """The standard deviation over seeds; None for fewer than two."""
+        """Return the standard deviation over seeds; None for fewer than two."""
         found = self._found(figure)
         return statistics.stdev(found) if len(found) > 1 else None
 
@@ -72,36 +74,36 @@ class Combination:
 
 @dataclass(frozen=True)
 class ComparedCombinations:
-    """How one combination differs from another, over the test sentences of all seeds."""
+    """The difference between two combinations over the test sentences of all seeds."""
 
     first: int
-    """The number of the one whose score is subtracted, from 0."""
+    """The index of the combination whose score is subtracted, from 0."""
     second: int
     difference: Difference
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """All combinations, in the order in which they were named."""
+    """The results of all combinations, in the order given."""
 
     metric: str
     title: str
-    """What the metric is called in tables."""
+    """The metric's name in tables."""
     digits: int
-    """Its decimals shown."""
+    """Decimals shown of the metric."""
     signature: str
     test_set: str
-    """The recipe's test set, else its validation data."""
+    """Name of the recipe's test set, or of its validation data if it has none."""
     size: int
-    """How many lines or pairs these have."""
+    """The number of lines or pairs in the test set."""
     unit: str
-    """What is counted so: "sentences" or "lines"."""
+    """The unit of `size`: "sentences" or "lines"."""
     cells: list[Combination]
     pairs: list[ComparedCombinations]
-    """Every two combinations of which no training diverged."""
+    """All pairs of combinations without a diverged training."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What `transduce sweep --json` prints."""
+        """Return the output of `transduce sweep --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         del facts["pairs"]
         for cell, found in zip(self.cells, facts["cells"], strict=True):
@@ -123,20 +125,20 @@ def sweep(
 ) -> Sweep:
     """Train every combination of the values with every seed, and compare the models on the test set.
 
-    What is finished is not trained again, what was stopped goes on.
+    Finished trainings are not repeated; stopped ones are resumed.
 
     Args:
         recipe: as for `train`. For files the settings are chosen once, before any value is swept, and kept in the
-            folder of all runs, so that every training differs from the others in what is swept alone.
-        values: of each setting swept, such as {"optimizer.learning_rate": ["1e-3", "3e-3"]}.
-        seeds: of each combination.
+            folder of all runs, so that trainings differ only in the swept settings.
+        values: the values of each setting swept, such as {"optimizer.learning_rate": ["1e-3", "3e-3"]}.
+        seeds: the seeds of each combination.
         out: the folder of all runs (default: `runs/RECIPE-sweep`, or by the files' names).
         overrides: other changes, `key=value`, that all trainings share.
-        metric: what trainings are compared by, unless given the first of their task's in METRICS of
-            `transduce.evaluation.metrics`: BLEU of translations, bits per character of language models.
-        observers: makes those of one training.
-        tell: is given a line for what happens.
-        device: where the models train.
+        metric: the metric that compares trainings (default: the first of their task's in METRICS of
+            `transduce.evaluation.metrics`: BLEU of translations, bits per character of language models).
+        observers: returns the observers of one training.
+        tell: receives lines on the progress.
+        device: the device to train on.
 
     Raises ConfigError for settings that do not fit, before the first training; InputError for no seeds or for settings
     that change the test set.
@@ -215,7 +217,7 @@ def sweep(
 
 
 def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
-    """Write a recipe for files, so that the command, repeated, goes on with the same one."""
+    """Write the chosen recipe, so that repeating the command uses the same one."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, to_toml(record(chosen, path.parent)))
@@ -223,7 +225,7 @@ def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
 
 
 def split_values(text: str) -> list[str]:
-    """The values between commas, but for commas inside brackets, braces or quotation marks."""
+    """Split values at commas, except those inside brackets, braces or quotation marks."""
     values, depth, quote = [""], 0, ""
     for character in text:
         if quote:

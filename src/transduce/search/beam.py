@@ -17,7 +17,7 @@ from transduce.search.settings import SearchSettings
 State = TypeVar("State", bound=DecoderState)
 
 HEIGHT = 32
-"""Tokens of a column: of most only the best is looked at."""
+"""Rows of a table of tokens: for most columns only the maximum is examined."""
 
 
 class Beam(SearchSettings, frozen=True):
@@ -31,8 +31,7 @@ class Beam(SearchSettings, frozen=True):
     """Length normalisation: wu divides log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), power by n^alpha; n
     counts the end token."""
     coverage_penalty: NonNegativeFloat = 0.0
-    """Penalise finished outputs that ignore source words (coverage penalty beta, Wu et al. 2016); 0.2 is usual, 0 for
-    none."""
+    """Coverage penalty beta of finished outputs that ignore source words (Wu et al. 2016); usually 0.2; 0: off."""
 
     def _check_together(self) -> None:
         if self.n_best > self.size:
@@ -41,18 +40,18 @@ class Beam(SearchSettings, frozen=True):
 
     @property
     def rows(self) -> int:
-        """Hypotheses that the model decodes at once for each sentence."""
+        """Number of hypotheses that the model decodes at once for each sentence."""
         return self.size
 
     def normalize(self, log_probability: float, length: int) -> float:
-        """The score of a hypothesis of `length` tokens, the end token counted."""
+        """Return the score of a hypothesis of `length` tokens, the end token included."""
         base = (5 + length) / 6 if self.normalization == "wu" else length
         return log_probability / base**self.length_penalty
 
     def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
-        """The best finished hypotheses of each sentence, best first; see `search_loop`.
+        """Return the best finished hypotheses of each sentence, best first; see `search_loop`.
 
-        Where phrases are required, outputs hold them all unless the search found none that does.
+        Outputs have all required phrases, unless the search found none that has.
         """
         if any(problem.required):
             assert problem.edges is not None
@@ -66,7 +65,7 @@ class Beam(SearchSettings, frozen=True):
 
 @dataclass(frozen=True)
 class Best:
-    """The candidates of the highest log-probability."""
+    """Chooses the candidates of highest log-probability."""
 
     size: int
 
@@ -82,10 +81,11 @@ class Best:
 def largest_sums(
     scores: Float[Tensor, "sentences rows"], log_probabilities: Float[Tensor, "sentences rows vocabulary"], count: int
 ) -> tuple[Float[Tensor, "sentences count"], Int[Tensor, "sentences count"]]:
-    """The `count` largest totals of each sentence's rows and next tokens, and their places, row * vocabulary + token.
+    """Return the `count` largest totals of each sentence's rows and next tokens, and their indices, row * vocabulary +
+    token.
 
-    What `topk` finds among all sums, where there are as many; these are never made, and `topk` is slow on a CPU. Each
-    row is a table of 32 lines: the largest sums stand in the columns of the largest maxima, or in the rest.
+    The result is that of `topk` over all sums, which are not computed, since `topk` is slow on a CPU. Each row is a
+    table of 32 lines: the largest sums are in the columns of the largest maxima, or in the rest.
     """
     sentences, rows, vocabulary = log_probabilities.shape
     width = vocabulary // HEIGHT

@@ -1,4 +1,4 @@
-"""The ways to choose an output that exclude each other: a search, or minimum Bayes risk among what one finds."""
+"""Decision rules, of which one is chosen: a search, or minimum Bayes risk among the outputs of a search."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,16 +17,15 @@ from transduce.text.chrf import pairwise_chrf
 SAMPLES = 32
 
 Search = Beam | DiverseBeam | Sampling
-"""How a model's outputs are searched; the settings' type says which."""
+"""The search for a model's outputs; the class of the settings says which."""
 
 
 class MinimumBayesRisk(Settings, frozen=True):
-    """The output of highest expected chrF, where the candidates stand for what the translation may be (Eikema and Aziz
-    2022)."""
+    """Choose the output of highest expected chrF, with the candidates as possible references (Eikema and Aziz 2022)."""
 
     candidates: Search = Sampling(n_best=SAMPLES)
-    """How candidates are found, `n_best` for each sentence. Samples count alike, so that what the model finds likely
-    counts as often as it is drawn; outputs of a beam count by their probabilities (Kumar and Byrne 2004)."""
+    """The search for candidates, `n_best` for each sentence. Samples have equal weight, since likely ones are drawn
+    more often; outputs of a beam are weighted by their probabilities (Kumar and Byrne 2004)."""
     n_best: NBest = 1
     """Outputs per sentence, those of highest expected chrF first."""
 
@@ -37,7 +36,7 @@ class MinimumBayesRisk(Settings, frozen=True):
             raise ValueError(f"n_best must be from 1 to the number of candidates, {self.candidates.n_best}")
 
     def choose(self, hypotheses: Sequence[Hypothesis], decode: Callable[[list[int]], str]) -> list[Hypothesis]:
-        """The best of a sentence's candidates, each text once; their scores are the expected chrF, 0 to 100."""
+        """Return the best of a sentence's candidates, each text once; their scores are the expected chrF, 0 to 100."""
         if not hypotheses:
             return []
         weights = np.ones(len(hypotheses))
@@ -58,20 +57,20 @@ class MinimumBayesRisk(Settings, frozen=True):
 
 
 DecisionRule = Search | MinimumBayesRisk
-"""How a translator comes to its output: the best one that a search finds, or a choice among several."""
+"""The way a translator chooses its output: the best of a search, or a choice among several."""
 
 
 def search_of(rule: DecisionRule) -> Search:
-    """The search of a rule, by which its candidates are found."""
+    """Return the search of a rule, which finds its candidates."""
     return rule.candidates if isinstance(rule, MinimumBayesRisk) else rule
 
 
 def score_of_pieces(rule: DecisionRule, scores: Sequence[float]) -> float:
-    """The score of a text that was translated in pieces: log-probabilities add up, of expected chrF it is the mean."""
+    """Return the score of a text translated in pieces: the sum of log-probabilities, or the mean of expected chrF."""
     return fmean(scores) if isinstance(rule, MinimumBayesRisk) else sum(scores)
 
 
 def can_require(rule: DecisionRule) -> bool:
-    """Whether the search can be made to write required phrases: a plain beam can."""
+    """Return True if the search can require phrases: a plain beam can."""
     search = search_of(rule)
     return isinstance(search, Beam) and not isinstance(search, DiverseBeam)

@@ -1,5 +1,5 @@
-"""Beam search for outputs that hold required phrases (Hokamp & Liu 2017), the beam shared out anew at each step
-between hypotheses that still miss more and less of them (dynamic beam allocation, Post & Vilar 2018)."""
+"""Beam search for outputs with required phrases (Hokamp & Liu 2017), whose beam is divided at each step among
+hypotheses that miss more and fewer of them (dynamic beam allocation, Post & Vilar 2018)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ from transduce.search.rules import LogProbabilities, Prefixes
 
 @dataclass(frozen=True)
 class DynamicBeamAllocation:
-    """Candidates in banks by the tokens that they still miss; the banks take turns, those that miss least first.
+    """Chooses candidates from banks by the number of tokens that they miss; banks take turns, those that miss least
+    first.
 
-    An output may end only when it misses nothing, unless nothing but the end may come.
+    An output may end only when it misses nothing, unless all other tokens are excluded.
     """
 
     size: int
@@ -66,13 +67,13 @@ class DynamicBeamAllocation:
         return Candidates(totals[:, None], chosen // vocabulary, chosen % vocabulary)
 
     def least_missing(self, sentence: int, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Those of a sentence's outputs that miss the fewest tokens of required phrases: none, if there are such."""
+        """Return the outputs of a sentence that miss the fewest tokens of required phrases: none, if there are such."""
         missing = [_missing(hypothesis.tokens, self.required[sentence], self.edges) for hypothesis in hypotheses]
         least = min(missing, default=0)
         return [hypothesis for hypothesis, tokens in zip(hypotheses, missing, strict=True) if tokens == least]
 
     def _advances(self, rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int) -> list[int]:
-        """Places of the tokens that go on with a phrase which a row still misses."""
+        """Return indices of tokens that continue a phrase which a row still misses."""
         return [
             row * vocabulary + token
             for row, text in enumerate(rows)
@@ -84,7 +85,7 @@ class DynamicBeamAllocation:
     def _take_turns(
         self, totals: dict[int, float], rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int
     ) -> list[int]:
-        """Places in the order in which the banks name their candidates, filled up with -1."""
+        """Return indices of candidates in the order in which the banks take turns, padded with -1."""
         banks: dict[int, count[int]] = {}
         turns = []
         for place in sorted(totals, key=lambda place: -totals[place]):
@@ -98,7 +99,7 @@ class DynamicBeamAllocation:
 
 
 def _missing(tokens: Sequence[int], phrases: Sequence[Phrase], edges: WordEdges) -> int:
-    """Tokens that must still be written until the text holds all phrases, of which only one can be under way."""
+    """Return the tokens still to be written until the text has all phrases, of which only one can be begun."""
     missing = [(phrase.missing(tokens, edges), phrase.length) for phrase in phrases]
     unmet = [(left, length) for left, length in missing if left]
     return sum(length for _, length in unmet) - max((length - left for left, length in unmet), default=0)

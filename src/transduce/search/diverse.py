@@ -17,10 +17,10 @@ State = TypeVar("State", bound=DecoderState)
 
 
 class DiverseBeam(Beam, frozen=True):
-    """A beam in groups; each avoids the tokens that earlier groups choose at the same step."""
+    """Beam search in groups; each avoids the tokens that earlier groups choose at the same step."""
 
     groups: BeamSize = 2
-    """Groups of diverse beam search, into which the beam is divided equally; 1 for plain beam search."""
+    """Number of groups, into which the beam is divided equally; 1 for plain beam search."""
     diversity: NonNegativeFloat = 0.5
     """Penalty, in nats, for each hypothesis of an earlier group with the same token at this step (lambda)."""
 
@@ -30,7 +30,8 @@ class DiverseBeam(Beam, frozen=True):
             raise ValueError(f"groups must divide the beam's size, {self.size}, but is {self.groups}")
 
     def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
-        """The best different outputs of all groups, best first; fewer than asked for where groups found the same."""
+        """Return the best different outputs of all groups, best first; fewer than requested if groups found the
+        same."""
         choose = GroupDiversity(self.groups, self.size // self.groups, self.diversity, problem.end)
         found = search_loop(problem, choose, self.size, self.normalize, self.groups)
         different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
@@ -39,9 +40,9 @@ class DiverseBeam(Beam, frozen=True):
 
 @dataclass(frozen=True)
 class GroupDiversity:
-    """Of each group the best candidates, less a penalty for tokens that earlier groups go on with.
+    """Chooses each group's best candidates, with a penalty for tokens that earlier groups chose at this step.
 
-    The penalty decides who lives; log-probabilities stay the model's own (eq. 5 of the paper).
+    The penalty decides which continue; log-probabilities stay the model's own (eq. 5 of the paper).
     """
 
     groups: int

@@ -1,4 +1,4 @@
-"""The loop of every beam search, what a search is given, and what it finds."""
+"""The loop of every beam search, with its inputs and results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,58 +22,59 @@ class Hypothesis:
     """A finished target sequence."""
 
     tokens: list[int]
-    """Without the end token."""
+    """Token ids without the end token."""
     log_probability: float
-    """Natural logarithm, the end token counted."""
+    """Natural log-probability, the end token included."""
     score: float
-    """What hypotheses are ranked by: the log-probability, normalised for length, or expected chrF."""
+    """The rank of a hypothesis: its log-probability, normalised for length, or its expected chrF."""
     truncated: bool
-    """Whether it was ended because it reached the longest length allowed."""
+    """True if it ended only because it reached the length limit."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Hypotheses that are one token longer, those that should live before others; -inf fills up.
+    """Hypotheses extended by a token, in the order in which they should continue; padded with totals of -inf.
 
-    A group keeps to itself: of each an equal share of the beam lives on, and only its own outputs end it.
+    In each group an equal share of the beam continues, and only its own outputs end it.
     """
 
     totals: Float[Tensor, "sentences groups candidates"]
     """Log-probabilities, the new token's included."""
     rows: Int[Tensor, "sentences groups candidates"]
-    """Which of the sentence's hypotheses each goes on."""
+    """Index of the sentence's hypothesis that each candidate extends."""
     tokens: Int[Tensor, "sentences groups candidates"]
-    """The new tokens."""
+    """Ids of the new tokens."""
 
 
 @runtime_checkable
 class ChooseCandidates(Protocol):
-    """How candidates are chosen: at least twice as many a group as live on, or all there are."""
+    """Chooses candidates: at least twice as many per group as continue, or all there are."""
 
     def __call__(
         self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
     ) -> Candidates:
-        """Candidates from the hypotheses' log-probabilities, the next tokens' (-inf: may not come) and the texts."""
+        """Return candidates from the hypotheses' and the next tokens' log-probabilities (-inf: excluded) and the
+        texts."""
         ...
 
 
 @dataclass(frozen=True)
 class Active(Generic[State]):
-    """The sentences still searched, and the hypotheses that are active for each."""
+    """The sentences still searched, and the active hypotheses of each."""
 
     sentences: Int[Tensor, " sentences"]
-    """Their numbers in the batch as it began."""
+    """Indices of the sentences in the initial batch."""
     counts: Int[Tensor, "sentences groups"]
-    """Outputs that each group has set aside."""
+    """Number of outputs that each group has set aside."""
     scores: Float[Tensor, "sentences rows"]
-    """Log-probabilities; -inf for a hypothesis that only fills up."""
+    """Log-probabilities; -inf for hypotheses that are padding."""
     tokens: Int[Tensor, "sentences rows length"]
-    """The texts, with the token that begins them."""
+    """Token ids, with the token that begins outputs."""
     state: State
-    """The decoder's, which has not read the last token of each yet."""
+    """The decoder's state, which has not read the last tokens yet."""
 
     def select(self, places: Int[Tensor, " kept"]) -> "Active[State]":
-        """The sentences at these places."""
+        """Return the sentences at these indices."""
         return Active(
             self.sentences[places],
             self.counts[places],
@@ -85,13 +86,13 @@ class Active(Generic[State]):
 
 @dataclass(frozen=True)
 class Step(Generic[State]):
-    """What a token more makes of the hypotheses."""
+    """The hypotheses after one more token."""
 
     candidates: Candidates
     are_finished: Bool[Tensor, "sentences groups candidates"]
-    """Which of the candidates are outputs to set aside."""
+    """True for candidates that are outputs to set aside."""
     active: Active[State]
-    """Those that live on; what is set aside is not counted yet."""
+    """The hypotheses that continue; outputs set aside now are not counted yet."""
 
 
 def take_step(
@@ -102,13 +103,13 @@ def take_step(
     beam_per_group: int,
     end: int,
 ) -> Step[State]:
-    """Read the last tokens and choose the hypotheses that live on, one token longer.
+    """Read the last tokens and choose the hypotheses that continue, one token longer.
 
-    But for what `choose` and `rule` do, no number is read from a tensor, so that it can be compiled whole.
+    Except in `choose` and `rule`, no number is read from a tensor, so that the step can be compiled whole.
 
     Args:
-        choose: names the candidates.
-        rule: says which tokens may not come next.
+        choose: chooses the candidates.
+        rule: excludes next tokens.
         beam_per_group: how many outputs each group is to set aside.
         end: the token that ends an output.
     """
@@ -125,7 +126,7 @@ def take_step(
     scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
     rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
     starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
-    from_rows = (starts + rows.flatten(1)).flatten()  # of all sentences' hypotheses so far, those that are gone on from
+    from_rows = (starts + rows.flatten(1)).flatten()  # indices of the hypotheses that are continued
     tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1).unflatten(0, scores.shape)
     if scores.shape[1] > history.shape[1]:  # all begin from one
         state = state.expand(scores.shape[1])
@@ -143,25 +144,25 @@ class SearchProblem(Generic[State]):
     """Sentences whose outputs are searched."""
 
     decoder: Predictor[State]
-    """Gives the next token's logits."""
+    """Predicts the next token's logits."""
     state: State
-    """A started state with one row a sentence."""
+    """The initial state, with one row a sentence."""
     limits: Limits
-    """How long each sentence's output may be."""
+    """Length limits of each sentence's output."""
     begin: Begin
-    """The token that every output starts from, or one for each sentence."""
+    """The token that begins outputs, or one for each sentence."""
     end: int
     """The token that ends an output."""
     rules: Sequence[Rule] = ()
-    """What may not come next, beside what the limits say."""
+    """Rules on the next token, beside the limits."""
     sources: Sequence[Sequence[int]] = ()
-    """The tokens of each source, by which samples are drawn."""
+    """Token ids of each source, which seed the sampling."""
     required: Sequence[Sequence[Phrase]] = ()
-    """The phrases that each sentence's outputs must hold; for a plain beam alone."""
+    """The phrases that each sentence's outputs must have; only for a plain beam."""
     edges: WordEdges | None = None
-    """Where words begin and end; needed for required phrases."""
+    """Word boundaries of the vocabulary; needed for required phrases."""
     take_step: TakeStep = take_step
-    """Takes a beam's steps: `take_step`, as it is, compiled or watched."""
+    """Makes the steps of a beam: `take_step`, plain, compiled or observed."""
 
     @property
     def rule(self) -> LengthConstraint:
@@ -177,10 +178,10 @@ def search_loop(
     normalize: Callable[[float, int], float],
     groups: int = 1,
 ) -> list[list[Hypothesis]]:
-    """All finished hypotheses of each sentence, best first. Every kind of beam is this loop.
+    """Return all finished hypotheses of each sentence, best first. All beam searches use this loop.
 
-    A hypothesis that ends among the best `size` candidates is set aside; a sentence is done when it has `size` of
-    them, or at its longest length, and leaves the batch. `normalize` gives the score of a log-probability and a length.
+    A hypothesis that ends among the best `size` candidates is set aside; a sentence with `size` of them, or at its
+    longest length, leaves the batch. `normalize` returns the score of a log-probability and a length.
     """
     limits, rule = problem.limits, problem.rule
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)
@@ -225,7 +226,7 @@ def search_loop(
 def first_unfinished(
     ends: Bool[Tensor, "sentences groups candidates"], beam_per_group: int
 ) -> Int[Tensor, "sentences groups beam_per_group"]:
-    """Places of each group's first candidates that do not end; where there are too few, ended ones fill up."""
+    """Return indices of each group's first candidates that do not end; if there are too few, ended ones pad them."""
     order = ends.long().argsort(dim=2, stable=True)
     if order.shape[2] < beam_per_group:
         order = torch.cat([order, order[..., -1:].expand(-1, -1, beam_per_group - order.shape[2])], 2)

@@ -1,4 +1,4 @@
-"""Phrases as token ids, and where a hypothesis holds them as whole words."""
+"""Phrases as token ids, and finding them in hypotheses as whole words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class WordEdges:
-    """Which tokens of a vocabulary begin and end within a word; subwords do, whole words never."""
+    """The tokens of a vocabulary that begin or end within a word; subwords do, whole words never."""
 
     continues: Sequence[bool]
-    """Of each token: whether it goes on with the word before it."""
+    """For each token, whether it continues the word before it."""
     leaves_open: Sequence[bool]
-    """Of each token: whether the next one, if it goes on with a word, would go on with this one's or be stuck to its
+    """For each token, whether a next token that continues a word would continue its word or attach to its
     punctuation."""
     _on_devices: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def continuing(self, device: torch.device) -> Bool[Tensor, " vocabulary"]:
-        """`continues` as a tensor, made once a device: a vocabulary's takes milliseconds, and each step needs it."""
+        """Return `continues` as a tensor, made once per device: that takes milliseconds, and each step needs it."""
         if device not in self._on_devices:
             self._on_devices[device] = torch.tensor(self.continues, dtype=torch.bool, device=device)
         return self._on_devices[device]
@@ -28,17 +28,18 @@ class WordEdges:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words, in each of the forms in which a tokenizer may write them: after a space, after a bracket and so on."""
+    """Words, in each form that a tokenizer may write them in: after a space, after a bracket and so on."""
 
     forms: tuple[tuple[int, ...], ...]
 
     @property
     def length(self) -> int:
-        """Tokens of the longest form: what a phrase that is not begun misses, so that each step into it counts."""
+        """The number of tokens of the longest form: the count missing from a phrase not begun, so that each step into
+        it counts."""
         return max(len(form) for form in self.forms)
 
     def missing(self, tokens: Sequence[int], edges: WordEdges) -> int:
-        """How many tokens must still be written until the phrase stands in the text; 0 if it does."""
+        """Return the number of tokens still to be written until the text has the phrase; 0 if it does."""
         if self._stands_in(tokens, edges):
             return 0
         return min(
@@ -47,7 +48,7 @@ class Phrase:
         )
 
     def next_tokens(self, tokens: Sequence[int], edges: WordEdges) -> set[int]:
-        """The tokens that begin the phrase or go on with it."""
+        """Return the tokens that begin or continue the phrase."""
         return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
 
     def _stands_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
@@ -66,7 +67,7 @@ def _places(token: int, tokens: Sequence[int]) -> Iterator[int]:
 
 
 def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> list[int]:
-    """How many tokens of the form stand at the end of the text, for each way to read that end."""
+    """Return how many tokens of the form the text ends with, for each way to read its end."""
     longest = min(len(form) - 1, len(tokens))
     return [
         written
@@ -77,5 +78,5 @@ def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> li
 
 
 def _may_start(form: tuple[int, ...], tokens: Sequence[int], start: int, edges: WordEdges) -> bool:
-    """Whether the form would begin a word there."""
+    """Return True if the form would begin a word at `start`."""
     return start == 0 or not (edges.continues[form[0]] and edges.leaves_open[tokens[start - 1]])

@@ -1,4 +1,4 @@
-"""Rules on the next token: each sets log-probabilities of tokens that may not come next to -inf, in place."""
+"""Rules on the next token: each sets log-probabilities of excluded tokens to -inf, in place."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,31 +17,31 @@ LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
 @dataclass(frozen=True)
 class Prefixes:
-    """What has been written when the next token is chosen."""
+    """The tokens written so far when the next token is chosen."""
 
     sentences: Int[Tensor, " sentences"]
-    """Which sentences are still searched, by their number in the batch as it began."""
+    """Indices, in the initial batch, of the sentences still searched."""
     tokens: Int[Tensor, "sentences rows length"]
-    """Every hypothesis, without the token that begins it."""
+    """Token ids of every hypothesis, without the token that begins it."""
 
     @property
     def length(self) -> int:
-        """How many tokens each hypothesis has."""
+        """The number of tokens of each hypothesis."""
         return self.tokens.shape[2]
 
 
 @runtime_checkable
 class Rule(Protocol):
-    """Makes tokens impossible or less likely; it may add nothing and raise no token."""
+    """Excludes tokens or makes them less likely; it must not make any likelier."""
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
-        """Set tokens that may not come next to -inf, or lower them."""
+        """Set excluded tokens to -inf, or lower them."""
         ...
 
 
 @dataclass(frozen=True)
 class SuppressTokens:
-    """None of the tokens may ever come."""
+    """Excludes these tokens everywhere."""
 
     tokens: Sequence[int]
 
@@ -53,7 +53,8 @@ class SuppressTokens:
 
 @dataclass(frozen=True)
 class PenalizeRepetition:
-    """Tokens that have come before are less likely, by a factor of their log-probability (after Keskar et al. 2019)."""
+    """Makes tokens that occurred before less likely, by a factor of their log-probability (after Keskar et al.
+    2019)."""
 
     factor: float
 
@@ -65,7 +66,7 @@ class PenalizeRepetition:
 
 @dataclass(frozen=True)
 class LengthConstraint:
-    """No end before the shortest length, and the end at the longest, whatever the other rules say."""
+    """Forbids the end before the shortest length, and forces it at the longest, whatever the other rules say."""
 
     limits: Limits
     end: int
@@ -96,10 +97,11 @@ class LengthConstraint:
 
 @dataclass(frozen=True)
 class ForcedPrefixes:
-    """Each output begins with its prefix, whatever the other rules say, and the prefix's last word is a whole one."""
+    """Forces each output to begin with its prefix, whatever the other rules say, and the prefix to end with a whole
+    word."""
 
     prefixes: Sequence[Sequence[int]]
-    """One a sentence; an empty one asks for nothing."""
+    """A prefix for each sentence; empty for none."""
     edges: WordEdges
     others: Sequence[Rule] = ()
 
@@ -126,7 +128,7 @@ class ForcedPrefixes:
 
 @dataclass(frozen=True)
 class AfterContext:
-    """Other rules, which see each output as the continuation of a context."""
+    """Applies other rules to each output as the continuation of a context."""
 
     contexts: Int[Tensor, "all_sentences context_length"]
     others: Sequence[Rule]
@@ -141,10 +143,10 @@ class AfterContext:
 
 @dataclass(frozen=True)
 class EndWhere:
-    """An output for which a condition holds ends at once, at no cost, whatever the rules before this one say."""
+    """Ends an output that meets a condition, at no cost, whatever the rules before this one say."""
 
     holds: Callable[[int, list[int]], bool]
-    """Given the number of a sentence and the tokens of an output for it."""
+    """Returns True if an output meets the condition, given the sentence's index and the output's tokens."""
     end: int
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
@@ -158,7 +160,7 @@ class EndWhere:
 
 @dataclass(frozen=True)
 class NoRepeatNgram:
-    """No run of `size` tokens comes twice."""
+    """Forbids n-grams of `size` tokens to occur twice."""
 
     size: int
 
@@ -179,21 +181,21 @@ class Banned:
 
     text: str
     last: Sequence[int]
-    """Tokens that may complete it and leave no word open: to write one is to have written the phrase."""
+    """Tokens that may complete the phrase and end its last word: writing one writes the phrase."""
 
 
 @dataclass(frozen=True)
 class BannedPhrases:
-    """No output holds one of its sentence's banned phrases, in whatever tokens it is spelled.
+    """Forbids outputs with a banned phrase of their sentence, in any tokenization.
 
-    A word that only begins like a banned one may be written: what is forbidden is to end the word there.
+    A word that only begins like a banned one may be written; ending it there is forbidden.
     """
 
     phrases: Sequence[Sequence[Banned]]
-    """Those of each sentence."""
+    """The banned phrases of each sentence."""
     edges: WordEdges
     decode: Callable[[Sequence[int]], str]
-    """The text of tokens."""
+    """Returns the text of tokens."""
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule."""

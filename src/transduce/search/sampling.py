@@ -1,4 +1,4 @@
-"""Outputs drawn at random from the model's probabilities, at once or token by token."""
+"""Sampling outputs from the model's probabilities, at once or token by token."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ State = TypeVar("State", bound=DecoderState)
 
 
 class Sampling(SearchSettings, frozen=True):
-    """Which tokens may be drawn, and how the draw is weighted."""
+    """Sampling of tokens: temperature, and which tokens may be drawn."""
 
     temperature: Temperature = 1.0
     """Softmax temperature; below 1 likely tokens gain, above 1 unlikely ones."""
@@ -29,15 +29,15 @@ class Sampling(SearchSettings, frozen=True):
     min_p: Share = 0.0
     """Sample from tokens that have at least this share of the likeliest one's probability (Nguyen et al. 2024)."""
     seed: Seed = 1
-    """Random seed of the draws; those of one sentence depend on nothing else but the sentence."""
+    """Random seed; the samples of a sentence depend only on it and on the sentence."""
 
     @property
     def rows(self) -> int:
-        """Hypotheses that a model must follow for each sentence."""
+        """Number of hypotheses that the model decodes at once for each sentence."""
         return self.n_best
 
     def generator(self, source: Sequence[int]) -> torch.Generator:
-        """The generator of one source sentence: the same wherever and beside whatever it stands."""
+        """Return the random generator of one source sentence, the same in every batch."""
         digest = hashlib.blake2b(repr((self.seed, list(source))).encode(), digest_size=7).digest()
         return torch.Generator().manual_seed(int.from_bytes(digest))
 
@@ -50,9 +50,10 @@ class Sampling(SearchSettings, frozen=True):
 def sample(
     problem: SearchProblem[State], sampling: Sampling, generators: Sequence[torch.Generator]
 ) -> list[list[Hypothesis]]:
-    """`n_best` outputs of each sentence as drawn; log-probabilities are the model's own, whatever the temperature.
+    """Return `n_best` sampled outputs of each sentence; log-probabilities are the model's own, whatever the
+    temperature.
 
-    Each sentence has a generator, of the processor. A draw that the rules leave without any next token is dropped.
+    Each sentence has a generator, on the CPU. An output is dropped if the rules exclude all next tokens.
     """
     limits, end, rule, state = problem.limits, problem.end, problem.rule, problem.state
     rows = sampling.n_best
@@ -89,9 +90,9 @@ def sample(
 def tokens_one_by_one(
     problem: SearchProblem[State], sampling: Sampling | None = None, generator: torch.Generator | None = None
 ) -> Iterator[int]:
-    """The tokens of one output of one sentence, until its end, or until the rules leave none.
+    """Yields the tokens of one output of one sentence, until its end, or until the rules exclude all.
 
-    The same generator gives the same draws.
+    The same generator gives the same output.
     """
     rule, state, longest = problem.rule, problem.state, int(problem.limits.longest)
     sentence = torch.zeros_like(problem.limits.longest)
@@ -118,7 +119,7 @@ def tokens_one_by_one(
 def draw(
     log_probabilities: LogProbabilities, sampling: Sampling, uniform: Float[Tensor, "sentences rows"]
 ) -> Int[Tensor, "sentences rows"]:
-    """The tokens at which the cumulated probability passes a number drawn evenly from 0 to 1."""
+    """Return the tokens at which the cumulative probability passes a uniform random number from 0 to 1."""
     place = log_probabilities.device
     if place.type == "mps":  # which has no float64
         log_probabilities, uniform = log_probabilities.cpu(), uniform.cpu()
@@ -143,7 +144,7 @@ def draw(
 def _uniform(
     generators: Sequence[torch.Generator], rows: int, limits: Limits
 ) -> Float[Tensor, "sentences rows length"]:
-    """All numbers that will be needed, so that no sentence's draws depend on another's length."""
+    """Return all random numbers that will be needed, so that no sentence's samples depend on another's length."""
     lengths = limits.longest.tolist()
     numbers = torch.zeros(len(lengths), rows, max(lengths, default=0))
     for own, generator, length in zip(numbers, generators, lengths, strict=True):

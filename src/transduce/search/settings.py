@@ -1,4 +1,4 @@
-"""What every search can be asked for: how many outputs, where they begin and how long they may be."""
+"""Settings common to all searches: the number of outputs, their first token, and their length."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from transduce.ranges import ExtraLength, LengthRatio, NBest, NonNegativeInt, Re
 
 
 class SearchSettings(Settings, frozen=True):
-    """How many outputs are wanted, how long they may become, and what they may not hold."""
+    """Number and length of outputs, and what they may not contain."""
 
     n_best: NBest = 1
     """Outputs per sentence: the n best hypotheses of a beam, best first, or n samples."""
@@ -27,7 +27,7 @@ class SearchSettings(Settings, frozen=True):
     no_repeat_ngram: NonNegativeInt = 0
     """Do not repeat n-grams of this size (0: off)."""
     repetition_penalty: RepetitionPenalty = 1.0
-    """Factor of the log-probability of tokens that were written, a prompt's too (Keskar et al. 2019; 1: off)."""
+    """Factor of the log-probability of tokens that occurred before, also in a prompt (Keskar et al. 2019; 1: off)."""
 
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:
@@ -41,40 +41,41 @@ Begin = int | Int[Tensor, " sentences"]
 
 
 def begin_each(begin: Begin, sentences: Int[Tensor, " sentences"]) -> Int[Tensor, "sentences 1"]:
-    """The token that each sentence's outputs start from."""
+    """Return the token that begins each sentence's outputs."""
     return torch.as_tensor(begin, device=sentences.device).expand(len(sentences))[:, None]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long each sentence's output may be, the end token counted."""
+    """Length limits of each sentence's output, the end token included."""
 
     shortest: Int[Tensor, " sentences"]
     longest: Int[Tensor, " sentences"]
     end_is_free: bool = False
-    """Whether an end that the longest length forces costs nothing, as of a text that could go on."""
+    """True if an end forced by the longest length costs nothing, as in a text that could continue."""
 
     def are_reached(self, length: int, sentences: Int[Tensor, " some"]) -> Bool[Tensor, " some"]:
-        """Whether outputs of so many tokens, the end counted, could not have been longer; they count as truncated."""
+        """Return True for sentences whose outputs of this length, end included, have reached the limit; they count as
+        truncated."""
         return length >= self.longest[sentences]
 
     @cached_property
     def all_may_end(self) -> int:
-        """The length from which every sentence's output may end."""
+        """The length at which every sentence's output may end."""
         return max(self.shortest.tolist(), default=0)
 
     @cached_property
     def some_must_end(self) -> int:
-        """The least length at which some sentence's output must end."""
+        """The shortest length at which some sentence's output must end."""
         return min(self.longest.tolist(), default=0)
 
     def make_room(self, lengths: Int[Tensor, " sentences"]) -> "Limits":
-        """The same, but no sentence's longest output is shorter than the given length."""
+        """Return limits in which no sentence's longest output is shorter than the given length."""
         return replace(self, longest=torch.maximum(self.longest, lengths))
 
 
 def limits_for(settings: SearchSettings, source_lengths: Int[Tensor, " sentences"], target_limit: int | None) -> Limits:
-    """Limits from the tokens of each source and from the most tokens that the model can write."""
+    """Return limits from the tokens of each source and the maximum that the model can write."""
     longest = (source_lengths * settings.max_ratio + settings.max_extra).long().clamp(1, target_limit)
     shortest = (source_lengths * settings.min_ratio).long().clamp(1)
     return Limits(torch.minimum(shortest, longest), longest)

@@ -1,4 +1,4 @@
-"""Answering questions from passages as a task, by the labelling that is particular to it; see tasks/labelled.py."""
+"""The task of answering questions from passages: its labelling; see tasks/labelled.py."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ class AnsweringConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
     """All settings of a run that trains a model to answer questions."""
 
     data: ExamplesConfig
-    """What is learned from: files in the form of SQuAD's JSON, or a built-in data set."""
+    """The data to learn from: files in SQuAD's JSON format, or a built-in data set."""
     head: SpanHeadConfig = SpanHeadConfig()
-    """How answers are sought."""
+    """The head that finds answers."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Questions as windows of their passages, and where in each window's row the answer begins and ends."""
+    """Questions as windows of their passages, and the indices in each window's row where the answer begins and ends."""
 
     questions: Sequence[Question]
     windows: list[PassageWindow]
@@ -48,7 +48,7 @@ class Asked:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Each question with its passage."""
+        """Pairs of question and passage."""
         return [(asked.question, asked.passage) for asked in self.questions]
 
 
@@ -84,7 +84,7 @@ class Answering:
         return config.head
 
     def check(self, examples: Sequence[Question], head: HeadConfig) -> None:
-        """Raise DataError for a question without an answer where each must have one."""
+        """Raise DataError for a question without an answer if the head requires one."""
         for asked in examples:
             if not asked.answers and not _span_head(head).no_answer:
                 raise DataError(f"{asked.place}: it has no answer; set head.no_answer = true where that may be so")
@@ -152,7 +152,8 @@ def _span_head(head: HeadConfig) -> SpanHeadConfig:
 
 
 def _span(window: PassageWindow, question: Question) -> tuple[int, int]:
-    """Where in a window's row the answer's first and last tokens stand; (0, 0) where it does not hold all of it."""
+    """Return the indices of an answer's first and last token in the window's row; (0, 0) if the window lacks part of
+    it."""
     if not question.answers or not window.places:
         return 0, 0
     answer = question.answers[0]

@@ -1,5 +1,4 @@
-"""Classification of texts and pairs of texts as a task, by the labelling that is particular to it; see
-tasks/labelled.py."""
+"""The task of classifying texts and pairs of texts: its labelling; see tasks/labelled.py."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -56,12 +55,12 @@ class ClassificationConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
     """All settings of a run that trains a classifier."""
 
     data: LabelledConfig
-    """What is learned from."""
+    """The labelled texts to learn from."""
     predict: Literal["class", "score"] = "class"
-    """What a label is: one of some classes, or a number."""
+    """The kind of label: one of several classes, or a number."""
     pooling: Pooling = "pooler"
-    """What labels are told from: a layer that reads the first token's vector (pooler, Devlin et al. 2019), the mean of
-    all tokens' vectors, as encoders for sentence similarity are trained (mean, Reimers and Gurevych 2019), or the first
+    """The vector that labels are predicted from: a layer on the first token's vector (pooler, Devlin et al. 2019), the
+    mean of all tokens' vectors, as in encoders for sentence similarity (mean, Reimers and Gurevych 2019), or the first
     token's vector itself (first)."""
 
 
@@ -72,7 +71,7 @@ class Labelled:
     examples: Sequence[LabelledText]
     texts: EncodedTexts
     labels: NDArray[np.int64] | Numbers
-    """Numbers of classes, or scores."""
+    """Class indices, or scores."""
 
 
 class Classifying:
@@ -107,7 +106,8 @@ class Classifying:
         return example.first, example.second or ""
 
     def make_head(self, config: ClassificationConfig, examples: Sequence[LabelledText], name: str) -> HeadConfig:
-        """The classes that labels name, in the order of the alphabet, or the mean and standard deviation of scores."""
+        """Return a head with the classes of the labels, in alphabetical order, or with the mean and deviation of the
+        scores."""
         pair = examples[0].second is not None
         if config.predict == "score":
             scores = np.array([_score_of(example) for example in examples])
@@ -126,8 +126,8 @@ class Classifying:
         return ClassHeadConfig(labels=tuple(sorted(counts)), pair=pair, pooling=config.pooling)
 
     def check(self, examples: Sequence[LabelledText], head: HeadConfig) -> None:
-        """Raise DataError for a single text where pairs are read, or the other way, and for a label that the head does
-        not know."""
+        """Raise DataError for single texts where the head reads pairs, or vice versa, and for labels that it does not
+        know."""
         head = _class_head(head)
         if any((example.second is not None) != head.pair for example in examples):
             wanted = "pairs of texts" if head.pair else "single texts"
@@ -211,7 +211,7 @@ def _class_head(head: HeadConfig) -> ClassHeadConfig | ScoreHeadConfig:
 
 
 def _score_of(example: LabelledText) -> float:
-    """A label as a number."""
+    """Return a label as a number."""
     try:
         score = float(example.label)
     except ValueError:

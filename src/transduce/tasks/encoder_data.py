@@ -1,4 +1,4 @@
-"""Where the examples of a run of a text encoder come from."""
+"""Opening the examples that a text encoder is trained, validated and tested on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Examples(Generic[T]):
-    """What a run trains on, validates on, and is tested on at its end."""
+    """The training, validation and test examples of a run."""
 
     train: ExampleCorpus[T]
     validation: ExampleCorpus[T]
@@ -33,18 +33,18 @@ class Examples(Generic[T]):
 
 @dataclass(frozen=True)
 class Openers(Generic[T]):
-    """How the examples of a task are opened."""
+    """Functions that open the examples of a task."""
 
     file: Callable[[Path], ExampleCorpus[T]]
-    """Those of a file."""
+    """Opens the examples of a file."""
     part: Callable[[str, str], ExampleCorpus[T]]
-    """Those of a built-in data set and one of its splits."""
+    """Opens a split of a built-in data set, by their names."""
     key: Callable[[T], str]
-    """An example's text, of a pair the first; where validation data are drawn, all examples of a text stay together."""
+    """Returns an example's text, the first of a pair; examples with the same text are held out together."""
 
 
 def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> Examples[T]:
-    """The examples that the settings name; relative paths start from the folder."""
+    """Open the examples that the settings name; relative paths start from the folder."""
     if config.dataset is not None:
         dataset = find_dataset(config.dataset)
         train = openers.part(dataset.name, "train")
@@ -68,7 +68,7 @@ def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> 
 def open_test(
     config: ExamplesConfig | None, folder: Path, openers: Openers[T], file: str | None, dataset: str | None, split: str
 ) -> ExampleCorpus[T]:
-    """A file, or a split of a data set, else the test data of a run with these settings; see Task."""
+    """Open a file, or a split of a data set, else the test data of a run with these settings; see Task."""
     if file is not None:
         return openers.file(Path(file))
     if dataset is not None:
@@ -80,7 +80,7 @@ def open_test(
 
 
 def all_of(corpus: ExampleCorpus[T]) -> list[T]:
-    """The examples of a corpus; DataError where there are none."""
+    """Return all examples of a corpus; DataError if there are none."""
     examples = list(corpus)
     if not examples:
         raise DataError(f"{corpus.name}: it holds no examples")

@@ -1,4 +1,4 @@
-"""Where the text encoder of a run comes from: drawn for it, taken from a bundle, or from its own checkpoint."""
+"""The initial text encoder of a run: random, from a bundle, or from the run's own checkpoint."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,17 +29,17 @@ CLASS, SEPARATOR = "<cls>", "<sep>"  # of published XLNets, whose texts end with
 
 @dataclass(frozen=True)
 class EncoderOrigin:
-    """What a run begins with."""
+    """The tokenizers and the encoder that a run begins with."""
 
     tokenizers: Tokenizers
     tokenizer: TokenizerConfig
-    """How the tokenizers were made."""
+    """Settings that the tokenizers were made with."""
     config: EncoderConfig
     start: ModelBundle | None
-    """With the weights of `training.start_from`; None where they are to be drawn."""
+    """The bundle of `training.start_from`; None for random initial weights."""
 
     def without_pooler(self) -> "EncoderOrigin":
-        """The same for a head that has no use for the pooler; only BERT is told so by its settings."""
+        """Return a copy for a head without a pooler; only BERT's settings mention it."""
         if not isinstance(self.config, BertConfig):
             return self
         config = msgspec.structs.replace(self.config, pooler=False)
@@ -50,7 +50,8 @@ class EncoderOrigin:
         return replace(self, config=config)
 
     def build(self, head: HeadConfig) -> EncoderModel:
-        """The model with a head: a fresh one, unless that of the model to start from is for the same."""
+        """Return the encoder with a head: that of `training.start_from` if its settings are the same, else a new
+        one."""
         if self.start is None:
             return build_encoder_model(self.config, len(self.tokenizers.target), head)
         model = self.start.model
@@ -61,7 +62,7 @@ class EncoderOrigin:
         return found
 
     def bundle(self, task: str, language: str, head: HeadConfig, longest: int) -> ModelBundle:
-        """The run's model before its first update."""
+        """Return the run's model before its first update."""
         config = BundleConfig(
             format=FORMAT,
             task=task,
@@ -83,7 +84,7 @@ def find_encoder(
     make_tokenizers: Callable[[], Tokenizers],
     tell: Tell,
 ) -> EncoderOrigin:
-    """What a run with these settings begins with, or goes on with from a checkpoint.
+    """Return the tokenizers and the encoder that a run begins with, or resumes from a checkpoint.
 
     Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
     """
@@ -125,7 +126,8 @@ def _start_from(config: EncoderExperimentConfig, path: Path, tell: Tell) -> Enco
 
 
 def _encoder_config(bundle: BundleConfig, where: str) -> EncoderConfig:
-    """The settings of a bundle's encoder: it has one, or is an XLNet, or a Transformer that translates."""
+    """Return the settings of a bundle's text encoder: its own, an XLNet, or the encoder of a translating
+    Transformer."""
     match bundle.model:
         case BertConfig() | XLNetConfig() | TransformerEncoderConfig():
             return bundle.model
@@ -139,8 +141,8 @@ def _encoder_config(bundle: BundleConfig, where: str) -> EncoderConfig:
 
 
 def _reading_tokenizer(start: ModelBundle) -> tuple[Tokenizer, TokenizerConfig]:
-    """By which the encoder of a model reads: a translation model's source side; an XLNet's with the tokens for classes
-    and between texts, if it brought some."""
+    """Return the tokenizer of a model's encoder: a translation model's source side; an XLNet's with the class and
+    separator tokens, if it has them."""
     tokenizer, config = start.tokenizers.source, start.config.tokenizer
     if not config.is_shared:
         side = config.of_source

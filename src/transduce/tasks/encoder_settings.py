@@ -1,4 +1,4 @@
-"""The settings that the runs of all tasks of text encoders share."""
+"""Settings shared by the runs of all tasks with text encoders."""
 
 from typing import ClassVar
 
@@ -23,11 +23,11 @@ class ExamplesConfig(Settings, frozen=True):
     train: str | list[str] | None = None
     """Training files; .gz, .xz and .zst are read too."""
     validation: str | list[str] | None = None
-    """Validation files; a share of the training examples unless given."""
+    """Validation files (default: a share of the training examples)."""
     test: str | list[str] | None = None
     """Test files, scored when training ends."""
     validation_share: ShareWithin | None = None
-    """Share of the training texts to validate on, drawn at random with all their examples; 0.1 unless given."""
+    """Share of the training texts to validate on, drawn at random with all their examples (default: 0.1)."""
 
     def _check_together(self) -> None:
         for name in ("train", "validation", "test"):
@@ -47,16 +47,15 @@ class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
     objects: ClassVar = {"tokenizer": tokenizer_setting}
 
     model: EncoderConfig | None = None
-    """The encoder; that of `training.start_from` unless given."""
+    """The encoder (default: that of `training.start_from`)."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """How text becomes tokens; a model to start from keeps its tokenizer."""
     batching: TextBatchingConfig = TextBatchingConfig()
-    """How much text is read at once."""
+    """Size of batches and longest text."""
 
 
 def check_encoder(config: EncoderExperimentConfig) -> None:
-    """Raise ConfigError for a run without an encoder, a weight of another text, R-Drop, BPE-dropout, or two
-    vocabularies."""
+    """Raise ConfigError for a run without an encoder, or with settings that encoders do not support."""
     if config.model is None and config.training.start_from is None:
         raise ConfigError(
             "training.start_from is missing: give the folder of a pre-trained encoder (see docs/bert.md), or set "

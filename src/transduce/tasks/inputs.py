@@ -1,4 +1,4 @@
-"""What a run learns from, told by its contents."""
+"""The inputs of a run, identified by hashes of their contents."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,14 +10,14 @@ from transduce.text.tokenizer import TokenizerConfig
 
 
 class Input(Settings, frozen=True):
-    """Something that a run learns from, is validated or tested on, or starts from."""
+    """A text or folder that a run trains, validates or tests on, or starts from."""
 
     setting: str
-    """What names it."""
+    """The setting that names it."""
     name: str
     """The files, the data set's split, or the folder."""
     content: str
-    """A hash that changes when it does."""
+    """A hash of the content."""
 
 
 class Corpus(Protocol):
@@ -29,17 +29,17 @@ class Corpus(Protocol):
         ...
 
     def content(self) -> str:
-        """A hash that changes when the text does."""
+        """Return a hash that changes when the text does."""
         ...
 
 
 def corpus_input(setting: str, corpus: Corpus) -> Input:
-    """A corpus as an input."""
+    """Return a corpus as an input."""
     return Input(setting=setting, name=corpus.name, content=corpus.content())
 
 
 def tokenizer_inputs(config: TokenizerConfig, folder: Path) -> Iterator[Input]:
-    """The tokenizer files that settings name. Those that are not there are left out: what needs them says so."""
+    """Yields the tokenizer files that settings name, except missing ones, which are reported when they are opened."""
     for name, side in (("tokenizer", config), ("tokenizer.source", config.source), ("tokenizer.target", config.target)):
         if side is not None and side.file is not None and (path := folder / side.file).is_file():
             yield Input(setting=f"{name}.file", name=str(path), content=sha256(path))

@@ -1,7 +1,7 @@
-"""Tasks that learn to tell something of labelled texts: one experiment and one validator for all of them.
+"""One experiment and one validator for all tasks on labelled texts.
 
-A `Labelling` says what is particular to a task: its examples, how they become numbers, the model's head, its loss, and
-what the model tells. Classes, tags and answers are three of them.
+A `Labelling` holds what is particular to a task: its examples, how they become numbers, the model's head, its loss and
+its outputs. There are three: classes, tags and answers.
 """
 
 from collections.abc import Sequence
@@ -44,36 +44,37 @@ Told = TypeVar("Told")
 
 
 class Labelling(Protocol[Example, Encoded, Told]):
-    """What one task tells of texts, and how it is learned.
+    """The parts that are particular to one task on labelled texts: examples, head, loss and outputs.
 
     `Example` is a labelled text, `Encoded` many of them as numbers, and `Told` a model's outputs for these.
     """
 
     config: type[Any]
-    """The type of the task's settings."""
+    """The class of the task's settings."""
     unit: str
-    """What an example is, such as "sentences"."""
+    """The name of an example, plural, such as "sentences"."""
     learned: str
-    """What a loss is the mean over, such as "words"."""
+    """The unit of mean losses, plural, such as "words"."""
 
     def measured(self, settings: Any) -> Measured:
-        """What is told, by which metrics are found; `settings` are the run's, or those of a model's head."""
+        """Return the kind of output, which determines the metrics; `settings` are the run's, or those of a model's
+        head."""
         ...
 
     def openers(self, data: Any, progress: Progress | None = None) -> Openers[Example]:
-        """How examples are opened, by the settings of the data, None for a model outside a run."""
+        """Return functions that open examples; `data` are the settings of the data, None for a model outside a run."""
         ...
 
     def open_file(self, path: Path, head: Any) -> ExampleCorpus[Example]:
-        """Examples of a file that no settings describe, as a model with this head reads them."""
+        """Open the examples of a file without settings, as a model with this head reads them."""
         ...
 
     def texts(self, example: Example) -> tuple[str, str]:
-        """The text of an example and the one that is read with it, "" where there is none."""
+        """Return an example's text and the second text read with it, "" if there is none."""
         ...
 
     def make_head(self, config: Any, examples: Sequence[Example], name: str) -> HeadConfig:
-        """The head for the labels of training examples; raises DataError where nothing can be learned from them."""
+        """Return the head for the labels of training examples; raises DataError if nothing can be learned from them."""
         ...
 
     def check(self, examples: Sequence[Example], head: HeadConfig) -> None:
@@ -81,39 +82,39 @@ class Labelling(Protocol[Example, Encoded, Told]):
         ...
 
     def encode(self, examples: Sequence[Example], head: HeadConfig, tokenizer: Tokenizer, longest: int) -> Encoded:
-        """Examples as numbers, at most `longest` tokens at once, special ones included."""
+        """Encode examples as token ids, at most `longest` tokens a row, special ones included."""
         ...
 
     def describe(self, encoded: Encoded) -> str:
-        """How many examples there are, such as "10 sentences, 120 words"."""
+        """Describe the number of examples, such as "10 sentences, 120 words"."""
         ...
 
     def describe_head(self, head: HeadConfig) -> str:
-        """What can be told, such as "tags: O, B-name"; "" where there is nothing to list."""
+        """Describe the possible labels, such as "tags: O, B-name"; "" if there is nothing to list."""
         ...
 
     def lengths(self, encoded: Encoded) -> NDArray[np.int64]:
-        """Tokens of each row, special ones included."""
+        """Return the tokens of each row, special ones included."""
         ...
 
     def batch(self, encoded: Encoded, head: HeadConfig, special: SpecialIds, rows: NDArray[np.int64]) -> Any:
-        """Some rows as a batch for the objective."""
+        """Make a batch of some rows for the objective."""
         ...
 
     def objective(self, config: Any, head: HeadConfig) -> Objective:
-        """What the model learns by."""
+        """Return the training objective."""
         ...
 
     def tell(self, model: nn.Module, encoded: Encoded, head: HeadConfig, special: SpecialIds) -> Told:
-        """What a model in evaluation mode makes of examples."""
+        """Return the outputs of a model in evaluation mode for examples."""
         ...
 
     def outcome(self, encoded: Encoded, told: Told, head: HeadConfig) -> Outcome:
-        """What was told of each example, beside what is right."""
+        """Return the prediction and the reference for each example."""
         ...
 
     def loss(self, encoded: Encoded, told: Told, head: HeadConfig) -> float:
-        """The mean loss of what was told, without label smoothing."""
+        """Return the mean loss of the outputs, without label smoothing."""
         ...
 
 
@@ -151,7 +152,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
         test = [] if corpora.test is None else all_of(corpora.test)
         origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
         head = labelling.make_head(config, train, corpora.train.name)
-        for examples in (train, validation, test):  # what is wrong with a test set is not told after the training
+        for examples in (train, validation, test):  # so that errors in a test set come before the training
             labelling.check(examples, head)
         origin = origin if reads_pooler(head) else origin.without_pooler()
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
@@ -202,7 +203,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
 
 @dataclass(frozen=True)
 class LabelledValidator(Generic[Example, Encoded, Told]):
-    """Validates a model by its loss and all metrics of what it tells; see tasks/task.py."""
+    """Validates a model by its loss and all metrics of its outputs; see tasks/task.py."""
 
     labelling: Labelling[Example, Encoded, Told]
     head: HeadConfig
@@ -221,13 +222,13 @@ class LabelledValidator(Generic[Example, Encoded, Told]):
         return Validation.by(best_by, scores, rises=best_by != "loss" and metrics[best_by].higher_is_better)
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Nothing: what is read at once keeps no gradients, and is no larger than a usual batch."""
+        """Return nothing: validation keeps no gradients, and its batches are no larger than usual."""
         return ()
 
 
 @dataclass(frozen=True)
 class LabelledTask(Generic[Example, Encoded, Told]):
-    """A task by its labelling; see Task."""
+    """A task defined by its labelling; see Task."""
 
     labelling: Labelling[Example, Encoded, Told]
 
@@ -288,9 +289,9 @@ def head_of(bundle: ModelBundle) -> HeadConfig:
 
 
 def metrics_of(config: ValidationConfig, measured: Measured) -> dict[str, Metric]:
-    """Return all metrics of what is told, and those of somebody's own that the settings name.
+    """Return all metrics of this kind of output, and the user's own ones that the settings name.
 
-    Raises ConfigError for one that there is not, or that is always reported.
+    Raises ConfigError for an unknown metric, or one that is always reported.
     """
     known = METRICS[measured]
     if named := [name for name in config.metrics if name in known]:

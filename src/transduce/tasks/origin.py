@@ -1,4 +1,4 @@
-"""Where a run's tokenizers and weights come from: made for it, taken from a bundle, or from its own checkpoint."""
+"""The initial tokenizers and weights of a run: made for it, from a bundle, or from the run's own checkpoint."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from transduce.training.distributed import Processes
 from transduce.training.settings import TrainingConfig
 
 NEW_WORDS = "new_words"
-"""Name in a bundle's history of how many source and target tokens were added to the model that it started from."""
+"""Key in a bundle's history: how many source and target tokens were added to the initial model's vocabulary."""
 
 Texts = Callable[[], Iterable[str]]
 """Reads the training text of one side."""
@@ -31,20 +31,20 @@ Texts = Callable[[], Iterable[str]]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a run begins with."""
+    """The tokenizers and the model that a run begins with."""
 
     tokenizers: Tokenizers
     config: TokenizerConfig
-    """How the tokenizers were made."""
+    """Settings that the tokenizers were made with."""
     model: nn.Module | None
-    """With the weights of `training.start_from`; None where they are to be drawn."""
+    """The model of `training.start_from`; None for random initial weights."""
     start: BundleConfig | None = None
-    """Of the bundle that it begins with, or of the checkpoint; None where there is none."""
+    """The settings of the bundle or checkpoint that it begins with; None without one."""
     history: dict[str, Any] = field(default_factory=dict)
-    """What is told of that bundle and stays true while it learns: where it was imported from."""
+    """The part of that bundle's history that stays true after further training: where it was imported from."""
 
     def describe_vocabulary(self) -> str:
-        """One line, with what a default size has become where the text does not yield that many subwords."""
+        """Describe the vocabulary sizes on one line, and say if the text yields fewer subwords than the default."""
         source, target = self.tokenizers.source, self.tokenizers.target
         line = f"vocabulary: {len(source):,} source and {len(target):,} target tokens"
         sides = ((self.config.of_source, source), (self.config.of_target, target))
@@ -56,9 +56,10 @@ class Origin:
 def with_new_words(
     origin: Origin, config: TrainingConfig, model: ModelConfig, folder: Path, source: Texts, target: Texts, tell: Tell
 ) -> Origin:
-    """What a run begins with that adds words to the vocabulary of the model it starts from; else the same.
+    """Return the origin of a run, with words added to the vocabulary of the model it starts from if the settings ask
+    for it.
 
-    Raises ConfigError where they cannot be added.
+    Raises ConfigError if they cannot be added.
     """
     asked = config.new_words
     if asked is None or origin.model is None:
@@ -96,9 +97,9 @@ def find_origin(
     make_tokenizers: Callable[[], Tokenizers],
     tell: Tell,
 ) -> Origin:
-    """What a run with these settings begins with, or goes on with from a checkpoint.
+    """Return the tokenizers and the model that a run begins with, or resumes from a checkpoint.
 
-    Tells which settings of `[tokenizer]` have no effect, because a model to start from keeps its tokenizers.
+    Reports settings of `[tokenizer]` without effect, because a model to start from keeps its tokenizers.
 
     Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
     """
@@ -133,5 +134,5 @@ def find_origin(
 
 
 def _lasting(history: dict[str, Any]) -> dict[str, Any]:
-    """Of a bundle's history, what is so of those that are trained from it."""
+    """Return the part of a bundle's history that also holds for models trained from it."""
     return {name: history[name] for name in ("imported",) if name in history}

@@ -1,4 +1,4 @@
-"""The settings that the runs of all tasks share."""
+"""Settings shared by the runs of all tasks."""
 
 from transduce.config import Settings
 from transduce.model_card import IDENTIFIER
@@ -13,21 +13,21 @@ class ExperimentConfig(Settings, frozen=True, kw_only=True):
     """All settings of a run; each task adds its own."""
 
     training: TrainingConfig
-    """How long and how."""
+    """Length and method of training."""
     task: str = "translation"
     """translation, language (a language model of running text), classification (of texts or pairs of texts),
     tagging (of words), answering (of questions from passages), or encoder (a text encoder, pre-trained)."""
     license: str | None = None
-    """Licence of the model, which its card names, as Hugging Face's hub spells it, such as cc-by-4.0; not stated unless
-    given."""
+    """Licence of the model, for its card, as the Hugging Face hub spells it, such as cc-by-4.0 (default: not
+    stated)."""
     seed: Seed = 1
     """Random seed of initial weights, data order and dropout."""
     optimizer: OptimizerConfig = OptimizerConfig()
     """Optimiser and learning-rate schedule."""
     checkpoint: CheckpointConfig = CheckpointConfig()
-    """What is kept, and when."""
+    """The checkpoints to keep, and how often they are written."""
     validation: ValidationConfig = ValidationConfig()
-    """When the model is validated."""
+    """When and how the model is validated."""
 
     def _check_together(self) -> None:
         if self.license is not None and not IDENTIFIER.fullmatch(self.license):

@@ -1,4 +1,4 @@
-"""Tagging the words of sentences as a task, by the labelling that is particular to it; see tasks/labelled.py."""
+"""The task of tagging the words of sentences: its labelling; see tasks/labelled.py."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class TaggingConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
     """All settings of a run that trains a tagger."""
 
     data: TaggedConfig
-    """What is learned from."""
+    """The tagged sentences to learn from."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Tagging:
         return " ".join(example.words), ""
 
     def make_head(self, config: TaggingConfig, examples: Sequence[TaggedSentence], name: str) -> TagHeadConfig:
-        """O, then both tags of each kind of entity, in the order of the alphabet."""
+        """Return a head with O, then both tags of each kind of entity, in alphabetical order."""
         kinds = sorted({kind_of(tag) for sentence in examples for tag in sentence.tags if tag != OUTSIDE})
         if not kinds:
             raise DataError(f"{name}: all tags are {OUTSIDE}; there is nothing to learn")
@@ -166,7 +166,7 @@ class Tagging:
 
 
 def _numbers(head: HeadConfig) -> dict[str, int]:
-    """The numbers of a head's tags, in their order."""
+    """Return the index of each tag of a head, by its name."""
     assert isinstance(head, TagHeadConfig)
     return {label: number for number, label in enumerate(head.labels)}
 

@@ -1,4 +1,4 @@
-"""What a run and the verbs ask of a task; all that only one task knows stands in its own folder."""
+"""The interface of a task, for runs and commands; all that only one task knows is in its own folder."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
 Tell = Callable[[str], None]
-"""Is given a line for whoever waits."""
+"""Receives a line to show to the user."""
 
 Rate = Callable[[], float]
-"""How often the decoder reads the true tokens, 0 to 1, as training stands: see TeacherForcing."""
+"""Returns the current teacher-forcing rate, 0 to 1; see TeacherForcing."""
 
 NO_RUN = "the model is not in a run's folder, so it has no test data; name a file or a data set"
-"""Why a model outside a run cannot be tested as it is."""
+"""The error for testing a model outside a run without naming test data."""
 
 Config = TypeVar("Config", bound=ExperimentConfig)
 
@@ -37,30 +37,30 @@ class Validator(Protocol):
     """Validates a run's model."""
 
     def __call__(self, model: nn.Module) -> Validation:
-        """The model's scores on the validation data."""
+        """Return the model's scores on the validation data."""
         ...
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """What needs most memory."""
+        """Return the validation steps that need most memory."""
         ...
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A model before its first update, its data as numbers, and what it learns of them."""
+    """A model before its first update, its data as numbers, and its objective."""
 
     bundle: ModelBundle
     data: PlannedData[Any]
     objective: Objective
     validator: Validator
     size: str = ""
-    """How much the data are that it learns from, such as "29,000 sentence pairs"."""
+    """The size of the training data, such as "29,000 sentence pairs"."""
     unit: str = "target tokens"
-    """What the objective's losses are means over, for people."""
+    """The unit of the objective's mean losses, for people."""
     is_adapted: bool = False
-    """Whether the model already does the task, so that its scores before the first update are worth knowing."""
+    """True if the model already does the task, so that it is validated before the first update."""
     fixed_rows: Mapping[str, int] = field(default_factory=dict)
-    """How many of the first rows of a parameter keep their values, by its name; see models/larger_vocabulary.py."""
+    """The number of first rows of a parameter that keep their values, by its name; see models/larger_vocabulary.py."""
 
 
 class Corpus(Protocol):
@@ -72,7 +72,7 @@ class Corpus(Protocol):
         ...
 
     def content(self) -> str:
-        """A hash that changes when the texts do."""
+        """Return a hash that changes when the texts do."""
         ...
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -80,15 +80,15 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class TestData:
-    """Texts that models are scored on, and what is scored."""
+    """Texts that models are scored on, and the kind of outputs that are scored."""
 
     texts: Corpus
     unit: str
-    """What the texts are, such as "sentences"."""
+    """The name of the texts, plural, such as "sentences"."""
     measured: Measured
-    """What a model makes of them, by which metrics are found."""
+    """The kind of a model's outputs, which determines the metrics."""
     folds_case: bool = False
-    """Whether the run's model writes one case alone, so that its outputs must be scored case-insensitively."""
+    """True if the run's model writes only one case, so that its outputs must be scored case-insensitively."""
 
     @property
     def size(self) -> int:
@@ -98,13 +98,13 @@ class TestData:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which test data a model is to be scored on: a file, a split of a built-in data set, or those of its run."""
+    """The test data to score a model on: a file, a split of a built-in data set, or the data of its run."""
 
     model: BundleConfig
     config: Any
-    """The settings of the model's run; None for a model outside a run, which has no data of its own."""
+    """The settings of the model's run; None for a model outside a run, which has no data."""
     folder: Path
-    """The folder that relative paths of the settings start from."""
+    """The folder that relative paths in the settings start from."""
     file: str | None = None
     dataset: str | None = None
     split: str = "test"
@@ -120,27 +120,28 @@ class Experiment(Protocol):
 
     @property
     def inputs(self) -> list[Input]:
-        """All texts and tokenizer files that a run learns from, validation data first, training data last."""
+        """All texts and tokenizer files of a run, validation data first, training data last."""
         ...
 
     @property
     def examples(self) -> list[tuple[str, str]]:
-        """A few short texts that the model is to score, as sources and targets, by which a bundle is probed."""
+        """A few short pairs of source and target, with which a bundle is probed."""
         ...
 
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
-        """Tokenizers, a model, and data as numbers, anew or as at a checkpoint.
+        """Return tokenizers, a model and data as numbers, new or from a checkpoint.
 
         Raises ConfigError or DataError for what does not fit together.
         """
         ...
 
     def validator(self, bundle: ModelBundle) -> Validator:
-        """What validates a finished model."""
+        """Return the validator of a finished model."""
         ...
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Scores of a finished model, which these processes trained, on the test data, if there are any."""
+        """Return a finished model's scores on the test data, computed by the processes of its run; None without test
+        data."""
         ...
 
     @property
@@ -153,29 +154,29 @@ class Experiment(Protocol):
 
 
 class Task(Protocol, Generic[Config]):
-    """Something that models are trained for."""
+    """A task that models are trained for."""
 
     @property
     def config(self) -> type[Config]:
-        """The type of its settings."""
+        """The class of the task's settings."""
         ...
 
     def check(self, config: Config) -> None:
-        """Raise ConfigError for settings that cannot be followed, before anything is read."""
+        """Raise ConfigError for invalid settings, before any data is read."""
         ...
 
     def open(self, config: Config, folder: Path, progress: Progress | None = None) -> Experiment:
-        """The texts that the settings name; relative paths start from the folder."""
+        """Open the texts that the settings name; relative paths start from the folder."""
         ...
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """What `Experiment.test` has found, on one line."""
+        """Describe the result of `Experiment.test` on one line."""
         ...
 
     def test_data(self, wanted: Wanted) -> TestData:
-        """Open test data, of a run without any the validation data.
+        """Open test data; for a run without any, its validation data.
 
-        Raises InputError where none are named and there is no run, ConfigError or DataError for what cannot be read.
+        Raises InputError if none are named and there is no run, ConfigError or DataError for unreadable data.
         """
         ...
 

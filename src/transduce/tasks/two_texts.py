@@ -12,20 +12,20 @@ from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation, ValidationConfig
 
 GENERAL = "general_"
-"""Begins the names of scores on the general text."""
+"""Prefix of the names of scores on the general text."""
 DEFAULT_WEIGHT = 0.5
 
 
 @dataclass(frozen=True)
 class TwoTextsValidator:
-    """Scores of both texts; the best model is that of the best weighted mean, (1 - weight) new + weight general."""
+    """Scores of both texts; the best model has the best weighted mean, (1 - weight) new + weight general."""
 
     new: Validator
     general: Validator
     weight: float
-    """Of the general text, 0 to 1."""
+    """The weight of the general text, 0 to 1."""
     best_by: str
-    """The score that is weighed."""
+    """The name of the score that is weighted."""
 
     def __call__(self, model: nn.Module) -> Validation:
         """See Validator."""
@@ -46,7 +46,7 @@ class TwoTextsValidator:
 
 
 def validate_both(new: Validator, general: Validator | None, config: ValidationConfig) -> Validator:
-    """A validator of both texts, or of the new one alone where there is no other."""
+    """Return a validator of both texts, or of the new one alone if there is no general one."""
     if general is None:
         return new
     weight = DEFAULT_WEIGHT if config.general_weight is None else config.general_weight
@@ -54,6 +54,6 @@ def validate_both(new: Validator, general: Validator | None, config: ValidationC
 
 
 def check_weight(config: ValidationConfig, has_general: bool) -> None:
-    """Raise ConfigError for a weight of a text that there is not."""
+    """Raise ConfigError for a weight without a general text."""
     if config.general_weight is not None and not has_general:
         raise ConfigError("validation.general_weight: there is no data.general_validation to weigh; leave it out")

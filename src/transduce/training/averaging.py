@@ -1,4 +1,4 @@
-"""Means of weights: of several checkpoints of a run, or moving along with training."""
+"""Averages of weights: of a run's checkpoints, or a moving average during training."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 def average_weights(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several weights of one model, tensor by tensor, added up in float64 and returned in float32.
+    """Average several weights of one model, tensor by tensor, in float64; the result is float32.
 
     Vaswani et al. 2017 (section 6.1) average the last 5 checkpoints of a base model, the last 20 of a big one.
     """
@@ -21,7 +21,7 @@ def average_weights(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
 
 
 class MovingAverage:
-    """An exponential moving average of a model's weights (Polyak and Juditsky 1992), kept in a model of its own.
+    """An exponential moving average of a model's weights (Polyak and Juditsky 1992), in a model of its own.
 
     Its decay rises with the updates made, as min(decay, (1 + n) / (10 + n)), so that the first weights are soon
     forgotten.
@@ -35,6 +35,6 @@ class MovingAverage:
 
     @torch.no_grad()
     def follow(self, update: int) -> None:
-        """Move towards the model's weights after an update, counted from 1."""
+        """Move the average towards the model's weights after an update, counted from 1."""
         decay = min(self._decay, (1 + update) / (10 + update))
         torch._foreach_lerp_(self._averaged, self._weights, 1 - decay)

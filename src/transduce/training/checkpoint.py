@@ -1,4 +1,4 @@
-"""What a stopped run needs to go on as if it had never stopped, kept in the run's folder."""
+"""Checkpoints: all that a stopped run needs to resume as if it had never stopped, kept in the run's folder."""
 
 import hashlib
 import re
@@ -32,7 +32,7 @@ class CheckpointConfig(Settings, frozen=True):
     """When checkpoints are written and how many are kept."""
 
     every_updates: PositiveInt | None = None
-    """Updates between checkpoints; 500 unless this or every_minutes is given. A validation that is the best so far
+    """Updates between checkpoints (default: 500, unless every_minutes is set). A validation that is the best so far
     writes one too."""
     every_minutes: PositiveFloat | None = None
     """Minutes between checkpoints."""
@@ -42,7 +42,7 @@ class CheckpointConfig(Settings, frozen=True):
     """Number of checkpoints with the best validation score to keep."""
 
     def is_due(self, update: int, seconds: float) -> bool:
-        """Whether to write one after this update, so many seconds after the one before."""
+        """Return True if a checkpoint is due after this update; `seconds` have passed since the last one."""
         if self.every_minutes is not None and seconds >= 60 * self.every_minutes:
             return True
         every_updates = self.every_updates or (500 if self.every_minutes is None else None)
@@ -50,40 +50,40 @@ class CheckpointConfig(Settings, frozen=True):
 
 
 class Position(Settings, frozen=True):
-    """Where a run stands: all that is not a tensor."""
+    """The progress of a run: all that is not a tensor."""
 
     update: NonNegativeInt = 0
-    """Updates made."""
+    """Number of updates made."""
     epoch: NonNegativeInt = 0
-    """Passes over the data that are complete."""
+    """Number of complete passes over the data."""
     batch: NonNegativeInt = 0
-    """Batches of this epoch consumed."""
+    """Number of batches of this epoch consumed."""
     seconds: float = 0.0
-    """Time spent, over all resumes."""
+    """Seconds spent, over all resumes."""
     best_cost: float | None = None
     """Lowest cost of a validation so far."""
     validations_since_best: int = 0
-    """Validations since then."""
+    """Number of validations since the best one."""
     reductions: int = 0
-    """Times the plateau schedule has reduced the rate."""
+    """Number of times that the plateau schedule has reduced the rate."""
     processes: int = 1
-    """Processes that worked on it."""
+    """Number of processes that trained."""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
-    """Of the best validation."""
+    """Scores of the best validation."""
     start: dict[str, float] = msgspec.field(default_factory=dict)
-    """Of the validation before the first update, where a model is adapted."""
+    """Scores of the validation before the first update, if a model is adapted."""
 
 
 class Progress(Settings, frozen=True):
-    """What `progress.json` tells of its checkpoint."""
+    """The contents of `progress.json` in a checkpoint."""
 
     position: Position
     validation_cost: float | None
-    """Of the validation after this update; None where there was none."""
+    """Cost of the validation after this update; None without one."""
     optimizer_sha256: str
-    """Of `optimizer.safetensors`."""
+    """SHA-256 of `optimizer.safetensors`."""
     probe_sha256: str
-    """Of the bundle's `probe.json`, which has those of the bundle's other files."""
+    """SHA-256 of the bundle's `probe.json`, which has those of the bundle's other files."""
 
 
 class _Sealed(Settings, frozen=True):
@@ -121,7 +121,7 @@ class Checkpoints:
         self._prune()
 
     def restore(self, checkpoint: Path) -> tuple[Position, dict[str, Tensor], dict[str, Tensor]]:
-        """Where the run stood, the weights of its bundle, and all other tensors; of a checkpoint that was checked."""
+        """Return the position, the weights of the bundle and all other tensors of a checkpoint that was verified."""
         try:
             weights = load_file(checkpoint / BUNDLE / "weights.safetensors")
             tensors = load_file(checkpoint / OPTIMIZER)
@@ -130,7 +130,7 @@ class Checkpoints:
         return read_progress(checkpoint).position, weights, tensors
 
     def tidy(self, position: Position) -> None:
-        """Do what a killed run did not come to: name its best checkpoint, remove half-written ones."""
+        """Finish after a killed run: name its best checkpoint, remove half-written ones."""
         self._name_best(position)
         for path in self._folder.iterdir():
             if re.fullmatch(r"\.\d+-\w+(\.old)?", path.name):
@@ -151,10 +151,10 @@ class Checkpoints:
 
 
 def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
-    """A run's newest checkpoint, whose files are as they were saved, or None; tells of newer ones that are not whole.
+    """Return a run's newest checkpoint, verified, or None; reports newer ones that are incomplete.
 
-    Raises CheckpointError, which names the file, where the newest is damaged: to go on from the one before is to make
-    updates again, which the user must decide.
+    Raises CheckpointError, which names the file, if the newest is damaged: resuming from the one before repeats
+    updates, which the user must decide.
     """
     for path in reversed(_folders(run)):
         if (path / PROGRESS).exists():
@@ -165,34 +165,35 @@ def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints that were written to their end, oldest first; they may have been damaged since."""
+    """Return a run's complete checkpoints, oldest first; they may have been damaged since."""
     return [path for path in _folders(run) if (path / PROGRESS).exists()]
 
 
 def whole_checkpoints(run: Path) -> list[Path]:
-    """A run's checkpoints whose progress can be read, oldest first."""
+    """Return a run's checkpoints whose progress can be read, oldest first."""
     return [path for path, _ in _with_progress(run)]
 
 
 def best_checkpoints(run: Path, count: int) -> list[Path]:
-    """A run's checkpoints of best validation, best first; of equal ones the older."""
+    """Return a run's checkpoints of best validation, best first; of equal ones the older."""
     return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
 
 
 def check_checkpoint(checkpoint: Path) -> None:
-    """Raise CheckpointError, which names the file, unless all of them were saved together and are as they were then."""
+    """Raise CheckpointError, which names the file, unless all files were saved together and are unchanged."""
     check_unchanged(checkpoint, {OPTIMIZER: read_progress(checkpoint).optimizer_sha256}, _advice(checkpoint))
     check_bundle(checkpoint)
 
 
 def check_bundle(checkpoint: Path) -> None:
-    """The same of the bundle alone."""
+    """Raise CheckpointError, which names the file, unless the bundle's files are unchanged."""
     check_unchanged(checkpoint, {PROBE: read_progress(checkpoint).probe_sha256}, _advice(checkpoint))
     check_unchanged(checkpoint / BUNDLE, read_probe(checkpoint / BUNDLE).sha256, _advice(checkpoint))
 
 
 def read_progress(checkpoint: Path) -> Progress:
-    """What a checkpoint tells of itself; raises CheckpointError where that is missing, damaged, or another's."""
+    """Read a checkpoint's progress; raises CheckpointError if it is missing, damaged, or of another checkpoint or
+    version."""
     path, advice = checkpoint / PROGRESS, _advice(checkpoint)
     if "position" in read_json(path, dict[str, Any], advice):
         raise CheckpointError(
@@ -212,7 +213,7 @@ def read_progress(checkpoint: Path) -> Progress:
 
 
 def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[str, Tensor]) -> None:
-    """Fill optimisers from what `optimizer_tensors` gave."""
+    """Load into optimisers the state that `optimizer_tensors` returned."""
     states: dict[int, dict[str, Any]] = defaultdict(dict)
     for key, value in tensors.items():
         number, _, name = key.partition(".")
@@ -226,7 +227,7 @@ def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[s
 
 
 def optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """The state of optimisers by the numbers of their parameters, which go on from one optimiser to the next."""
+    """Return the state of optimisers by parameter number, counted across all optimisers."""
     return {
         f"{first + index}.{name}": value.cpu().contiguous()
         for optimizer, first in _first_numbers(optimizers)
@@ -243,7 +244,7 @@ def _first_numbers(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[tupl
 
 
 def damaged(checkpoint: Path, error: Exception) -> CheckpointError:
-    """What to say of a checkpoint that cannot be gone on from."""
+    """Return the error for a checkpoint that cannot be resumed."""
     return CheckpointError(f"{checkpoint} is damaged ({' '.join(str(error).split())}); {_advice(checkpoint)}")
 
 
@@ -256,13 +257,13 @@ def _name(update: int) -> str:
 
 
 def _folders(run: Path) -> list[Path]:
-    """What has the name of a checkpoint, oldest first; copies and the user's own files have others."""
+    """Return the folders named as checkpoints, oldest first; copies and the user's own files have other names."""
     numbered = [path for path in run.glob("checkpoints/*") if re.fullmatch("[0-9]+", path.name) and path.is_dir()]
     return sorted((path for path in numbered if path.name == _name(int(path.name))), key=lambda path: int(path.name))
 
 
 def _with_progress(run: Path) -> list[tuple[Path, Progress]]:
-    """The checkpoints that can say where they stand, oldest first."""
+    """Return the checkpoints with readable progress, oldest first."""
     found = []
     for path in complete_checkpoints(run):
         with suppress(CheckpointError):

@@ -1,4 +1,4 @@
-"""What a terminal shows of a run: a bar of its updates, and what it is doing, which moves every second."""
+"""The terminal display of a run: a progress bar of its updates and its current activity, refreshed every second."""
 
 import sys
 
@@ -14,7 +14,7 @@ TRAINING = "training"
 
 
 class ProgressBar:
-    """A bar that fills up to the last update, and below it what else is being done, with how long it has taken."""
+    """A bar of all updates, and below it the current phase with its duration."""
 
     def __init__(self, console: Console | None = None) -> None:
         console = console or Console(stderr=True)
@@ -33,7 +33,7 @@ class ProgressBar:
         self.phase("preparing")
 
     def phase(self, name: str) -> None:
-        """Show what is being done; training is the bar itself."""
+        """Show the phase; training is the bar itself."""
         if self._phase is not None:
             self._progress.remove_task(self._phase)
         self._phase = None
@@ -44,7 +44,7 @@ class ProgressBar:
             self._phase = self._progress.add_task(name, total=None, status="", pace=None)
 
     def started(self, estimate: Estimate) -> None:
-        """Show how much there is to do."""
+        """Show the number of updates to make."""
         self._pace = _Pace(estimate.seconds_per_update)
         self._updates = self._progress.add_task(
             TRAINING, total=estimate.updates, completed=estimate.update, status="", pace=self._pace
@@ -57,18 +57,18 @@ class ProgressBar:
             self._progress.update(self._updates, completed=update)
 
     def report(self, report: Report) -> None:
-        """Show what training has reached."""
+        """Show the loss or perplexity, and the speed."""
         if self._updates is not None:
             loss = describe_perplexity(report) or f"loss {report.loss:.4f}  "
             status = f"{loss}{report.target_tokens_per_second:,.0f} {report.unit}/s"
             self._progress.update(self._updates, completed=report.update, total=report.updates, status=status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         self._progress.console.print(describe_validation(update, scores, is_best), highlight=False)
 
     def close(self) -> None:
-        """Leave the bar as it is, without what was being done."""
+        """Leave the bar as it is, without a phase."""
         if self._phase is not None:
             self._progress.remove_task(self._phase)
             self._phase = None
@@ -76,7 +76,7 @@ class ProgressBar:
 
 
 def console_observer() -> Observer:
-    """A bar on a terminal or in a notebook, plain lines elsewhere."""
+    """Return a bar on a terminal or in a notebook, plain lines elsewhere."""
     if in_notebook():
         from transduce.training.notebook import NotebookBar
 
@@ -85,12 +85,12 @@ def console_observer() -> Observer:
 
 
 def bar_column() -> BarColumn:
-    """A bar in a colour that says nothing is wrong; rich's own is red until it is full."""
+    """Return a bar in neutral colours; rich's own is red until it is full."""
     return BarColumn(complete_style="cyan", finished_style="green", pulse_style="cyan")
 
 
 class _Pace:
-    """How long an update takes: as foreseen, then the mean of those that were made while nothing else was done."""
+    """The time per update: as estimated, then the mean of those made without interruption."""
 
     def __init__(self, foreseen: float = 0.0) -> None:
         self._foreseen, self._made, self._seconds = foreseen, 0, 0.0
@@ -108,27 +108,28 @@ class _Pace:
             self._last = now
 
     def seconds_left(self, updates: float, now: float) -> float:
-        """Until so many more updates are made; it counts down within an update and never below the ones after it."""
+        """Return the seconds until this many more updates are made; counts down within an update, but not below the
+        time of the rest."""
         pace = self._seconds / self._made if self._made else self._foreseen
         since = 0.0 if self._last is None else now - self._last
         return max(updates * pace - since, (updates - 1) * pace, 1.0 if updates else 0.0)
 
 
 class _Count(MofNCompleteColumn):
-    """How many updates are made, where it is known how many there will be."""
+    """The number of updates made, if the total is known."""
 
     def render(self, task: Task) -> Text:
-        """Nothing of a phase."""
+        """Return the count, or nothing for a phase."""
         return Text("") if task.total is None else super().render(task)
 
 
 class _Clock(ProgressColumn):
-    """The time that is left of training, or that a phase has taken."""
+    """The time left of training, or the duration of a phase."""
 
     max_refresh = None
 
     def render(self, task: Task) -> Text:
-        """Hours, minutes and seconds."""
+        """Return hours, minutes and seconds."""
         if task.total is None:
             return Text(clock(task.elapsed or 0.0))
         return Text(f"{clock(task.fields['pace'].seconds_left(task.total - task.completed, task.get_time()))} left")

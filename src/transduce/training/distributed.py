@@ -1,4 +1,4 @@
-"""One run on several processes, as torchrun starts them: each works through a part of every update's batch."""
+"""One run on several processes, started by torchrun: each works through a part of every update's batch."""
 
 import importlib
 import os
@@ -30,24 +30,25 @@ BEYOND_MEMORY = (
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes of a run and which of them this is; one alone exchanges nothing."""
+    """The processes of a run, and the rank of this one; a single process exchanges nothing."""
 
     rank: int = 0
     """Number of this process, from 0."""
     count: int = 1
     gradient_sums: GradientSums | None = None
     waiting: Callable[[], distributed.ProcessGroup | None] = lambda: None
-    """Those who wait for each other, for as long as it takes: over gloo, which tells at once that one has ended."""
+    """Returns the gloo group in which processes wait for each other for any time; gloo reports at once when one has
+    ended."""
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the one that writes, validates and speaks."""
+        """Whether this process is the first, which writes, validates and prints."""
         return self.rank == 0
 
     def share(self, pairs: NDArray[np.int64], turn: int) -> NDArray[np.int64]:
-        """This process's share of some pairs sorted by length: about as many, and as long, as every other's.
+        """Return this process's share of pairs sorted by length: about as many, and as long, as every other's.
 
-        Which process gets one more where they do not divide evenly changes with the turn.
+        If they do not divide evenly, the process that gets one more changes with the turn.
         """
         return pairs[(self.rank + turn) % self.count :: self.count]
 
@@ -75,7 +76,7 @@ class Processes:
             self.gradient_sums.all_reduce([parameter.grad for parameter in parameters if parameter.grad is not None])
 
     def broadcast(self, make: Callable[[], T]) -> T:
-        """What `make` gives in the first process, in all of them."""
+        """Return in all processes what `make` returns in the first."""
         if self.count == 1:
             return make()
         box = [make() if self.is_first else None]
@@ -84,7 +85,7 @@ class Processes:
         return box[0]  # type: ignore[return-value]
 
     def all_gather(self, value: T) -> list[T]:
-        """The value of each process, by rank."""
+        """Return the value of each process, by rank."""
         if self.count == 1:
             return [value]
         values: list[Any] = [None] * self.count
@@ -94,7 +95,7 @@ class Processes:
 
     @contextmanager
     def first_process_first(self) -> Iterator[None]:
-        """The first process runs the block, then the others: they find in the cache what it built."""
+        """Run the block in the first process, then in the others, which find in the cache what it built."""
         if self.count > 1 and not self.is_first:
             with _naming_failure():
                 distributed.barrier(group=self.waiting())
@@ -106,7 +107,8 @@ class Processes:
 
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
-    """Meet the other processes that torchrun started, over nccl between GPUs, else gloo; alone where there are none."""
+    """Join the processes that torchrun started, over nccl between GPUs, else gloo; without torchrun, a single
+    process."""
     count = _from_torchrun("WORLD_SIZE")
     if count == 1:
         yield Processes()
@@ -127,14 +129,15 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
 
 
 def is_first_process() -> bool:
-    """Whether this is the one of torchrun's processes that speaks, or there are no others."""
+    """Return True in the first of torchrun's processes, which prints, or in the only process."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def local_device(name: str, processes: int = 1) -> torch.device:
-    """The device of that name for this process: of several on a machine, started or about to be, each has its own GPU.
+    """Return the device of that name for this process; of several processes on a machine, started or about to be, each
+    has its own GPU.
 
-    Raises ConfigError for one that is not there, or not for so many.
+    Raises ConfigError for a missing device, or too few for the processes.
     """
     device = find_device(name, max(processes, _from_torchrun("LOCAL_WORLD_SIZE")))
     if device.type == "cuda" and device.index is None and "LOCAL_RANK" in os.environ:
@@ -144,7 +147,7 @@ def local_device(name: str, processes: int = 1) -> torch.device:
 
 
 def _from_torchrun(name: str) -> int:
-    """How many processes an environment variable says there are; raises ConfigError for one that is no number."""
+    """Return the number of processes in an environment variable; raises ConfigError if it is not a number."""
     value = os.environ.get(name, "1")
     if not value.isdecimal() or int(value) < 1:
         raise ConfigError(f"{name} = '{value}' in the environment, where torchrun sets a number of processes; unset it")

@@ -1,4 +1,4 @@
-"""How long a run will take, estimated before its first update."""
+"""Estimate of a run's duration before its first update."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,34 +14,34 @@ from transduce.objectives.objective import Objective, most_carried
 from transduce.training.precision import WorkingCopy
 
 Parts = Callable[[Rows], Plan]
-"""What a process works through of a batch, part by part."""
+"""Returns the parts of a batch that one process works through, one after another."""
 
-SAMPLE = 20  # batches whose size is looked at
+SAMPLE = 20  # batches that are measured
 ENOUGH = 2.0  # seconds of forward and backward after which no further part is tried
 MAX_PARTS = 12
-WRONG = 2.0  # times; what an estimate may be off before that is told
+WRONG = 2.0  # factor by which an estimate may be wrong before it is corrected
 LONG = 4 * 3600.0  # seconds
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long the updates will take that are still to be made, validation and saving not counted."""
+    """The estimated duration of the remaining updates, without validation and saving."""
 
     update: int
-    """Updates made before."""
+    """Number of updates made before."""
     updates: int
-    """Updates that the run is to make."""
+    """Number of updates that the run is to make."""
     seconds_per_update: float
     device: str = "cpu"
-    """Its kind, as torch names it."""
+    """The kind of device, as torch names it."""
 
     @property
     def seconds(self) -> float:
-        """From now to the last update."""
+        """Seconds from now to the last update."""
         return (self.updates - self.update) * self.seconds_per_update
 
     def describe(self) -> str:
-        """One line."""
+        """Describe the estimate on one line."""
         return (
             f"about {describe_duration(self.seconds)}: {self.updates - self.update:,} updates of about "
             f"{self.seconds_per_update:.2f} s, validation not counted"
@@ -49,7 +49,7 @@ class Estimate:
 
     @property
     def advice(self) -> str | None:
-        """What to do where that is many hours of a processor."""
+        """Advice if the run will take many hours on a CPU, else None."""
         if self.seconds < LONG or self.device != "cpu":
             return None
         return (
@@ -58,7 +58,7 @@ class Estimate:
         )
 
     def correction(self, seconds_per_update: float, update: int) -> str | None:
-        """What to say, after an update, of a pace that is twice or half as quick; None where the estimate was right."""
+        """Return a line if updates prove at least twice as slow or as fast as estimated, else None."""
         foreseen = self.seconds_per_update
         if not foreseen or foreseen / WRONG < seconds_per_update < foreseen * WRONG:
             return None
@@ -72,7 +72,7 @@ class Estimate:
 
 
 def describe_duration(seconds: float) -> str:
-    """Seconds in the unit that suits them."""
+    """Return seconds in a readable unit."""
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 1.5 * length:
             number = seconds / length
@@ -81,10 +81,11 @@ def describe_duration(seconds: float) -> str:
 
 
 def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[OnDevice], parts: Parts) -> float:
-    """How long an update takes: typical parts of an epoch's batches, taken forward and backward and forgotten.
+    """Return the seconds of an update, from typical parts of an epoch's batches, taken forward and backward and
+    discarded.
 
-    No weight and no random generator moves. So the optimiser's step is not tried; it takes a hundredth or so of an
-    update, Muon's a tenth to a fifth.
+    Weights and random generators stay as they are, so the optimiser's step is not timed: it takes about a hundredth of
+    an update, Muon's a tenth to a fifth.
     """
     last = len(epoch.batches) - 1
     sample = [parts(epoch.batches[i]) for i in np.linspace(0, last, min(SAMPLE, last + 1), dtype=int)]
@@ -104,7 +105,7 @@ def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[
 
 
 def _turn_by_turn(sample: list[Plan]) -> Iterator[Rows]:
-    """All parts of the first batch, of the last, and of those between."""
+    """Yields all parts of the first batch, of the last, and of those between."""
     for own in [*sample[:1], *sample[:0:-1]]:
         yield from own
 

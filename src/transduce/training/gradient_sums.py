@@ -10,17 +10,17 @@ from torch import Tensor, distributed
 
 MEMORY = Path("/dev/shm")  # Linux keeps files there in memory
 AT_ONCE = 2**21
-"""Numbers that are exchanged at a time: 8 MiB a process, however many gradients there are."""
+"""Maximum numbers exchanged at once: 8 MiB a process, however many gradients there are."""
 
 
 class GradientSums:
     """Adds up tensors of all processes, the same ones at each call.
 
-    Through memory that the processes share where they can, which spares them gloo's sockets.
+    Uses memory shared by the processes where possible, which avoids gloo's sockets.
     """
 
     def __init__(self, rank: int, count: int, can_share: bool) -> None:
-        """For one of so many processes; `can_share` says that all are on this machine and tensors in its memory."""
+        """Prepare for one of `count` processes; `can_share`: all are on this machine, with tensors in its memory."""
         self._rank, self._count = rank, count
         self._can_share = can_share
         self._slots: Tensor | None = None  # [2, processes, numbers]
@@ -50,7 +50,7 @@ class GradientSums:
             piece.copy_(part)
 
     def _add_up_slots(self, slots: Tensor) -> Tensor:
-        """Each process adds up a part of the numbers, all in the order of ranks; the sums are in the first slot."""
+        """Sum a part of the numbers in each process, in the order of ranks; the sums are in the first slot."""
         distributed.barrier()
         first, *others = slots.tensor_split(self._count, 1)[self._rank]
         for other in others:
@@ -60,7 +60,7 @@ class GradientSums:
 
 
 def _pieces(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """The numbers of all tensors in pieces, of which as many stand together as are exchanged at a time."""
+    """Yields the numbers of all tensors in lists of pieces, each as large as one exchange."""
     pieces: list[Tensor] = []
     room = AT_ONCE
     for tensor in tensors:
@@ -77,7 +77,7 @@ def _pieces(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 
 
 def _map_slots(rank: int, count: int, size: int) -> Tensor | None:
-    """Room for twice so many numbers of each process that all see; None where the machine has too little of it."""
+    """Map shared memory for two sets of `size` numbers of each process; None if the machine has too little."""
     name: list[str | None] = [None]
     if rank == 0 and MEMORY.is_dir():
         name = [_make_file(4 * 2 * count * size)]

@@ -1,4 +1,4 @@
-"""The processes of a run on one machine, started by the first of them; torchrun starts those of several machines."""
+"""Starting all processes of a run on one machine from the first; torchrun starts those of several machines."""
 
 import os
 import socket
@@ -17,9 +17,9 @@ PATIENCE = 60  # seconds in which the others end when the first has
 INTERVAL = 0.5  # seconds between two looks at the others
 GRACE = 10  # seconds in which a process notices by itself that another has ended
 STARTER = "TRANSDUCE_STARTER"
-"""The environment variable that tells a process which one has started it."""
+"""The environment variable with the process id of the one that started this process."""
 AS_ASKED = (0, 130)
-"""Statuses of a process that made all updates, or stopped because it was asked to."""
+"""Exit codes of a process that made all updates, or that was asked to stop."""
 
 
 @contextmanager
@@ -27,13 +27,13 @@ def beside(command: Sequence[str], count: int, give_up: Callable[[str], object])
     """Run the command as processes 1 to count - 1 of a run, of which this process becomes the first; nothing where
     this is already one of them.
 
-    All answer to Ctrl-C and SIGTERM as one. What the others say is told only if one of them ends alone; then all end.
+    All react to Ctrl-C and SIGTERM together. The others' output is shown only if one of them ends alone; then all end.
 
     Args:
-        command: starts a process that comes here too, with the same count.
+        command: starts a process that calls this function too, with the same count.
         count: of all processes, this one included.
-        give_up: ends this process at once with the line that it is given. It is called from a thread, where another
-            process has ended and this one, which may wait for that one's gradients or be busy, did not notice.
+        give_up: ends this process at once with a line of text. It is called from a thread, if another process has
+            ended and this one, which may be busy or waiting for its gradients, has not noticed.
     """
     if count == 1:
         yield
@@ -82,7 +82,7 @@ def beside(command: Sequence[str], count: int, give_up: Callable[[str], object])
 
 @contextmanager
 def _watch(has_ended: Callable[[], bool], give_up: Callable[[str], object]) -> Iterator[None]:
-    """Give up where another process has ended and the block has not, after the time that it has to notice by itself."""
+    """Call `give_up` if another process has ended and the block has not, some time later."""
     is_over = threading.Event()
 
     def look() -> None:
@@ -102,12 +102,14 @@ def _watch(has_ended: Callable[[], bool], give_up: Callable[[str], object]) -> I
 
 
 def _starter_has_ended() -> bool:
-    """Whether the process is gone that started this one; False where that was torchrun, which looks after its own."""
+    """Return True if the process that started this one has ended; False under torchrun, which ends its own
+    processes."""
     return os.environ.get(STARTER, str(os.getppid())) != str(os.getppid())
 
 
 def _is_started(count: int) -> bool:
-    """Whether this is one of so many processes already; raises ConfigError if it is one of another number."""
+    """Return True if this is one of `count` processes already; raises ConfigError if torchrun started another
+    number."""
     started = os.environ.get("WORLD_SIZE")
     if started not in (None, str(count)):
         raise ConfigError(f"{count} processes requested, but torchrun started {started}; do not set processes")

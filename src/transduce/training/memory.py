@@ -1,4 +1,4 @@
-"""Which errors mean that memory has run out, and what is said then."""
+"""Recognising errors that mean memory has run out, and their messages."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -9,13 +9,13 @@ import torch
 from transduce.errors import ConfigError
 
 WORDS = ("allocate memory", "bad_alloc", "out of memory")
-"""Of PyTorch, the C++ library, and CUDA's libraries, whose errors are plain ones."""
+"""Words in plain errors of PyTorch, the C++ library and CUDA's libraries when memory runs out."""
 NO_KERNEL = "could not create a primitive"
-"""All that oneDNN says where there is no memory for a kernel; it says more where it has none for such a product."""
+"""The whole message of oneDNN if there is no memory for a kernel; other failures have longer ones."""
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether memory, of the machine or of a device, did not suffice."""
+    """Return True if the error means that the machine or a device ran out of memory."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     if isinstance(error, OSError):
@@ -26,7 +26,7 @@ def is_shortage(error: BaseException) -> bool:
 
 @contextmanager
 def naming_shortage(tell: Callable[[], str]) -> Iterator[None]:
-    """Raise ConfigError, with what is told, for an error that means a shortage."""
+    """Raise ConfigError, with the text that `tell` returns, for an error that means a shortage."""
     try:
         yield
     except Exception as error:

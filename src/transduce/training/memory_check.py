@@ -1,4 +1,4 @@
-"""A check before the first update that memory will suffice, so that a run fails now and not after hours."""
+"""Check before the first update that memory suffices, so that a run fails now and not after hours."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,25 +16,25 @@ from transduce.training.precision import WorkingCopy
 
 SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8
-"""How often all that updates do is tried, and a part each time: parts and gradients leave free memory in pieces, in
-which a part needs up to a tenth more than at first."""
+"""Rounds that try a whole update, and the most turns of each part in a round: parts and gradients fragment memory, so
+that a part needs up to a tenth more than at first."""
 
 
 @dataclass(frozen=True)
 class MemoryTrial:
-    """Something that needs memory."""
+    """A step that needs memory."""
 
     what: str
-    """What is beyond the memory if this fails."""
+    """The step that does not fit into memory if this fails."""
     remedy: str | Callable[[], str]
-    """What to do then, or what looks for it."""
+    """Advice if it fails, or a function that finds it."""
     take: Callable[[], object]
-    """Need the memory."""
+    """Runs the step."""
 
 
 @dataclass(frozen=True)
 class MemoryCheck:
-    """Does what updates and validations will, and leaves no trace in weights, random generators and optimisers."""
+    """Tries what updates and validations do, without changing weights, random generators or optimisers."""
 
     working: WorkingCopy
     objective: Objective
@@ -42,10 +42,10 @@ class MemoryCheck:
     processes: Processes
 
     def run(self, data: PlannedData[OnDevice], accumulate: int, of_first: Sequence[MemoryTrial] = ()) -> None:
-        """Work through the parts of batches that need most, exchange gradients, and do what the first process alone
-        will do between updates.
+        """Work through the parts of batches that need most, exchange gradients, and try what only the first process
+        does between updates.
 
-        Raises ConfigError, in all processes, where memory does not suffice in one of them.
+        Raises ConfigError, in all processes, if memory does not suffice in one of them.
         """
         device = next(self.working.masters.parameters()).device
         largest, first = data.largest(accumulate), data.epoch(0)
@@ -73,7 +73,7 @@ class MemoryCheck:
                 torch.cuda.empty_cache()
 
     def _shares(self, parts: Plan, size: Callable[[Rows], int]) -> Plan:
-        """The largest that a process gets of each part; which process that is changes."""
+        """Return for each part the largest share of any process; which process gets it changes."""
         turns = range(self.processes.count)
         shares = [[self.processes.share(part, turn) for turn in turns] for part in parts]
         return [max(filter(len, of_part), key=size) for of_part in shares if any(map(len, of_part))]
@@ -85,7 +85,7 @@ class MemoryCheck:
                     raise ConfigError(shortage)
 
     def _step(self, optimizers: Sequence[torch.optim.Optimizer]) -> MemoryTrial:
-        """A step of optimisers that have not begun, by gradients and at a rate of zero."""
+        """Return a trial step of optimisers that have no state yet, with zero gradients and a rate of zero."""
         parameters = sum(parameter.numel() for parameter in self.working.masters.parameters())
 
         def take() -> None:
@@ -116,7 +116,7 @@ class MemoryCheck:
             self._learn(batch)
 
         def remedy() -> str:
-            """How many parts are small enough, if any is: one is read beside the gradients of another."""
+            """Return advice with a number of parts that fits beside the gradients of other parts, if there is one."""
             for divisor in (2**power for power in range(1, (len(share) - 1).bit_length() + 1)):
                 smaller = epoch.make(share[: -(-len(share) // divisor)]).to(device)
                 self._forget_gradients()
@@ -146,7 +146,7 @@ class MemoryCheck:
 
 
 def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
-    """What to say if memory does not suffice."""
+    """Return the error message if memory does not suffice, else None."""
     try:
         trial.take()
     except Exception as error:

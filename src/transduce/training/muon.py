@@ -1,4 +1,4 @@
-"""Muon: the matrices inside a model move along their momentum made orthogonal."""
+"""Muon: an optimiser that moves inner matrices along their orthogonalised momentum."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,21 +10,21 @@ from torch import Tensor, nn
 MOMENTUM = 0.95
 STEPS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
-"""Of the polynomial that takes singular values to about 1 in so few steps (Jordan 2024)."""
+"""Coefficients of the polynomial that takes singular values to about 1 in a few steps (Jordan 2024)."""
 
 
 class Muon(torch.optim.Optimizer):
-    """Moves matrices in all their directions alike, however small the gradient is in some (Jordan et al. 2024).
+    """Moves matrices equally in all directions, however small the gradient is in some (Jordan et al. 2024).
 
-    What is added has a root mean square of 0.2 times the rate, about as Adam's, so that a rate that suits Adam does
-    here too (Liu et al. 2025, "Muon is Scalable for LLM Training"). Matrices of one size are worked on together.
+    Changes have a root mean square of 0.2 times the rate, about as Adam's, so that the same rates suit both (Liu et al.
+    2025, "Muon is Scalable for LLM Training"). Matrices of equal size are computed together.
 
     Args:
         matrices: parameters with two axes; neither tables looked up by row (embeddings, positions) nor output layers,
             whose rows are rarely all used.
-        learning_rate: of the first update.
+        learning_rate: the rate of the first update.
         weight_decay: share of each weight removed an update, times the rate.
-        dtype: of the matrix products; 7 bits of precision are enough for them.
+        dtype: the type of the matrix products, for which 7 bits of precision suffice.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Muon(torch.optim.Optimizer):
                 torch._foreach_add_(matrices, list(directions.float()), alpha=-0.2 * max(size) ** 0.5 * group["lr"])
 
     def _momentum(self, matrix: Tensor) -> Tensor:
-        """Nesterov's: the running mean of gradients as it will be if the next is like this one."""
+        """Return Nesterov's momentum: the running mean of gradients as it will be if the next is like this one."""
         assert matrix.grad is not None
         state = self.state[matrix]
         if not state:
@@ -58,7 +58,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
-    """Each matrix with singular values between about 0.7 and 1.2 in place of its own, by Newton and Schulz's steps."""
+    """Return each matrix with its singular values moved to between about 0.7 and 1.2, by Newton-Schulz steps."""
     linear, cubic, quintic = COEFFICIENTS
     is_tall = matrices.shape[1] > matrices.shape[2]
     found = matrices.mT if is_tall else matrices

@@ -1,4 +1,4 @@
-"""A run's progress in a notebook: a bar of the notebook's own, and below it the validations."""
+"""The progress of a run in a notebook: the notebook's own bar, with validations below."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,7 +15,7 @@ SHOWN = 8  # validations
 
 
 class NotebookBar:
-    """A bar that fills up to the last update, and counts down each second; see Observer."""
+    """A bar of all updates, with a countdown each second; see Observer."""
 
     def __init__(self) -> None:
         notebook: Any = import_module("IPython.display")
@@ -29,7 +29,7 @@ class NotebookBar:
         self._clock.start()
 
     def started(self, estimate: Estimate) -> None:
-        """Show how much there is to do."""
+        """Show the number of updates to make."""
         self._move(estimate.update, estimate.updates, estimate.seconds, "training")
 
     def report(self, report: Report) -> None:
@@ -40,12 +40,12 @@ class NotebookBar:
         self._move(report.update, report.updates, report.seconds_left, status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """A line below the bar."""
+        """Add a line below the bar."""
         self._validations.append((update, scores, is_best))
         self._draw()
 
     def close(self) -> None:
-        """Leave the bar as it stands, without a time left."""
+        """Leave the bar as it is, without a time left."""
         self._closed.set()
         self._clock.join()
         self._end = None

@@ -1,4 +1,4 @@
-"""Those who watch a run: its log file, and its lines or progress bar on a terminal."""
+"""Observers of a run: its log file, and its lines or progress bar on a terminal."""
 
 import math
 import sys
@@ -15,34 +15,34 @@ from transduce.training.estimate import Estimate
 from transduce.training.validation import Sample
 
 FINAL_TEST = "final test"
-"""The phase after training, in which the kept model translates the test set."""
+"""The phase after training, in which the kept model is tested."""
 SURE = 10.0
-"""Seconds of training after which an estimate that was wrong is corrected."""
+"""Seconds of training before a wrong estimate is corrected."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What happened since the last report."""
+    """Progress since the last report."""
 
     update: int
-    """Updates made."""
+    """Number of updates made."""
     updates: int
-    """Updates that the run is to make."""
+    """Number of updates that the run is to make."""
     epoch: float
     """Passes over the training data."""
     loss: float
-    """Nats per real target token, without smoothing, dropout on."""
+    """Mean loss in nats per real target token, without smoothing, with dropout."""
     learning_rate: float
     gradient_norm: float
-    """Before clipping, of the mean over tokens; the last update's."""
+    """Norm of the last update's gradient of the mean over tokens, before clipping."""
     target_tokens_per_second: float
-    """Real target tokens, validation and saving not counted."""
+    """Speed in real target tokens per second, without validation and saving."""
     seconds_per_update: float
-    """The same."""
+    """Seconds per update, without validation and saving."""
     seconds: float
-    """Since the run began, over all its resumes."""
+    """Seconds since the run began, over all its resumes."""
     unit: str = "target tokens"
-    """What the loss is a mean over, and the speed is told in."""
+    """The unit of the mean loss and of the speed."""
 
     @property
     def perplexity(self) -> float:
@@ -51,85 +51,85 @@ class Report:
 
     @property
     def seconds_left(self) -> float:
-        """Until the last update, at the present speed, validation and saving not counted."""
+        """Seconds until the last update, at the present speed, without validation and saving."""
         return (self.updates - self.update) * self.seconds_per_update
 
 
 class Observer(Protocol):
-    """Hears of every report and validation of a run."""
+    """Receives every report and validation of a run."""
 
     def report(self, report: Report) -> None:
-        """Training went on."""
+        """Receive a report on training."""
         ...
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """The model was validated."""
+        """Receive the scores of a validation."""
         ...
 
     def close(self) -> None:
-        """The run ends, for whatever reason."""
+        """Finish at the end of the run, for whatever reason."""
         ...
 
 
 @runtime_checkable
 class StartObserver(Protocol):
-    """An observer that also hears, before the first update, how long the run will take."""
+    """An observer that also receives an estimate of the run's duration before the first update."""
 
     def started(self, estimate: Estimate) -> None:
-        """Training begins, or goes on."""
+        """Receive the estimate when training begins or resumes."""
         ...
 
 
 @runtime_checkable
 class SampleObserver(Protocol):
-    """An observer that also hears, after each validation, what the model makes of a few sentences."""
+    """An observer that also receives outputs for a few sentences after each validation."""
 
     def sampled(self, update: int, samples: Sequence[Sample]) -> None:
-        """The same sentences each time."""
+        """Receive outputs for the same sentences each time."""
         ...
 
 
 @runtime_checkable
 class UpdateObserver(Protocol):
-    """An observer that also hears of each single update, while a GPU may still be at work on it."""
+    """An observer that also receives every single update, while a GPU may still be computing it."""
 
     def updated(self, update: int) -> None:
-        """So many updates are made."""
+        """Receive the number of updates made."""
         ...
 
 
 @runtime_checkable
 class PhaseObserver(Protocol):
-    """An observer that also hears what the run does."""
+    """An observer that also receives the phases of the run."""
 
     def phase(self, name: str) -> None:
-        """This begins: "checking memory", "training", "validating", "final test"."""
+        """Receive the phase that begins: "checking memory", "training", "validating", "final test"."""
         ...
 
 
 def announce_phase(observers: Sequence[Observer], name: str) -> None:
-    """Tell those that want to hear it what the run does from now on."""
+    """Announce the phase that begins to the observers that receive phases."""
     for observer in observers:
         if isinstance(observer, PhaseObserver):
             observer.phase(name)
 
 
 class JsonLog:
-    """One JSON object a line in a file, appended."""
+    """A log file with one JSON object a line, appended."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab")
 
     def report(self, report: Report) -> None:
-        """A line with the report's fields."""
+        """Write a line with the report's fields."""
         self._write(msgspec.to_builtins(report))
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """A line with the scores."""
+        """Write a line with the scores."""
         self._write({"update": update, "validation": scores, "best": is_best})
 
     def sampled(self, update: int, samples: Sequence[Sample]) -> None:
-        """A line with the samples."""
+        """Write a line with the samples."""
         if samples:
             self._write({"update": update, "samples": msgspec.to_builtins(samples)})
 
@@ -143,7 +143,7 @@ class JsonLog:
 
     @staticmethod
     def cut_after(path: Path, update: int) -> None:
-        """Drop the lines of later updates, which a resumed run will write again, and one that was half written."""
+        """Remove the lines of later updates, which a resumed run will write again, and one that is incomplete."""
         if not path.exists():
             return
         kept = []
@@ -159,7 +159,7 @@ class JsonLog:
 
 
 def last_samples(log: Path) -> list[dict[str, Any]]:
-    """The samples of the last validation that a log tells of; none where it has none."""
+    """Return the samples of the last validation in a log; none if there are none."""
     for line in reversed(log.read_bytes().splitlines() if log.exists() else ()):
         if b'"samples"' in line:
             with suppress(msgspec.DecodeError):
@@ -168,7 +168,7 @@ def last_samples(log: Path) -> list[dict[str, Any]]:
 
 
 class StartLines:
-    """Tells by a function how long the run will take, and once, while it trains, if that was wrong."""
+    """Reports how long the run will take, and once, while it trains, if the estimate was wrong."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -176,14 +176,14 @@ class StartLines:
         self._updates, self._seconds = 0, 0.0
 
     def started(self, estimate: Estimate) -> None:
-        """A line, and another where it is long."""
+        """Report the estimate, and advice if it is long."""
         self._estimate, self._updates, self._seconds = estimate, estimate.update, 0.0
         self._tell(estimate.describe())
         if estimate.advice is not None:
             self._tell(estimate.advice)
 
     def report(self, report: Report) -> None:
-        """A line where updates take twice or half as long as foreseen, over more than a bad moment."""
+        """Report once if updates have taken at least twice or at most half the estimated time for a while."""
         if self._estimate is None:
             return
         made = report.update - self._updates
@@ -194,33 +194,33 @@ class StartLines:
             self._estimate = None
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Not told."""
+        """Ignore validations."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class Lines:
-    """A plain line a report, for logs and pipes."""
+    """Prints one line a report, for logs and pipes."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
 
     def phase(self, name: str) -> None:
-        """One line where nothing else would tell of it."""
+        """Print a line for the final test, which has no other."""
         if name == FINAL_TEST:
             print(f"{name} ...", file=self._stream, flush=True)
 
     def report(self, report: Report) -> None:
-        """One line."""
+        """Print a report on one line."""
         print(_describe(report), file=self._stream, flush=True)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """One line."""
+        """Print a validation on one line."""
         print(describe_validation(update, scores, is_best), file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _describe(report: Report) -> str:
@@ -233,16 +233,16 @@ def _describe(report: Report) -> str:
 
 
 def describe_perplexity(report: Report) -> str:
-    """The perplexity and the space after it; nothing where the loss is no mean over tokens."""
+    """Return the perplexity and the space after it; "" if the loss is not a mean over tokens."""
     return f"perplexity {report.perplexity:8.2f}  " if report.unit == "target tokens" else ""
 
 
 def clock(seconds: float) -> str:
-    """Hours, minutes and seconds."""
+    """Format seconds as hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 
 def describe_validation(update: int, scores: dict[str, float], is_best: bool) -> str:
-    """A line about a validation."""
+    """Describe a validation on one line."""
     shown = "  ".join(f"{name} {score:.4g}" for name, score in scores.items())
     return f"validation at update {update}: {shown}{'  (best so far)' if is_best else ''}"

@@ -18,7 +18,7 @@ from transduce.training.schedules import BY_NAME, SCHEDULES, InverseSquareRoot, 
 
 
 def schedule_setting(given: Any) -> Any:
-    """What is kept of a schedule: a table as it is, or that of a kind's name; the name of a function."""
+    """Return a schedule setting as stored: a table as it is, that of a built-in kind's name, or a function's name."""
     if isinstance(given, str) and given in BY_NAME:
         return BY_NAME[given]()
     return given if isinstance(given, Schedule | Mapping) else name_of(given)
@@ -33,25 +33,25 @@ class OptimizerConfig(Settings, frozen=True):
     """adam (Kingma and Ba 2015), adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for the matrices
     inside the model and adamw for the rest, at one learning rate."""
     learning_rate: PositiveFloat | None = None
-    """Peak learning rate; 1e-3 by default. Must not be set with the noam schedule."""
+    """Peak learning rate (default: 1e-3). Must not be set with the noam schedule."""
     betas: tuple[ShareBelowOne, ShareBelowOne] = (0.9, 0.98)
     """Adam's beta1 and beta2."""
     epsilon: PositiveShare = 1e-9
     """Adam's epsilon, added to the denominator."""
     weight_decay: NonNegativeFloat = 0.0
-    """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam. Vectors, which are biases and
+    """Weight decay coefficient: decoupled in adamw and muon, L2 regularisation in adam. Vectors, such as biases and
     gains of norms, do not decay."""
     layer_decay: PositiveShare = 1.0
-    """Learning rate of each layer of the encoder and of the decoder, as a share of that of the layer above it; below
-    the first layer stand the embeddings. 1: the same rate for all."""
+    """Learning rate of each layer of the encoder and of the decoder, as a share of that of the layer above it; the
+    embeddings are below the first layer. 1: the same rate for all."""
     frozen: tuple[str, ...] = ()
     """Parts of the model that keep their weights: embeddings, encoder, decoder, or any part by its name, such as
     "layers.0", "cross_attention" or "decoder.output". A matrix that two parts share is frozen with either."""
     frozen_layers: NonNegativeInt = 0
-    """How many layers of the encoder and of the decoder, from the bottom, keep their weights, and with them the
+    """Number of layers of the encoder and of the decoder, from the bottom, that keep their weights, as do the
     embeddings; 0: none."""
     schedule: Schedule | str = InverseSquareRoot()
-    """Learning-rate schedule: a table with its kind, or a name: of a kind, or of one of your own or of an
+    """Learning-rate schedule: a table with its kind, or the name of a kind or of a schedule of your own or of an
     installed package."""
 
     def _check_together(self) -> None:
@@ -64,13 +64,14 @@ class OptimizerConfig(Settings, frozen=True):
 
     @property
     def highest_rate(self) -> float:
-        """What the schedule's shares are shares of."""
+        """The highest learning rate, which the schedule's shares refer to."""
         if isinstance(self.schedule, Noam):
             return self.schedule.highest
         return 1e-3 if self.learning_rate is None else self.learning_rate
 
     def rate(self, update: int, updates: int, reductions: int) -> float:
-        """The learning rate of an update, counted from 1, of a run of so many, after so many plateaus."""
+        """Return the learning rate of an update, counted from 1, of a run of `updates`, after `reductions` at
+        plateaus."""
         schedule = SCHEDULES.find(self.schedule) if isinstance(self.schedule, str) else self.schedule
         rate = self.highest_rate * schedule.factor(update, updates)
         return rate * schedule.reduction**reductions if isinstance(schedule, Plateau) else rate
@@ -79,10 +80,11 @@ class OptimizerConfig(Settings, frozen=True):
 def build_optimizers(
     config: OptimizerConfig, model: nn.Module, dtype: torch.dtype, undecayed: Iterable[nn.Parameter] = ()
 ) -> list[torch.optim.Optimizer]:
-    """What moves a model's parameters, each by one optimiser; `dtype` is that of Muon's matrix products, and the
-    weights of `undecayed` do not decay.
+    """Build the optimisers of a model's parameters, each parameter in one; `dtype` is that of Muon's matrix products,
+    and `undecayed` weights do not decay.
 
-    Frozen ones have no gradients from now on. Raises ConfigError for settings of parts that the model does not have.
+    Frozen parameters get no gradients from now on. Raises ConfigError for settings of parts that the model does not
+    have.
     """
     for parameter in _frozen(config, model):
         parameter.requires_grad_(False)
@@ -115,18 +117,18 @@ def build_optimizers(
 
 
 def learned_parameters(model: nn.Module) -> list[nn.Parameter]:
-    """Those that are not frozen."""
+    """Return the parameters that are not frozen."""
     return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Let an optimiser's next step be of this rate, of lower layers a share of it."""
+    """Set the learning rate of an optimiser's next step; lower layers get their share of it."""
     for group in optimizer.param_groups:
         group["lr"] = rate * group.get("share", 1.0)
 
 
 def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
-    """Raise ConfigError for settings of parts that the model does not have, or that leave nothing to learn."""
+    """Raise ConfigError for parts that the model does not have, or if nothing is left to learn."""
     frozen = {id(parameter) for parameter in _frozen(config, model)}
     if all(id(parameter) in frozen for parameter in learned_parameters(model)):
         raise ConfigError("optimizer: all parts of the model are frozen; name fewer in frozen or frozen_layers")
@@ -134,7 +136,7 @@ def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
 
 
 def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
-    """The parameters that keep their values."""
+    """Return the parameters that keep their values."""
     found = [one for part in config.frozen for one in parameters_of(model, part, "optimizer.frozen")]
     if not config.frozen_layers:
         return found
@@ -147,7 +149,7 @@ def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
 
 
 def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
-    """The share of the rate that parameters of layers get, by their ids; the least, where two parts have one."""
+    """Return the share of the rate of each parameter in layers, by its id; the lowest, if two layers share it."""
     shares: dict[int, float] = {}
     if config.layer_decay == 1:
         return shares
@@ -167,8 +169,8 @@ def _stacks(model: nn.Module, setting: str) -> dict[str, list[nn.Module]]:
 
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
-    """The parameters with two axes that multiply hidden vectors: neither tables that are looked up by row, of which an
-    update uses few rows, nor output layers, nor single vectors."""
+    """Return the parameters with two axes that multiply hidden vectors: not tables looked up by row, which an update
+    uses few rows of, nor output layers."""
     left_out: list[nn.Module] = [module for module in model.modules() if isinstance(module, LOOKED_UP_BY_ROW)]
     left_out += [module.output for module in model.modules() if isinstance(module, Decoder)]
     left_out += [module.head for module in model.modules() if isinstance(module, EncoderModel) and module.head]

@@ -1,4 +1,4 @@
-"""The precision of forward and backward, beside float32 master weights."""
+"""The precision of forward and backward passes, with float32 master weights."""
 
 import copy
 from typing import Literal
@@ -10,7 +10,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 
 def choose_precision(precision: Precision, device: torch.device) -> torch.dtype:
-    """bfloat16 where it is asked for, or where `auto` finds a machine that multiplies it natively; else float32."""
+    """Return bfloat16 if asked for, or with `auto` if the device multiplies it natively; else float32."""
     if precision != "auto":
         return torch.bfloat16 if precision == "bfloat16" else torch.float32
     if device.type == "cuda":
@@ -21,9 +21,9 @@ def choose_precision(precision: Precision, device: torch.device) -> torch.dtype:
 
 
 class WorkingCopy:
-    """A model at the precision of forward and backward, beside the float32 masters that the optimiser moves.
+    """A model at the precision of forward and backward passes, beside the float32 masters that the optimiser updates.
 
-    In float32 it is the model itself. Otherwise its gradients are added up in float32 on the masters.
+    In float32 it is the model itself; otherwise its gradients are accumulated in float32 on the masters.
     """
 
     def __init__(self, masters: nn.Module, dtype: torch.dtype) -> None:
@@ -47,6 +47,6 @@ class WorkingCopy:
 
     @torch.no_grad()
     def refresh(self) -> None:
-        """Take over the masters' weights."""
+        """Copy the masters' weights."""
         if not self.is_same:
             torch._foreach_copy_([working for _, working in self._pairs], [master for master, _ in self._pairs])

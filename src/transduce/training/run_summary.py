@@ -1,4 +1,4 @@
-"""What the folders of runs tell of themselves."""
+"""Summaries of runs, read from their folders."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -30,61 +30,61 @@ PATHS = {
 """Settings that name files."""
 
 SCORES = ("bleu", "perplexity", "accuracy", "pearson", "entity_f1", "f1")
-"""One of which every test has."""
+"""Names of scores; every test has one of them."""
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run, as far as it has come."""
+    """The state of a run so far."""
 
     run: str
-    """Its folder."""
+    """The run's folder."""
     state: str
-    """finished (its model stands), stopped (still going, interrupted, or killed), or damaged."""
+    """The run's state: finished (its model exists), stopped (still going, interrupted, or killed), or damaged."""
     data: str
     """The data set's name, or those of the training files."""
     model: str
-    """The family's name."""
+    """The name of the model's family."""
     updates: int
-    """Made, and saved."""
+    """Number of updates made and saved."""
     seconds: float
-    """Spent on them, over all resumes."""
+    """Seconds spent on the updates, over all resumes."""
     validation: dict[str, float]
     """Scores of its best model."""
     test: dict[str, Any] | None
     """Scores on the test set, once finished: BLEU and its signature, or a language model's perplexities."""
     settings: dict[str, Any]
-    """All that experiment.toml says, under dotted keys; files by their names from the working folder."""
+    """The settings in experiment.toml, under dotted keys; file paths start from the working folder."""
     problem: str | None = None
-    """What is damaged."""
+    """A description of what is damaged; None if nothing is."""
 
     @property
     def task(self) -> str:
-        """The data, and which way they are translated if they are: scores of another task are no better or worse."""
+        """The data and the direction of translation, if any: only scores of the same task are comparable."""
         source, target = self.settings.get("data.source"), self.settings.get("data.target")
         return f"{self.data}, {source} to {target}" if source is not None else self.data
 
     @property
     def bleu(self) -> float | None:
-        """On the test set, else on the validation data, if it was measured."""
+        """BLEU on the test set, else on the validation data; None if not measured."""
         return (self.test or {}).get("bleu", self.validation.get("bleu"))
 
 
 def find_runs(folder: Path) -> list[RunSummary]:
-    """The runs in a folder and below, by name; raises InputError where there is no such folder."""
+    """Return the runs in a folder and below, by name; raises InputError if there is no such folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; runs are kept in 'runs' by default")
     return [summarize_run(path.parent) for path in sorted(folder.rglob("experiment.toml"))]
 
 
 def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
-    """The settings that are not the same in all runs, but for the seed."""
+    """Return the settings that differ between runs, except the seed."""
     keys = dict.fromkeys(key for run in runs for key in run.settings if key != "seed")
     return [key for key in keys if any(run.settings.get(key) != runs[0].settings.get(key) for run in runs)]
 
 
 def summarize_run(run: Path) -> RunSummary:
-    """What a run's folder tells; what is damaged in it is named as the problem, and all else is told."""
+    """Summarise a run's folder; damaged files are named in `problem`, and all else is read."""
     problems: list[str] = []
 
     def read(what: Callable[[], T]) -> T | None:
@@ -122,7 +122,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _from_here(files: Any, run: Path) -> Any:
-    """File names that start from the run's folder, so that they start from the working folder."""
+    """Return file paths from a run's folder as paths from the working folder."""
     if isinstance(files, str):
         return os.path.relpath(run / files)
     if isinstance(files, dict):
@@ -131,7 +131,7 @@ def _from_here(files: Any, run: Path) -> Any:
 
 
 def _data(settings: dict[str, Any]) -> str:
-    """The data set, or the training files without their folders."""
+    """Return the data set, or the training files without their folders."""
     return str(settings.get("data.dataset") or " ".join(_names(settings.get("data.train"))))
 
 

@@ -18,10 +18,10 @@ class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
     """The same rate throughout, after a linear warm-up."""
 
     warmup: NonNegativeInt = 0
-    """Updates until the rate is reached."""
+    """Warm-up updates."""
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         return _rising(update, self.warmup)
 
 
@@ -29,22 +29,22 @@ class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_sq
     """Linear warm-up, then decay with the square root of the update (Vaswani et al. 2017, eq. 3)."""
 
     warmup: PositiveInt | None = None
-    """Updates until the rate is reached; 4,000 unless given, or a tenth of the updates of a shorter run."""
+    """Warm-up updates (default: 4,000, or a tenth of the updates of a shorter run)."""
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         warmup = self.warmup or min(LONGEST_WARMUP, max(round(WARMUP_SHARE * updates), 1))
         return min(update / warmup, (warmup / update) ** 0.5)
 
 
 class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
-    """The schedule of Vaswani et al. 2017, eq. 3, which sets the rate from the model's width; do not set
-    learning_rate."""
+    """The schedule of Vaswani et al. 2017, eq. 3, which sets the rate from the model's width; learning_rate must not be
+    set."""
 
     dim: Width
     """The model's width."""
     multiplier: PositiveFloat = 1.0
-    """1 in the paper; 2 in the Tensor2Tensor code and the tutorials that follow it."""
+    """Factor of the rate: 1 in the paper; 2 in the Tensor2Tensor code and the tutorials that follow it."""
     warmup: PositiveInt = 4000
     """Warm-up updates."""
 
@@ -54,23 +54,23 @@ class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
         return self.multiplier * (self.dim * self.warmup) ** -0.5
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the highest rate at an update, counted from 1, of a run of so many."""
+        """Return the share of the highest rate at an update, counted from 1, of a run of `updates`."""
         return min(update / self.warmup, (self.warmup / update) ** 0.5)
 
 
 class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
-    """Linear warm-up, then linear decay to zero: for a run whose length is known."""
+    """Linear warm-up, then linear decay to zero: for a run of known length."""
 
     warmup: NonNegativeInt = 0
-    """Updates until the rate is reached."""
+    """Warm-up updates."""
     updates: PositiveInt | None = None
-    """Updates until the rate is zero; the length of the run unless given."""
+    """Updates until the rate is zero (default: the length of the run)."""
 
     def _check_together(self) -> None:
         _check_span(self.warmup, self.updates)
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         return min(_rising(update, self.warmup), _left(update, self.warmup, self.updates or updates))
 
 
@@ -78,9 +78,9 @@ class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
     """Linear warm-up, then half a cosine down (Loshchilov and Hutter 2017, without restarts)."""
 
     warmup: NonNegativeInt = 0
-    """Updates until the rate is reached."""
+    """Warm-up updates."""
     updates: PositiveInt | None = None
-    """Updates until the rate is lowest; the length of the run unless given."""
+    """Updates until the rate is lowest (default: the length of the run)."""
     lowest: Share = 0.0
     """Final learning rate, as a fraction of the peak rate."""
 
@@ -88,24 +88,24 @@ class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
         _check_span(self.warmup, self.updates)
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         left = _left(update, self.warmup, self.updates or updates)
         falling = self.lowest + (1 - self.lowest) * (1 - math.cos(math.pi * left)) / 2
         return min(_rising(update, self.warmup), falling)
 
 
 class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
-    """The same rate after a linear warm-up, reduced whenever validations have stopped getting better."""
+    """The same rate after a linear warm-up, reduced whenever validations have stopped improving."""
 
     warmup: NonNegativeInt = 0
-    """Updates until the rate is reached."""
+    """Warm-up updates."""
     reduction: ShareWithin = 0.5
     """Factor applied to the learning rate at each reduction."""
     patience: PositiveInt = 2
     """Validations without improvement before each reduction."""
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the learning rate before any reduction."""
+        """Return the share of the peak rate before any reduction."""
         return _rising(update, self.warmup)
 
 
@@ -117,18 +117,18 @@ BY_NAME: dict[str, Callable[[], Schedule]] = {
     "cosine": Cosine,
     "plateau": Plateau,
 }
-"""Those that their names say enough of."""
+"""Schedules that a name alone can choose."""
 
 
 @dataclass(frozen=True)
 class OwnSchedule:
-    """A schedule that is a function of somebody's own."""
+    """A schedule from a user's function."""
 
     name: str
     function: Callable[[int, int], float]
 
     def factor(self, update: int, updates: int) -> float:
-        """Share of the learning rate at an update, counted from 1, of a run of so many."""
+        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         share = self.function(update, updates)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < math.inf:
             raise ConfigError(
@@ -139,7 +139,7 @@ class OwnSchedule:
 
 
 def _own_schedule(name: str, found: Any) -> OwnSchedule:
-    """The schedule that is made of a function of update and updates, or of an object with such a method `factor`."""
+    """Make a schedule from a function of update and updates, or from an object with such a method `factor`."""
     made = made_of("schedule", name, found)
     function = getattr(made, "factor", made)
     check_takes("schedule", name, function, ("update", "updates"), "a function of an update and the run's updates")
@@ -153,7 +153,7 @@ def _own_schedule(name: str, found: Any) -> OwnSchedule:
 
 
 SCHEDULES: Registry[OwnSchedule] = Registry("schedule", "transduce.schedules", _own_schedule, others=tuple(BY_NAME))
-"""Schedules of one's own: those built in are tables of settings, see Schedule."""
+"""Schedules of the user's own; the built-in ones are tables of settings, see Schedule."""
 
 
 def _check_span(warmup: int, updates: int | None) -> None:
@@ -166,5 +166,6 @@ def _rising(update: int, warmup: int) -> float:
 
 
 def _left(update: int, warmup: int, updates: int) -> float:
-    """From 1 at the end of the warm-up to nearly 0 at the last update, which still moves the weights."""
+    """Return a share that falls from 1 at the end of the warm-up to just above 0 at the last update, which still
+    changes weights."""
     return min(max((updates + 1 - update) / max(updates + 1 - warmup, 1), 0.0), 1.0)

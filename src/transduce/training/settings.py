@@ -1,4 +1,4 @@
-"""Settings of how long and how a model is trained."""
+"""Settings of training."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from transduce.training.teacher_forcing import TeacherForcing
 
 
 class TrainingConfig(Settings, frozen=True):
-    """How long and how to train."""
+    """Length and method of training."""
 
     objects: ClassVar = {"objective": name_of, "observers": names_of}
 
@@ -26,10 +26,9 @@ class TrainingConfig(Settings, frozen=True):
     """Teacher-forcing probability over time (scheduled sampling)."""
     r_drop: NonNegativeFloat = 0.0
     """R-Drop (Liang et al. 2021): weight alpha of the divergence between two passes over each batch with different
-    dropout, which doubles the time of an update; 5 is usual for translation, 0 for one pass."""
+    dropout, which doubles the time of an update; usually 5 for translation; 0: off."""
     objective: str | None = None
-    """What is learned from a batch, in place of the task's own: the name of an objective of your own or of an installed
-    package."""
+    """Name of an objective of your own or of an installed package, in place of the task's own."""
     clip_norm: NonNegativeFloat = 1.0
     """Maximum global norm of the gradient of the mean loss per token; 0 for no clipping."""
     precision: Precision = "auto"
@@ -39,17 +38,16 @@ class TrainingConfig(Settings, frozen=True):
     """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
     same."""
     moving_average: ShareWithin | None = None
-    """Decay of an exponential moving average of the weights, such as 0.999; the average is then what is validated and
-    saved."""
+    """Decay of an exponential moving average of the weights, such as 0.999; the average is then validated and saved."""
     report_every: PositiveInt = 50
     """Updates between lines of the log."""
     observers: tuple[str, ...] = ()
-    """What else hears of every report and validation, by name: mlflow, wandb, trackio or aim, or an observer of your
-    own or of an installed package."""
+    """Names of further observers of every report and validation: mlflow, wandb, trackio or aim, or one of your own or
+    of an installed package."""
     start_from: str | None = None
     """A bundle whose weights and tokenizers training starts from, to adapt it to other data."""
     adapters: AdaptersConfig | None = None
-    """Low-rank adapters, which alone learn then; with `start_from`."""
+    """Low-rank adapters, which alone are trained; with `start_from`."""
     new_words: NewWordsConfig | None = None
     """Words to add to the vocabulary; with `start_from`."""
 

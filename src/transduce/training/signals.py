@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM ask a run to stop where nothing is lost."""
+"""Stopping a run at Ctrl-C or SIGTERM without losing anything."""
 
 import signal
 import time
@@ -13,7 +13,7 @@ class Interrupted(Exception):  # noqa: N818 - nothing went wrong
 
 @contextmanager
 def catch_signals() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and SIGTERM ask the run to stop after its update; a second Ctrl-C stops it at once."""
+    """Catch Ctrl-C and SIGTERM, so that the run stops after its update; a second Ctrl-C stops it at once."""
     asked: list[float] = []
 
     def remember(number: int, frame: FrameType | None) -> None:

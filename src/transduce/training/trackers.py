@@ -1,7 +1,7 @@
-"""Observers by name: trackers of experiments by their own packages, and what installed packages bring.
+"""Observers by name: experiment trackers, through their own packages, and observers of installed packages.
 
-Each tracker writes where its package is told to by its own settings and environment variables. Its run goes on when the
-run of the folder does: what it calls that run is kept in the folder.
+Each tracker writes where its package's settings and environment variables say. When a run is resumed, so is the
+tracker's, whose id is kept in the run's folder.
 """
 
 import uuid
@@ -18,28 +18,28 @@ from transduce.plugins import Registry, check_takes
 from transduce.training.observers import Observer, Report
 
 PROJECT = "transduce"
-"""What runs are grouped under, unless the tracker's own environment variable names another project."""
+"""The project that groups runs; the tracker's own environment variable, if set, takes precedence."""
 
 
 @dataclass(frozen=True)
 class WatchedRun:
-    """What an observer that is made for a run knows of it."""
+    """The facts about a run that its observers are made from."""
 
     folder: Path
     settings: dict[str, Any]
-    """By their dotted names."""
+    """The settings by their dotted names."""
     resumed_after: int
-    """The update after which the run goes on; 0 for a new one."""
+    """The update after which the run resumes; 0 for a new run."""
 
     def kept_id(self, name: str) -> str | None:
-        """What a tracker calls this run, if it goes on and the tracker heard of it before."""
+        """Return the tracker's id of this run if the run is resumed and the tracker has seen it before, else None."""
         with suppress(FileNotFoundError):
             if self.resumed_after:
                 return self._id_file(name).read_text(encoding="utf-8").strip()
         return None
 
     def keep_id(self, name: str, made: str) -> str:
-        """Keep what a tracker calls this run, for when it goes on."""
+        """Keep the tracker's id of this run for when it is resumed."""
         write_text(self._id_file(name), made)
         return made
 
@@ -51,7 +51,7 @@ ObserverFactory = Callable[[WatchedRun], Observer]
 
 
 def report_values(report: Report) -> dict[str, float]:
-    """The training curves' points."""
+    """Return the values of a report's curves, by name."""
     return {
         "training/loss": report.loss,
         "training/learning_rate": report.learning_rate,
@@ -61,27 +61,28 @@ def report_values(report: Report) -> dict[str, float]:
 
 
 class Tracker:
-    """Hands curves to a tracker's package; its makers below say how."""
+    """Passes curves to a tracker's package, as the functions below set up."""
 
     def __init__(self, log: Callable[[dict[str, float], int], Any], close: Callable[[], Any]) -> None:
         self._log = log
         self._close = close
 
     def report(self, report: Report) -> None:
-        """A point on each of the training curves."""
+        """Log a point of each training curve."""
         self._log(report_values(report), report.update)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """A point on each validation score's curve."""
+        """Log a point of each validation score's curve."""
         self._log({f"validation/{name}": score for name, score in scores.items()}, update)
 
     def close(self) -> None:
-        """The run ends."""
+        """Finish the tracker's run."""
         self._close()
 
 
 def mlflow(run: WatchedRun) -> Tracker:
-    """MLflow, where MLFLOW_TRACKING_URI says; the experiment is MLFLOW_EXPERIMENT_NAME's, else "transduce"."""
+    """Make an observer for MLflow at MLFLOW_TRACKING_URI; its experiment is MLFLOW_EXPERIMENT_NAME, else
+    "transduce"."""
     package, entities = _package("mlflow"), _package("mlflow", ".entities")
     client = package.MlflowClient()
     name = package.environment_variables.MLFLOW_EXPERIMENT_NAME.get() or PROJECT
@@ -104,7 +105,7 @@ def mlflow(run: WatchedRun) -> Tracker:
 
 
 def wandb(run: WatchedRun) -> Tracker:
-    """Weights & Biases, into the run's folder and to its server; WANDB_MODE=offline stays on this machine."""
+    """Make an observer for Weights & Biases, in the run's folder and on its server; WANDB_MODE=offline: locally."""
     package = _package("wandb")
     made = package.init(
         project=None if package.Settings().project else PROJECT,
@@ -118,7 +119,7 @@ def wandb(run: WatchedRun) -> Tracker:
 
 
 def trackio(run: WatchedRun) -> Tracker:
-    """Trackio, on this machine; `trackio show` draws it."""
+    """Make an observer for Trackio, on this machine; `trackio show` displays it."""
     package = _package("trackio")
     name = run.kept_id("trackio") or run.keep_id("trackio", f"{run.folder.name}-{uuid.uuid4().hex[:6]}")
     made = package.init(project=PROJECT, name=name, config=run.settings, resume="allow", embed=False)
@@ -126,7 +127,8 @@ def trackio(run: WatchedRun) -> Tracker:
 
 
 def aim(run: WatchedRun) -> Tracker:
-    """Aim, in the repository `.aim` of the working folder, or where AIM_REPO says; `aim up` shows it."""
+    """Make an observer for Aim, in the repository `.aim` of the working folder, or in AIM_REPO; `aim up` displays
+    it."""
     package = _package("aim")
     made = package.Run(
         experiment=PROJECT,
@@ -153,7 +155,7 @@ def _package(name: str, module: str = "") -> Any:
 
 
 def _factory(name: str, found: Any) -> ObserverFactory:
-    """What makes an observer for a run, of a function or class, or of an observer that is made already."""
+    """Return the function that makes an observer for a run, from a function, a class, or an observer made already."""
     if not isinstance(found, type) and _is_observer(found):
         return lambda run: found
     expected = "an observer (report, validated, close), or what makes one of a WatchedRun"
@@ -180,4 +182,4 @@ def _is_observer(found: object) -> bool:
 
 _BUILT_IN = {name: f"{__name__}:{name}" for name in ("mlflow", "wandb", "trackio", "aim")}
 OBSERVERS: Registry[ObserverFactory] = Registry("observer", "transduce.observers", _factory, _BUILT_IN)
-"""Observers by their names."""
+"""Observers by name."""

@@ -44,7 +44,7 @@ from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[MemoryTrial]]
-"""What validating a model needs memory for; the same ones in every process."""
+"""Returns the validation steps that need memory; they are the same in every process."""
 
 ALL_WAS_TRIED = (
     "the memory check before the first update had passed, so another process may be using it; resume when more is free"
@@ -53,7 +53,7 @@ ALL_WAS_TRIED = (
 
 @dataclass
 class _Tally:
-    """This process's sums since the last report, kept as tensors so that nothing waits for them."""
+    """Sums of this process since the last report, kept as tensors so that nothing waits for them."""
 
     plain: Tensor
     tokens: Tensor
@@ -110,14 +110,13 @@ class Trainer:
 
     @property
     def kept(self) -> nn.Module:
-        """The model that is validated and saved: the moving average where there is one."""
+        """The model that is validated and saved: the moving average if there is one."""
         return self.average.model if self.average else self.model
 
     def resume(self, checkpoint: Path) -> bool:
-        """Go back to a checkpoint; whether the run will be bit for bit the one that was never stopped.
+        """Load a checkpoint; returns True if the run will equal the uninterrupted one bit for bit.
 
-        It will not with another number of processes than before, which share the work and the chances of dropout
-        otherwise.
+        It will not with another number of processes than before, which divides the work and the dropout differently.
         """
         self.position, weights, tensors = self.checkpoints.restore(checkpoint)
         is_same = self.position.processes == self.processes.count
@@ -140,7 +139,7 @@ class Trainer:
 
     @property
     def stop_reason(self) -> str | None:
-        """What ends the run where it stands, and the setting that would let it go on; None if nothing does."""
+        """The reason why the run ends now, with the setting that would let it continue; None if it goes on."""
         made, since_best = self.position.update, self.position.validations_since_best
         if self.config.updates is not None and made >= self.config.updates:
             return f"all {made:,} updates are done; raise training.updates to continue"
@@ -165,7 +164,7 @@ class Trainer:
             self._train()
 
     def _check_memory(self) -> None:
-        """Try the step that will need most memory: that of the update that reads most tokens of the model's own."""
+        """Try the step that will need most memory: the update with the lowest teacher-forcing rate."""
         position, forcing = self.position, self.config.teacher_forcing
         ends = position.update, self.updates - 1
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
@@ -175,7 +174,7 @@ class Trainer:
         self.position = position
 
     def _validate_start(self) -> None:
-        """Score the model as it comes; it is the best one until another is."""
+        """Validate the initial model; it is the best until another is better."""
         cost = self._validate(torch.zeros(()))
         self.position = _with(self.position, start=self.position.scores)
         self._save(cost)
@@ -217,12 +216,12 @@ class Trainer:
                 observer.started(estimate)
 
     def _batch(self) -> Rows:
-        """The rows of the next update."""
+        """Return the rows of the next update."""
         self._epoch = self.data.epoch(self.position.epoch)
         return self._epoch.batches[self.position.batch]
 
     def _update(self, rows: Rows) -> Tensor:
-        """One step of the optimiser on a batch, of which this process works through its parts; the gradient's norm."""
+        """Make one optimiser step on a batch, of which this process computes its parts; returns the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
         for part in self._own_parts(rows):
@@ -249,7 +248,7 @@ class Trainer:
         return norm
 
     def _own_parts(self, rows: Rows) -> Plan:
-        """What this process works through of a batch: its share of each part, so that all have as much to do."""
+        """Return this process's share of each part of a batch, so that all processes have as much to do."""
         parts = self._epoch.split(rows, self.config.accumulate)
         shares = [self.processes.share(part, number) for number, part in enumerate(parts)]
         return [share for share in shares if len(share)]
@@ -269,7 +268,7 @@ class Trainer:
         )
 
     def _agree(self, *claims: bool) -> list[bool]:
-        """What any process claims; all must stop and save after the same update."""
+        """Return for each claim whether any process makes it; all must stop and save after the same update."""
         if self.processes.count == 1:
             return list(claims)
         numbers = torch.tensor(claims, dtype=torch.int64, device=self.device)
@@ -333,8 +332,8 @@ class Trainer:
             self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), cost)
 
     def _process_state(self) -> dict[str, Tensor]:
-        """What differs between processes: random generators, what was counted since the last report, and what the last
-        batch hands the next."""
+        """Return the state that differs between processes: random generators, counts since the last report, and what
+        the last batch hands the next."""
         own = {
             "random": torch.get_rng_state(),
             "plain": self._tally.plain.cpu(),

@@ -1,4 +1,4 @@
-"""When a run validates its model, and what a validation finds."""
+"""When a run is validated, and the result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from transduce.ranges import NonNegativeInt, PositiveInt, Share
 
 @dataclass(frozen=True)
 class Sample:
-    """What the model makes of one validation sentence."""
+    """A validation sentence and the model's output."""
 
     source: str
     reference: str
@@ -22,18 +22,18 @@ class Sample:
 
 @dataclass(frozen=True)
 class Validation:
-    """What a validation has found."""
+    """The result of a validation."""
 
     scores: Mapping[str, float]
-    """`loss`, in nats per real target token, and what else was asked for."""
+    """Scores by name: `loss`, in nats per real target token, and the requested metrics."""
     cost: float
-    """The lowest is the best model's."""
+    """The cost, which is lowest for the best model."""
     samples: Sequence[Sample] = ()
-    """Of the same few sentences each time."""
+    """Outputs for the same few sentences each time."""
 
     @staticmethod
     def by(name: str, scores: Mapping[str, float], rises: bool, samples: Sequence[Sample] = ()) -> "Validation":
-        """One whose cost is the score of that name; `rises` says that the highest is the best model's."""
+        """Return a validation whose cost is the score of that name; `rises`: the highest score is the best."""
         return Validation(scores, -scores[name] if rises else scores[name], samples)
 
 
@@ -47,24 +47,25 @@ class ValidationConfig(Settings, frozen=True):
     objects: ClassVar = {"metrics": names_of, "best_by": name_of}
 
     every_updates: PositiveInt | None = None
-    """Updates between validations; 500, or an epoch in a run measured by epochs, unless given."""
+    """Updates between validations (default: 500, or an epoch in a run measured in epochs)."""
     every_epochs: PositiveInt | None = None
     """Passes over the training data between validations."""
     metrics: tuple[str, ...] = ()
     """Metrics to report beside the loss, by name (bleu, chrf, ter, exact_match, comet, or one of an installed package):
     the validation set is translated greedily for them. For generated data sets exact_match is always reported."""
     best_by: str = "loss"
-    """What selects the best model: loss, or a metric, which is then always reported."""
+    """The score that selects the best model: loss, or a metric, which is then always reported."""
     general_weight: Share | None = None
-    """With data.general_validation: weight w of the score there when the best model is selected, and for patience, by
-    (1 - w) new + w general; 0.5 unless given."""
+    """With data.general_validation: weight w of its score for selecting the best model, and for patience, in (1 - w)
+    new + w general (default: 0.5)."""
     samples: NonNegativeInt = 3
     """Validation sentences whose translations each validation writes to the log."""
     patience: PositiveInt | None = None
     """Early stopping: validations without improvement before the run ends; no early stopping by default."""
 
     def is_due(self, updates: int, epochs: int, ends_epoch: bool, by_epochs: bool) -> bool:
-        """Whether to validate after so many updates and whole epochs, in a run measured by epochs or by updates."""
+        """Return True if validation is due after these updates and whole epochs; `by_epochs`: the run is measured in
+        epochs."""
         if self.every_epochs is not None:
             return ends_epoch and epochs % self.every_epochs == 0
         if self.every_updates is None and by_epochs:

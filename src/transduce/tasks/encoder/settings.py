@@ -22,11 +22,11 @@ class DocumentsConfig(Settings, frozen=True):
     train: str | list[str] | None = None
     """Training files, plain text or .gz, .xz and .zst."""
     validation: str | list[str] | None = None
-    """Validation files; a share of the documents unless given."""
+    """Validation files (default: a share of the documents)."""
     validation_share: ShareWithin | None = None
-    """Share of the documents to validate on, drawn at random; 0.02 unless given."""
+    """Share of the documents to validate on, drawn at random (default: 0.02)."""
     document_lines: Annotated[int, Meta(ge=2, le=1_000_000)] = 100
-    """Most lines of a document; where there are no blank lines, each document has as many."""
+    """Maximum lines of a document; text without blank lines is cut into documents of this length."""
 
     def _check_together(self) -> None:
         for name in ("dataset", "train", "validation"):
@@ -42,10 +42,10 @@ class PretrainingConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
     """All settings of a run that pre-trains a text encoder."""
 
     data: DocumentsConfig
-    """What is learned from."""
+    """The documents to learn from."""
     tokenizer: TokenizerConfig = TokenizerConfig(kind="bert", lowercase=True)
-    """How text becomes tokens; there must be a token [MASK]. A model to start from keeps its tokenizer."""
+    """How text becomes tokens; the vocabulary must hold [MASK]. A model to start from keeps its tokenizer."""
     masking: MaskingConfig = MaskingConfig()
-    """Which tokens are hidden."""
+    """Settings for hiding tokens."""
     next_sentence: bool = True
     """Also learn whether a text follows another (RoBERTa leaves it out)."""

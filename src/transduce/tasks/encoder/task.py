@@ -1,4 +1,4 @@
-"""Pre-training a text encoder by hidden words and next sentences: what a run asks of it; see tasks/task.py."""
+"""The task of pre-training a text encoder with hidden words and next sentences; see tasks/task.py."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,17 +113,17 @@ class EncoderExperiment:
         return self._validator(bundle.special, tokenizer, store)
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Nothing: what matters is what can be learned from it."""
+        """Return None: an encoder is judged by the tasks it is fine-tuned for."""
         return None
 
     @property
     def tested(self) -> TestData:
-        """Raises InputError: trainings are compared by what is learned from their encoders."""
+        """Raise InputError: pre-trained encoders are compared on the tasks they are fine-tuned for."""
         raise InputError("pre-trained encoders cannot be compared by a sweep; sweep what is fine-tuned from them")
 
     def _validator(self, special: SpecialIds, tokenizer: Tokenizer, store: SentenceStore) -> "EncoderValidator":
         config = self.config
-        # the same rows with the same places for all models of one tokenizer, whatever training hides
+        # the same rows and hidden tokens for all models of one tokenizer, whatever training hides
         masking = Masking.of(MaskingConfig(share=config.masking.share), tokenizer)
         batching = TextBatchingConfig(tokens=4096, max_tokens=config.batching.max_tokens)
         rows = MaskedTexts(store, masking, special, batching, config.next_sentence, VALIDATION_SEED)
@@ -181,12 +181,12 @@ class EncoderValidator:
         return Validation.by(self.best_by, scores, rises=self.best_by != "loss")
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Nothing: what is read at once keeps no gradients."""
+        """Return nothing: validation keeps no gradients."""
         return ()
 
 
 def open_documents(config: DocumentsConfig, folder: Path, progress: Progress | None = None) -> Examples[TextDocument]:
-    """The documents that the settings name; relative paths start from the folder."""
+    """Open the documents that the settings name; relative paths start from the folder."""
 
     def names(named: str | list[str]) -> list[str]:
         return [named] if isinstance(named, str) else named
@@ -229,17 +229,17 @@ class EncoderTask:
         return EncoderExperiment(config, folder, open_documents(config.data, folder, progress))
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """There is none."""
+        """Return "": there is no test."""
         return ""
 
     def test_data(self, wanted: Wanted) -> TestData:
-        """Raises InputError: there is nothing to evaluate."""
+        """Raise InputError: there is nothing to evaluate."""
         raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
 
     def score(
         self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
-        """Raises InputError: see `test_data`."""
+        """Raise InputError; see `test_data`."""
         raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
 
 

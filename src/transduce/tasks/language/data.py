@@ -1,4 +1,4 @@
-"""The texts that a language model learns from: files, or a built-in one by its name."""
+"""The texts of a language model: files, or a built-in text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,18 +15,18 @@ from transduce.tasks.language.settings import DEFAULT_SHARE, TextConfig
 
 @dataclass(frozen=True)
 class LanguageTexts:
-    """What a run trains on, validates on, and is tested on at its end."""
+    """The training, validation and test text of a run."""
 
     train: TextCorpus
     validation: TextCorpus
     test: TextCorpus | None
     general_validation: TextCorpus | None = None
-    """What a model to start from knows already."""
+    """Validation text of the kind that the initial model was trained on."""
     general_test: TextCorpus | None = None
 
 
 def open_texts(config: TextConfig, folder: Path, progress: Progress | None = None) -> LanguageTexts:
-    """The texts that the settings name; relative paths start from the folder."""
+    """Open the texts that the settings name; relative paths start from the folder."""
     general = [
         _joined(_files(files, folder)) if files else None for files in (config.general_validation, config.general_test)
     ]
@@ -65,7 +65,7 @@ def _names(files: Sequence[Path]) -> str:
 
 
 def _cut(file: Path, share: float) -> int:
-    """The line from which a file is validated on."""
+    """Return the index of a file's first validation line."""
     lines = sum(1 for _ in text_file(file))
     held_out = max(round(share * lines), 1)
     if lines <= held_out:

@@ -22,15 +22,15 @@ class TextConfig(Settings, frozen=True):
     train: str | list[str] | None = None
     """Training files, plain text or .gz, .xz and .zst, read one after another."""
     validation: str | list[str] | None = None
-    """Validation files; the last lines of the training files unless given."""
+    """Validation files (default: the last lines of the training files)."""
     test: str | list[str] | None = None
     """Test files, scored when training ends."""
     general_validation: str | list[str] | None = None
-    """Validation files of the text that a model to start from knows already, so that what it forgets is seen too."""
+    """Validation files of text like that of the model to start from, to measure what it forgets."""
     general_test: str | list[str] | None = None
     """Test files of that text, scored when training ends."""
     validation_share: ShareWithin | None = None
-    """Share of the training files' lines to validate on; 0.05 unless given."""
+    """Share of the training files' lines to validate on (default: 0.05)."""
 
     def _check_together(self) -> None:
         for name in ("train", "validation", "test", "general_validation", "general_test"):
@@ -48,10 +48,10 @@ class LanguageConfig(ExperimentConfig, frozen=True, kw_only=True):
     objects: ClassVar = {"tokenizer": tokenizer_setting}
 
     data: TextConfig
-    """What is learned from."""
+    """The text to learn from."""
     model: LanguageModelConfig
-    """What learns."""
+    """The model to train."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """How text becomes tokens."""
     batching: WindowsConfig = WindowsConfig()
-    """How much text is read at once."""
+    """Context length and batch size."""

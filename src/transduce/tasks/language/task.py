@@ -1,4 +1,4 @@
-"""Language modelling as a task: what a run and the verbs ask of it; see tasks/task.py."""
+"""The task of language modelling; see tasks/task.py."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class LanguageExperiment:
 
     @cached_property
     def examples(self) -> list[tuple[str, str]]:
-        """The beginnings of a few lines of validation text; of training text where all of these are blank."""
+        """The beginnings of a few lines of validation text; of training text if these are all blank."""
         lines = _beginnings(self.texts.validation) or _beginnings(self.texts.train)
         return [(line, line) for line in lines]
 
@@ -88,7 +88,7 @@ class LanguageExperiment:
         with processes.first_process_first():
             train = open_text_store(self.texts.train, tokenizer, cache_folder())
             validation = open_text_store(self.texts.validation, tokenizer, cache_folder())
-            for text in (self.texts.test, self.texts.general_test):  # what is wrong with it is not told after training
+            for text in (self.texts.test, self.texts.general_test):  # so that its errors come before training
                 if text is not None:
                     open_text_store(text, tokenizer, cache_folder())
         stores = {"training": (train, self.texts.train), "validation": (validation, self.texts.validation)}
@@ -124,7 +124,7 @@ class LanguageExperiment:
         return self._validator(bundle, store, Processes())
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Scores on the test text."""
+        """Return scores on the test text; None without one."""
         if self.texts.test is None:
             return None
         scores = dict(score_text(bundle, self.texts.test, self._tokens_at_once(processes)))
@@ -147,7 +147,8 @@ class LanguageExperiment:
         return validate_both(new, general, self.config.validation)
 
     def _tokens_at_once(self, processes: Processes) -> int:
-        """Tokens of the largest part of a training batch; what is measured needs no more memory than training did."""
+        """Return the tokens of the largest part of a training batch, so that measuring needs no more memory than
+        training."""
         of_a_part = -(-self.config.batching.windows // self.config.training.accumulate)
         return -(-of_a_part // processes.count) * self.config.batching.window
 
@@ -156,12 +157,12 @@ class LanguageExperiment:
 
 
 def _beginnings(text: TextCorpus) -> list[str]:
-    """Those of its first few lines that are not blank."""
+    """Return the beginnings of a text's first few lines that are not blank."""
     return [line[:PROBE_CHARACTERS] for line in islice(filter(str.strip, text), PROBES)]
 
 
 def _of_segments(config: LanguageConfig) -> Objective:
-    """What a model that remembers learns of segments."""
+    """Return the training objective of a model that carries memory between segments."""
     smoothing = config.training.label_smoothing
     if isinstance(config.model, XLNetConfig):
         return Permutation(config.model.predicted, config.model.max_span, smoothing)
@@ -174,8 +175,8 @@ class LanguageTask:
     config = LanguageConfig
 
     def check(self, config: LanguageConfig) -> None:
-        """Raise ConfigError for metrics of translations, two vocabularies, a window beyond the positions, or what is
-        for other models."""
+        """Raise ConfigError for metrics of translations, two vocabularies, a window longer than the table of positions,
+        or settings of other models."""
         if config.validation.metrics or config.validation.best_by != "loss":
             raise ConfigError(
                 "validation.metrics and best_by: a language model is validated by its loss alone; leave them out"
@@ -223,7 +224,7 @@ class LanguageTask:
         return Scores.of(count_lines(bundle, cast(TextCorpus, data.texts)), "lines", metrics, "lines", scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Perplexities, and bits a character."""
+        """Describe perplexities and bits per character."""
         general = f"{GENERAL}perplexity"
         return (
             f"test perplexity {test['perplexity']:.2f} a token, {test['word_perplexity']:.2f} a word, "

@@ -1,4 +1,4 @@
-"""How well a language model predicts text, and how it goes on with some of it."""
+"""Measuring how well a language model predicts a text, and samples of its continuations."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -31,12 +31,12 @@ TOKENS_AT_ONCE = WindowsConfig().target_tokens  # where it is not known what tra
 
 @dataclass(frozen=True)
 class Reading:
-    """How a text is read that a model is measured on."""
+    """How a model reads the text that it is measured on."""
 
     memory: int | None = None
-    """How many tokens before each one a model remembers; None for as many as in training."""
+    """Number of preceding tokens that the model remembers (default: as in training)."""
     dynamic: DynamicEvaluation | None = None
-    """How the model learns from the text as it goes on; None if it does not."""
+    """Settings for learning from the text while reading (dynamic evaluation); None: off."""
 
 
 PLAIN = Reading()
@@ -45,10 +45,10 @@ PLAIN = Reading()
 def measure_text(
     model: nn.Module, store: TextStore, config: WindowsConfig, dynamic: DynamicEvaluation | None = None
 ) -> dict[str, float]:
-    """Scores of a model on a text, read as `read_in_order` says, or as `read_dynamically`.
+    """Return a model's scores on a text, read with `read_in_order` or `read_dynamically`.
 
-    `loss` is in nats a token, `perplexity` its exponential; those a word (the ends of lines are words, too) and bits a
-    character compare across tokenizers.
+    `loss` is in nats per token, `perplexity` its exponential; perplexity per word (line ends count as words) and bits
+    per character are comparable across tokenizers.
     """
     found = read_dynamically(model, store, config, dynamic) if dynamic else read_in_order(model, store, config)
     scores = mean_loss(found)
@@ -60,9 +60,9 @@ def measure_text(
 def score_text(
     bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE, reading: Reading = PLAIN
 ) -> dict[str, float]:
-    """What `measure_text` finds of a bundle's model, which reads windows as long as those that it was trained on.
+    """Score a bundle's model with `measure_text`, in windows as long as those that it was trained on.
 
-    Raises InputError for a memory that the model has not.
+    Raises InputError if the model has no memory to set.
     """
     store = open_text_store(text, bundle.tokenizers.target, cache_folder())
     with remembering(bundle.model, reading.memory):
@@ -71,7 +71,7 @@ def score_text(
 
 @contextmanager
 def remembering(model: nn.Module, tokens: int | None) -> Iterator[None]:
-    """Have a model remember so many tokens meanwhile (Dai et al. 2019, section 4.3); None for as many as it does.
+    """Set a model's memory to this many tokens within the block (Dai et al. 2019, section 4.3); None keeps its own.
 
     Raises InputError for a model without such a memory.
     """
@@ -89,14 +89,15 @@ def remembering(model: nn.Module, tokens: int | None) -> Iterator[None]:
 
 
 def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> LineCounts:
-    """What `count_text` counts of a bundle's model, which reads windows as long as those that it was trained on."""
+    """Count for a bundle's model with `count_text`, in windows as long as those that it was trained on."""
     tokenizer = bundle.tokenizers.target
     store = open_text_store(text, tokenizer, cache_folder())
     return count_text(bundle.model, tokenizer, store, text, windows_of(bundle, tokens_at_once))
 
 
 def windows_of(bundle: ModelBundle, tokens_at_once: int = TOKENS_AT_ONCE) -> WindowsConfig:
-    """The windows in which a model reads a text that it is measured on, as many at once as these tokens allow."""
+    """Return the settings of windows in which a model reads a text it is measured on, up to `tokens_at_once`
+    together."""
     return WindowsConfig(window=bundle.config.longest_source, target_tokens=tokens_at_once)
 
 
@@ -115,7 +116,7 @@ class LanguageValidator:
         return Validation(scores, scores["loss"], self._samples(model))
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Nothing: what is validated at once is no larger than a part of a training batch, and keeps no gradients."""
+        """Return nothing: validation batches are no larger than a part of a training batch, and keep no gradients."""
         return ()
 
     def _samples(self, model: nn.Module) -> list[Sample]:

@@ -1,4 +1,4 @@
-"""From sentence pairs to numbers and a model before its first update."""
+"""Preparing a translation run: sentence pairs as numbers, and a model before its first update."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ class Numbers:
     bundle: ModelBundle
     stores: list[TokenStore]
     validation: dict[Direction | None, TokenStore]
-    """Of each direction; None stands for the only one."""
+    """Validation pairs of each direction; the key None is the only direction."""
     general: TokenStore | None
-    """Validation data of what a model to start from knows already."""
+    """Validation pairs of the kind that the initial model was trained on."""
     is_adapted: bool
-    """Whether the model is one of `training.start_from`."""
+    """True if the model comes from `training.start_from`."""
 
 
 def prepare(
@@ -52,7 +52,7 @@ def prepare(
     processes: Processes,
     tell: Callable[[str], None],
 ) -> Numbers:
-    """Tokenizers, token stores and a model; raises ConfigError or DataError for what does not fit together."""
+    """Return the model, tokenizers and token stores; raises ConfigError or DataError if they do not fit together."""
     if checkpoint is None and processes.is_first:
         named = [splits.test] if config.data.test else []  # a part that was drawn may be empty
         for corpus in [
@@ -127,14 +127,15 @@ def prepare(
 
 
 def validation_corpora(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
-    """What each direction is validated on; None stands for the only one."""
+    """Return the validation corpus of each direction; the key None is the only direction."""
     if not splits.directions:
         return {None: splits.validation}
     return {direction: own.validation for direction, own in splits.directions.items()}
 
 
 def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageTokens | None) -> LanguageTokens | None:
-    """The languages of the bundle that a run begins with, and its directions; raises ConfigError for others."""
+    """Return the initial bundle's languages, with the run's directions added; raises ConfigError for unknown
+    languages."""
     known = start.languages
     if known is None:
         if asked is not None:
@@ -164,21 +165,22 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
 
 
 def _tell_other_languages(start: BundleConfig, data: DataConfig, tell: Callable[[str], None]) -> None:
-    """Files in the wrong order are easily given; a model may also learn other languages on purpose."""
+    """Warn if the languages differ from the initial bundle's: swapped files are a common mistake, but it may be
+    intended."""
     known, asked = Direction(start.source, start.target), Direction(data.source, data.target)
     if asked != known and Direction(*UNKNOWN) not in (known, asked):
         tell(f"languages: the model translates {known}, and now learns {asked}")
 
 
 def _side(splits: Splits, side: Side, is_shared: bool = False) -> Iterator[str]:
-    """The text of a side; where one tokenizer learns from both, text that stands in several corpora is read once."""
+    """Yields the text of a side; if both sides share a tokenizer, text that occurs in several corpora is read once."""
     for entry in splits.train:
         if not (is_shared and side in entry.repeated):
             yield from (getattr(pair, side) for pair in entry.corpus)
 
 
 def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
-    """How many test pairs there are; held-out sentences that are trained on make scores look better than they are."""
+    """Report the number of test pairs, and held-out sentences that are trained on, which inflate scores."""
     for overlap in find_overlaps((entry.corpus for entry in splits.train), splits.held_out):
         if splits.test is not None and overlap.name == splits.test.name:
             tell(f"test data: {overlap.pairs:,} pairs from {overlap.name}")
@@ -189,7 +191,7 @@ def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
 
 
 def _check_lengths(name: str, store: TokenStore, model: nn.Module, marked: int) -> None:
-    """A learned table of positions ends somewhere, and no pair may reach beyond it with the marks of its source."""
+    """Raise DataError for pairs longer than a learned table of positions, language tokens included."""
     for side, limit, more in (("source", model.source_limit, 1 + marked), ("target", model.target_limit, 1)):
         lengths = getattr(store, side).lengths + more
         if limit is not None and lengths.max() > limit:

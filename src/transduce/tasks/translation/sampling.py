@@ -1,4 +1,4 @@
-"""What an epoch sees of each corpus, and which tokens tell the model the direction of its pairs."""
+"""The pairs of each corpus in an epoch, and the language tokens before them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> PlannedData[Batch]:
-    """The stores of all training corpora, read as one."""
+    """Return the stores of all training corpora, read as one."""
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(splits.train, sizes, config.data.temperature)
     segment = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
@@ -31,10 +31,10 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
 
 
 def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperature: float) -> list[float]:
-    """How many times an epoch sees each pair of corpora of these sizes.
+    """Return how many times an epoch includes each pair of corpora of these sizes.
 
-    Of n pairs of a direction, weights counted, it sees n^(1/T), times a number that leaves the epoch as long as it is
-    without temperature T (Arivazhagan et al. 2019, section 4.1).
+    Of n weighted pairs of a direction it includes n^(1/T), times a factor that keeps the length of the epoch without
+    temperature T (Arivazhagan et al. 2019, section 4.1).
     """
     weights = [corpus.weight for corpus in corpora]
     if temperature == 1:
@@ -48,7 +48,7 @@ def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperat
 
 
 def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBundle) -> ModelBundle:
-    """A model of several directions that a run trains further in a single one, in that."""
+    """Return a model of several directions with one chosen, if the run trains it in one."""
     if bundle.config.languages is None or splits.directions:
         return bundle
     return bundle.directed(Direction(config.data.source, config.data.target))
@@ -61,7 +61,7 @@ def _directed(bundle: ModelBundle, direction: Direction | None) -> ModelBundle:
 def _subword_dropout(
     config: TokenizerConfig, tokenizers: Tokenizers, stores: Sequence[TokenStore]
 ) -> SubwordDropout | None:
-    """What segments words anew in each epoch, where the settings of a side ask for it."""
+    """Return what segments words anew each epoch; None if no side's settings ask for it."""
     rates = [side.dropout for side in (config.of_source, config.of_target)]
     source, target = (
         BpeDropout(BpeMerges(tokenizer), rate) if rate else None

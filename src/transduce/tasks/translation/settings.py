@@ -16,12 +16,12 @@ class TranslationConfig(ExperimentConfig, frozen=True, kw_only=True):
     objects: ClassVar = {"tokenizer": tokenizer_setting}
 
     data: DataConfig
-    """What is learned from."""
+    """The sentence pairs to learn from."""
     model: EncoderDecoderConfig
-    """What learns."""
+    """The model to train."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """How text becomes tokens."""
     batching: BatchingConfig = BatchingConfig()
-    """How large a batch is."""
+    """Batch size."""
     search: Beam = Beam()
-    """How the test set is translated when training ends."""
+    """The search that translates the test set when training ends."""

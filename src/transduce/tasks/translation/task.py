@@ -1,4 +1,4 @@
-"""Translation as a task: what a run and the verbs ask of it; see tasks/task.py."""
+"""The task of translation; see tasks/task.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
 
 MOST_COUNTED = 1_000_000
-"""Pairs of each corpus whose words are counted to tell rare ones."""
+"""Maximum pairs of each corpus whose words are counted to find rare ones."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class TranslationExperiment:
 
     @property
     def inputs(self) -> list[Input]:
-        """Training data come last: filters on them may hold a hash of what is held out, whose change is told first."""
+        """Training data come last: filters on them may depend on held-out data, whose changes are reported first."""
         splits = self.splits
         held_out = [("data.validation", splits.validation), ("data.test", splits.test)]
         held_out += [("data.general_validation", splits.general_validation), ("data.general_test", splits.general_test)]
@@ -141,7 +141,7 @@ class TranslationExperiment:
         return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
 
     def _parts(self, pairs: Sequence[SentencePair], outputs: Sequence[str], lowercase: bool) -> dict[str, Any]:
-        """Scores of the only direction's test set by parts, for the model's card."""
+        """Return scores of the only direction's test set by parts, for the model card."""
         references = [pair.target for pair in pairs]
         counts = count_bleu(outputs, references, lowercase)
         training = (pair.target for entry in self.splits.train for pair in islice(entry.corpus, MOST_COUNTED))
@@ -169,7 +169,7 @@ class TranslationExperiment:
 
 
 def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
-    """The test sets of each direction; None stands for the only one."""
+    """Return the test set of each direction; the key None is the only direction."""
     if not splits.directions:
         return {} if splits.test is None else {None: splits.test}
     return {direction: own.test for direction, own in splits.directions.items() if own.test is not None}
@@ -181,7 +181,8 @@ class TranslationTask:
     config = TranslationConfig
 
     def check(self, config: TranslationConfig) -> None:
-        """Raise ConfigError for a metric that there is not, a text to weigh, or settings that exclude each other."""
+        """Raise ConfigError for an unknown metric, a weight without a general text, or settings that exclude each
+        other."""
         metrics_of(config)
         check_weight(config.validation, config.data.general_validation is not None)
 
@@ -190,7 +191,7 @@ class TranslationTask:
         return TranslationExperiment(config, folder, open_splits(config.data, folder, progress))
 
     def test_data(self, wanted: Wanted) -> TestData:
-        """Raises InputError: a translation's test set has two sides; see cli/test_set.py."""
+        """Raise InputError: a translation test set has two sides; see cli/test_set.py."""
         raise InputError("a translation model is tested on sources and references, not on one text")
 
     def score(
@@ -201,7 +202,7 @@ class TranslationTask:
         return score_translations(bundle, data.texts, metrics, scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """BLEU with its signature."""
+        """Describe BLEU with its signature."""
         each = ", ".join(f"{direction} {score:.1f}" for direction, score in test.get("directions", {}).items())
         mean = each and f", the mean of {each}"
         general = f", {test[f'{GENERAL}bleu']:.1f} on the general text" if f"{GENERAL}bleu" in test else ""

@@ -1,4 +1,4 @@
-"""Sentence pairs that translation models are tested on, in one direction or several, and the scores on them."""
+"""Test pairs of translation models, in one direction or several, and scores on them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from transduce.search.beam import Beam
 
 @dataclass(frozen=True)
 class TestPairs:
-    """The test pairs of each direction, and how they are translated."""
+    """The test pairs of each direction, and the search that translates them."""
 
     corpora: Mapping[Direction, ParallelCorpus]
     name: str
     search: Beam
 
     def content(self) -> str:
-        """A hash that changes when the pairs do."""
+        """Return a hash that changes when the pairs do."""
         return " ".join(corpus.content() for corpus in self.corpora.values())
 
     def __iter__(self) -> Iterator[SentencePair]:

@@ -1,4 +1,4 @@
-"""What a run's validation measures, and which of its sentences a bundle is probed with."""
+"""Validation of translation runs, and the sentences that a bundle is probed with."""
 
 import heapq
 import math
@@ -45,7 +45,7 @@ def build_validator(
     stores: Mapping[Direction | None, TokenStore],
     needs: Sequence[int] | None = None,
 ) -> "TranslationValidator | DirectionsValidator":
-    """What validates a run's model, and needs no more at once by the measures of `data.parts.needs` than it is told."""
+    """Return the validator of a run's model, whose parts need at most `needs` by the measures of `data.parts.needs`."""
     if not splits.directions:
         return _validator_of(config, splits, bundle, stores[None], needs)
     return DirectionsValidator(
@@ -74,7 +74,7 @@ def _validator_of(
 
 
 def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
-    """The metrics that validation reports beside the loss; raises ConfigError for one that there is not."""
+    """Return the metrics that validation reports beside the loss; raises ConfigError for an unknown one."""
     asked = config.validation
     wanted = [*(("metrics", name) for name in asked.metrics), ("best_by", asked.best_by)]
     if config.data.is_generated:
@@ -93,18 +93,18 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class TranslationValidator:
-    """Loss and perplexity of a model on the validation data, and what else was asked for."""
+    """Validates a model by loss and perplexity, and by metrics of its translations."""
 
     bundle: ModelBundle
     store: TokenStore
     pairs: ParallelCorpus
     fits: Fits
     tokens_at_once: int
-    """Source tokens that are translated together, padding counted."""
+    """Source tokens that are translated together, padding included."""
     metrics: Mapping[str, Metric]
-    """For which all pairs are translated."""
+    """Metrics, by name, that all pairs are translated for."""
     best_by: str
-    """The score of the best model."""
+    """The name of the score that selects the best model."""
     sampled: Sequence[tuple[str, str]]
     """Pairs whose translations are shown each time."""
     folds_case: bool
@@ -127,7 +127,7 @@ class TranslationValidator:
         return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
-        """What needs most memory."""
+        """Return the validation steps that need most memory."""
         trials = [self._loss_trial(model, pairs) for pairs in self._largest]
         if self.metrics:
             what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.metrics"
@@ -168,7 +168,7 @@ class TranslationValidator:
         return Translator(replace(self.bundle, model=model), tokens_at_once=self.tokens_at_once)
 
     def _translate_largest(self, model: nn.Module) -> None:
-        """The shortest lines, of which most are translated together, and the longest, as many as at the same time."""
+        """Translate the shortest lines, most of which fit into one batch, and as many of the longest."""
         translator, texts = self._translator(model), [pair.source for pair in self.pairs]
         lengths = [
             min(len(ids), translator.longest_source) + 1 for ids in self.bundle.tokenizers.source.encode_batch(texts)
@@ -181,9 +181,9 @@ class TranslationValidator:
 
 @dataclass(frozen=True)
 class DirectionsValidator:
-    """The scores of a model of several directions: of each, and together.
+    """Validates a model of several directions, each alone and together.
 
-    The loss is the mean over the tokens of all directions, a metric the mean of the directions'.
+    Its loss is the mean over the tokens of all directions; its metrics are means over directions.
     """
 
     each: Mapping[Direction, TranslationValidator]
@@ -207,13 +207,13 @@ class DirectionsValidator:
         return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
-        """What needs most memory."""
+        """Return the validation steps that need most memory."""
         return [trial for validator in self.each.values() for trial in validator.trials(model)]
 
 
 def probe_texts(splits: Splits, count: int = PROBES) -> list[tuple[str, str]]:
-    """A few short validation pairs, of several directions those of the first; where there is none, the beginnings of
-    the shortest."""
+    """Return a few short validation pairs, of the first direction if there are several; else the beginnings of the
+    shortest."""
     splits = next(iter(splits.directions.values()), splits)
     short = (pair for pair in _texts(splits.validation) if _longer_side(pair) <= PROBE_CHARACTERS)
     return list(islice(short, count)) or [
@@ -223,7 +223,7 @@ def probe_texts(splits: Splits, count: int = PROBES) -> list[tuple[str, str]]:
 
 
 def _texts(corpus: ParallelCorpus) -> Iterator[tuple[str, str]]:
-    """The pairs with text on both sides."""
+    """Yields the pairs with text on both sides."""
     return ((pair.source, pair.target) for pair in corpus if pair.source.strip() and pair.target.strip())
 
 
@@ -232,7 +232,7 @@ def _longer_side(pair: tuple[str, str]) -> int:
 
 
 def _beginning(text: str) -> str:
-    """Whole words, or characters of a text without spaces, up to the length of a probe."""
+    """Return a text's first whole words, or characters if it has no spaces, up to the length of a probe."""
     text = text.strip()
     if len(text) <= PROBE_CHARACTERS:
         return text
