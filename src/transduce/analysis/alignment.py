@@ -27,32 +27,32 @@ FILE = "alignment.json"
 SAMPLE = 50  # sentences that a head is chosen on
 
 Links = set[tuple[int, int]]
-"""Source and target places that belong together, counted from 0."""
+"""Pairs of source and target tokens that belong together, counted from 0."""
 
 NO_WORDS = range(0)
-"""The words of a token that is of none."""
+"""The words of a token that belongs to none."""
 
 Symmetrization = Literal["intersection", "union", "grow-diag"]
 
 
 class AlignmentHead(msgspec.Struct, frozen=True):
-    """Which attention aligns."""
+    """The attention head whose weights align target words with source words."""
 
     layer: NonNegativeInt
-    """Of the decoder, counted from 0."""
+    """The decoder layer, counted from 0."""
     head: NonNegativeInt
     shift: Literal[0, 1]
-    """1 where the step that reads a target token aligns it, 0 where the one that writes it does."""
+    """1 if the step that reads a target token aligns it, 0 if the step that writes it does."""
     agreement: float
-    """Share of the target tokens that it aligns with the source token whose absence costs them most."""
+    """The share of target tokens that it aligns with the source token whose absence costs them most."""
 
     def save(self, folder: Path) -> None:
-        """Keep it with the model in a folder."""
+        """Saves the head with the model in a folder."""
         (folder / FILE).write_bytes(msgspec.json.encode(self))
 
     @staticmethod
     def load(folder: Path) -> "AlignmentHead | None":
-        """That which is kept with the model; None where none is. Raises CheckpointError for a file that is damaged."""
+        """Returns the head kept with the model, None if there is none; raises CheckpointError for a damaged file."""
         try:
             return msgspec.json.decode((folder / FILE).read_bytes(), type=AlignmentHead)
         except FileNotFoundError:
@@ -62,7 +62,7 @@ class AlignmentHead(msgspec.Struct, frozen=True):
 
 
 def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]]) -> AlignmentHead:
-    """The head that agrees best with occlusion on some pairs of token ids; InputError without attention to a source."""
+    """Returns the head that agrees best with occlusion on pairs of token ids; InputError without cross-attention."""
     model = bundle.writer
     hits: Tensor | float = 0.0
     tokens = 0
@@ -90,7 +90,7 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
 def places_of(
     maps: Sequence[RecordedAttention], head: AlignmentHead, row: int, source_length: int, target_length: int
 ) -> list[int | None]:
-    """For each target token of a row the place of its source token; None where attention is at the source's end.
+    """Returns the source position aligned with each target token of a row; None where attention is at the source's end.
 
     Lengths are without the ends. Raises InputError for a head that the model has not.
     """
@@ -105,14 +105,14 @@ def places_of(
 
 
 def link_words(places: Sequence[int | None], source_words: Sequence[range], target_words: Sequence[range]) -> Links:
-    """Links of words from the places of tokens, given the words of each token; a token of no word links nothing."""
+    """Returns links of words from the positions of tokens, given each token's words; a token of none links nothing."""
     pairs = [(source_words[place], own) for place, own in zip(places, target_words, strict=True) if place is not None]
     return {(source, target) for sources, targets in pairs for source in sources for target in targets}
 
 
 def without_punctuation(words: Sequence[range], pieces: Sequence[str]) -> list[range]:
-    """The words of each token, but none for a token without letters and digits that is a part of a word which has some:
-    the full stop of `dog.` says nothing of the dog."""
+    """Returns the words of each token, but none for a token without letters and digits that is a part of a word which
+    has some: the full stop of `dog.` says nothing of the dog."""
     are_spoken = [any(map(str.isalnum, piece)) for piece in pieces]
     spoken = {word for own, is_spoken in zip(words, are_spoken, strict=True) if is_spoken for word in own}
     return [
@@ -122,7 +122,7 @@ def without_punctuation(words: Sequence[range], pieces: Sequence[str]) -> list[r
 
 
 def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links:
-    """One alignment of two, both as source and target places of the first (Och and Ney 2003).
+    """Merges two alignments, both as source and target positions of the first (Och and Ney 2003).
 
     grow-diag begins with the intersection and adds links of the union that stand beside one, where a word on either
     side has no link yet (Koehn et al. 2003).
@@ -152,7 +152,7 @@ def pharaoh(links: Links) -> str:
 
 
 def alignment_error_rate(found: Iterable[Links], sure: Iterable[Links], possible: Iterable[Links]) -> float:
-    """AER (Och and Ney 2003) over several sentences, 0 to 1: the possible links hold the sure ones."""
+    """AER (Och and Ney 2003) over several sentences, 0 to 1; the sure links are among the possible ones."""
     hits = links = 0
     for of_found, of_sure, of_possible in zip(found, sure, possible, strict=True):
         hits += len(of_found & of_sure) + len(of_found & of_possible)
@@ -161,13 +161,13 @@ def alignment_error_rate(found: Iterable[Links], sure: Iterable[Links], possible
 
 
 def _fits(model: EncoderDecoder[Any], source: list[int], target: list[int]) -> bool:
-    """Whether the model has positions for a pair and its ends."""
+    """Returns True if the model has positions for a pair and its end tokens."""
     sides = ((source, model.source_limit), (target, model.target_limit))
     return all(limit is None or len(ids) < limit for ids, limit in sides)
 
 
 def _aligned(maps: Sequence[RecordedAttention], shift: int) -> Float[Tensor, "layers heads targets"]:
-    """For each layer and head the source place of each target token of a single pair, the ends of both left out."""
+    """Returns the source position of each target token of a single pair, for each layer and head, without both ends."""
     of_layers = torch.stack([one.weights[0] for one in maps])  # [layers, heads, targets and end, sources and end]
     time = of_layers.shape[2] - 1
     return of_layers[:, :, shift : time + shift, :-1].argmax(-1).cpu()

@@ -15,27 +15,27 @@ from transduce.nn.relative_attention import RelativeSelfAttention
 from transduce.nn.self_attention import SelfAttention
 
 Part = Literal["encoder", "decoder", "query", "cross"]
-"""Source to source (encoder), target to target (decoder), or target to source (cross). Of a model of two streams the
+"""Source to source (encoder), target to target (decoder), or target to source (cross). In a model of two streams, the
 content stream is the decoder, and the one that predicts the query."""
 
 
 @dataclass(frozen=True)
 class RecordedAttention:
-    """The weights of one layer."""
+    """The attention weights of one layer."""
 
     part: Part
     layer: int
-    """Of that part, counted from 0."""
+    """The layer of that part, counted from 0."""
     weights: Float[Tensor, "rows heads queries keys"]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A forward pass that was watched."""
+    """A recorded forward pass."""
 
     attention: list[RecordedAttention]
     log_probabilities: Float[Tensor, "rows target_time vocabulary"]
-    """Of the token after each that the decoder reads."""
+    """Log-probabilities of the token after each that the decoder reads."""
 
     def cross(self) -> list[RecordedAttention]:
         """The maps from target to source."""
@@ -44,7 +44,7 @@ class Recorded:
 
 @torch.inference_mode()
 def record_pass(model: EncoderDecoder[Any], batch: Batch) -> Recorded:
-    """Run a model over source and target, which it reads whole, and keep the weights of every attention."""
+    """Runs a model over source and target, which it reads whole, and records the weights of every attention."""
     assert isinstance(model, nn.Module)
     with record_attention(model) as tape:
         memory = model.encode(batch.source, batch.source_is_real)
@@ -69,12 +69,12 @@ def record_pass(model: EncoderDecoder[Any], batch: Batch) -> Recorded:
 
 
 def _self_attentions(model: nn.Module) -> set[str]:
-    """The names of what writes on the tape for attention of a sequence to itself."""
+    """Returns the names of modules whose recorded attention is of a sequence to itself."""
     names = dict(model.named_modules())
     relative = {name for name, module in names.items() if isinstance(module, RelativeSelfAttention)}
     return relative | {f"{name}.attention" for name, module in names.items() if isinstance(module, SelfAttention)}
 
 
 def _joined(tape: Tape) -> Mapping[str, Float[Tensor, "rows heads queries keys"]]:
-    """The calls of each module that was called, one after another, in float32."""
+    """Returns the calls of each module that was called, one after another, in float32."""
     return {name: torch.cat(calls, 2).float() for name, calls in tape.items() if calls}

@@ -1,4 +1,4 @@
-"""Which tokens of a text an output depends on: by hiding them one by one, and by gradients.
+"""Measures which tokens of a text an output depends on: by hiding them one by one, and by gradients.
 
 A token is hidden by giving it the embedding of the end token, which says nothing but is known to the model; its
 position stays. (Zeros would not do: layer normalisation makes a small embedding as good as a large one.) Both measures
@@ -23,12 +23,12 @@ from transduce.models.interface import EncoderDecoder
 from transduce.shapes import Tokens
 
 STEPS = 32
-"""Points of the way at which gradients are taken."""
+"""The number of points on the path at which gradients are taken."""
 
 ROWS_AT_ONCE = 32
 
 Outputs = Callable[[Float[Tensor, "rows time"]], Float[Tensor, "rows outputs"]]
-"""What a model tells of one text with its tokens hidden in several ways: 0 hides a token, 1 does not."""
+"""A function of masks over one text's tokens (0 hides a token, 1 does not) that gives the model's outputs for each."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Attribution:
     """Integrated gradients of an output's log-probability."""
 
     attributions: NDArray[np.float32]
-    """One a token that is read; they add up to what the output gains from the whole text: in nats, or of a score."""
+    """A value for each token read; they add up to what the output gains from the whole text: in nats, or of a score."""
     error: float
-    """By how much they do not: the gradients are summed at a few points only."""
+    """The difference between that gain and the sum: gradients are taken at a few points only."""
 
 
 def occlusion(model: EncoderDecoder[Any], batch: Batch) -> Float[Tensor, "target_time source_time"]:
-    """By how many nats each target token's log-probability falls when each source token is hidden, for one pair.
+    """Returns how many nats each target token's log-probability falls when each source token is hidden, for one pair.
 
     All target tokens are given, so what falls is the model's belief in this output.
     """
@@ -50,12 +50,12 @@ def occlusion(model: EncoderDecoder[Any], batch: Batch) -> Float[Tensor, "target
 
 
 def integrated_gradients(model: EncoderDecoder[Any], batch: Batch, steps: int = STEPS) -> Attribution:
-    """What each source token adds to the log-probability of the whole output, for one pair."""
+    """Returns what each source token of one pair adds to the log-probability of the whole output."""
     return gradients_of(partial(_log_probabilities, model, batch), batch.source, steps)
 
 
 def drops_of(outputs: Outputs, text: Tokens) -> Float[Tensor, "outputs time"]:
-    """By how much each output falls when each token of a text, [1, time], is hidden."""
+    """Returns by how much each output falls when each token of a text, [1, time], is hidden."""
     time = text.shape[1]
     keep = 1 - torch.eye(time, device=text.device)
     with torch.inference_mode():
@@ -65,7 +65,7 @@ def drops_of(outputs: Outputs, text: Tokens) -> Float[Tensor, "outputs time"]:
 
 
 def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribution:
-    """What each token of a text, [1, time], adds to the sum of the outputs."""
+    """Returns what each token of a text, [1, time], adds to the sum of the outputs."""
     time = text.shape[1]
     points = (torch.arange(steps, device=text.device) + 0.5) / steps  # midpoints
     gained = torch.zeros(time, device=text.device)
@@ -83,14 +83,14 @@ def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribut
 
 
 def rank_correlation(first: NDArray[np.floating], second: NDArray[np.floating]) -> float | None:
-    """Spearman's, from -1 to 1; None where either is all of one value, or there are fewer than three."""
+    """Spearman's rank correlation, from -1 to 1; None if either is all of one value, or there are fewer than three."""
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
     return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
 
 
 def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Places in rising order, those of equal values averaged."""
+    """Returns ranks in rising order, averaged over equal values."""
     found, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     assert len(found) == len(counts)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
@@ -99,7 +99,7 @@ def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
 def _log_probabilities(
     model: EncoderDecoder[Any], batch: Batch, keep: Float[Tensor, "rows source_time"]
 ) -> Float[Tensor, "rows target_time"]:
-    """Of a pair's target tokens, for several ways of hiding its source: 0 hides a token, 1 does not."""
+    """Returns log-probabilities of a pair's target tokens by ways of hiding its source: 0 hides a token, 1 does not."""
     rows = len(keep)
     assert isinstance(model, nn.Module)
     tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]

@@ -29,13 +29,13 @@ def palettes() -> str:
 
 @cache
 def colours() -> dict[str, str]:
-    """The colours of light pages by the names of their variables; of a map several, with commas between."""
+    """The colours of light pages by the names of their variables; a map has several, with commas between."""
     lines = (line.strip().partition(": ") for line in palettes().partition("@media")[0].splitlines())
     return {name[2:]: value.rstrip(";") for name, _, value in lines if value.startswith("#")}
 
 
 def runs() -> list[str]:
-    """Colours that tell runs, series and measures apart, in their order."""
+    """Colours that distinguish runs, series and measures, in their order."""
     return [value for name, value in colours().items() if name.startswith("run-")]
 
 
@@ -72,7 +72,7 @@ def figure_style() -> dict[str, Any]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """A decorator of what draws a figure, and a context: what is drawn within has the design."""
+    """A context, or decorator, in which figures have the design."""
     from matplotlib import rc_context
 
     with rc_context(cast(Any, figure_style())):

@@ -112,7 +112,7 @@ def draw_positions(positions: PositionVectors) -> Figure:
 
 
 def _tokens(look: Findings, one: AttentionMap) -> tuple[list[str], list[str]]:
-    """What attends and what is attended to."""
+    """Returns the tokens that attend and the tokens attended to."""
     of_source = [] if look.source is None else look.source.tokens
     return {
         "encoder": (of_source, of_source),
@@ -123,7 +123,7 @@ def _tokens(look: Findings, one: AttentionMap) -> tuple[list[str], list[str]]:
 
 
 def _height_of(look: Findings) -> float:
-    """Inches for the tree: a line for each leaf."""
+    """Returns the height of the tree in inches: a line for each leaf."""
     assert look.search is not None
     parents = {node.parent for node in look.search.nodes}
     return max(0.13 * sum(node.id not in parents for node in look.search.nodes), 2.0)

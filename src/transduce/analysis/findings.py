@@ -1,4 +1,4 @@
-"""What is found when a model is looked at: attention, confidence, alignment, occlusion, and the search."""
+"""Findings of a look at a model: attention, confidence, alignment, occlusion, and the search."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,7 +21,7 @@ class TokenText:
 
     text: str
     tokens: list[str]
-    """As they stand in the vocabulary, the end token last."""
+    """The tokens as the vocabulary spells them, the end token last."""
     direction: Direction = "ltr"
 
 
@@ -31,14 +31,14 @@ class AttentionMap:
 
     part: Part
     layer: int
-    """Of that part, counted from 0."""
+    """The layer of that part, counted from 0."""
     weights: NDArray[np.float32]
     """[heads, queries, keys]; a decoder's queries are the tokens that it reads, `Look.read`."""
 
 
 @dataclass(frozen=True)
 class RunnerUp:
-    """Another token that might have come, and its probability."""
+    """An alternative token and its probability."""
 
     token: str
     probability: float
@@ -46,19 +46,19 @@ class RunnerUp:
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure the model was of a token of the output."""
+    """The confidence of the model in a token of the output."""
 
     token: str
     probability: float
     rank: int
-    """1 for the likeliest token."""
+    """The rank of the token, 1 for the likeliest."""
     alternatives: list[RunnerUp]
     """The likeliest others, best first."""
 
 
 @dataclass(frozen=True)
 class WordAlignment:
-    """Which words translate which, by one head's attention."""
+    """Pairs of words that translate each other, by one head's attention."""
 
     layer: int
     head: int
@@ -72,14 +72,14 @@ class WordAlignment:
 
 @dataclass(frozen=True)
 class Occlusion:
-    """How much the output's log-probability (or score) falls when a source token is hidden, in nats."""
+    """The fall of the output's log-probability (or score) when a source token is hidden, in nats."""
 
     drops: NDArray[np.float32]
-    """[target tokens, source tokens]."""
+    """The falls, [target tokens, source tokens]."""
 
     @property
     def total(self) -> NDArray[np.float32]:
-        """Of the whole output, one a source token."""
+        """The fall of the whole output's score for each source token."""
         return self.drops.sum(0)
 
 
@@ -88,62 +88,62 @@ class Agreement:
     """Spearman rank correlations with occlusion, over the source tokens that are text; None where one is constant."""
 
     attention: float | None
-    """Of the attention that each source token gets, the mean over layers, heads and target tokens."""
+    """The correlation of the attention that each source token gets: the mean over layers, heads and target tokens."""
     gradient: float | None
-    """Of integrated gradients."""
+    """The correlation of integrated gradients."""
 
 
 @dataclass(frozen=True)
 class SearchTree:
-    """All that a beam search considered."""
+    """The tree of all that a beam search considered."""
 
     size: int
     length_penalty: float
     nodes: list[Node]
-    """The root first; parents before children."""
+    """The nodes, the root first, parents before children."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a model did with one sentence or text."""
+    """A record of what a model did with one sentence or text."""
 
     model: str
     task: str
     source: TokenText | None
-    """None for a language model."""
+    """The source; None for a language model."""
     target: TokenText
-    """Of a model that only reads what it tells: a class, a score, a tag for each word, an answer, or nothing."""
+    """The output's tokens; of a model that only reads: a class, a score, a tag for each word, an answer, or nothing."""
     read: list[str]
-    """What the decoder read before it wrote each target token; nothing without a decoder."""
+    """The tokens that the decoder read before it wrote each target token; empty without a decoder."""
     attention: list[AttentionMap]
     confidence: list[Confidence]
-    """One a target token; none for a score."""
+    """The confidence in each target token; none for a score."""
     alignment: WordAlignment | None
     occlusion: Occlusion | None
-    """None for a language model, which has no source."""
+    """The occlusion of source tokens; None for a language model, which has no source."""
     gradient: Attribution | None
     attended: NDArray[np.float32] | None
     """The attention that each source token gets; None without attention to a source."""
     agreement: Agreement | None
     search: SearchTree | None
-    """None where the target was given, or nothing was written."""
+    """The beam search; None if the target was given, or nothing was written."""
     unit: Unit = "nats"
-    """Of occlusion and gradient: of a log-probability, or of the score that the model tells."""
+    """The unit of occlusion and gradient: of a log-probability, or of the model's score."""
 
     def maps(self, part: Part) -> NDArray[np.float32]:
-        """[layers, heads, queries, keys] of a part; InputError where the model has none."""
+        """Returns the weights of a part, [layers, heads, queries, keys]; InputError if the model has none."""
         found = [one.weights for one in self.attention if one.part == part]
         if not found:
             raise InputError(f"the model has no {part} attention")
         return np.stack(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as numbers, lists and strings, which is what `transduce look -o FILE.json` writes."""
+        """All findings as numbers, lists and strings, which is what `transduce look -o FILE.json` writes."""
         facts = self.facts()
         return facts | {"attention": [one | {"weights": one["weights"].tolist()} for one in facts["attention"]]}
 
     def facts(self) -> dict[str, Any]:
-        """The same with attention weights as arrays."""
+        """All findings with attention weights as arrays."""
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.occlusion is not None:
             facts["occlusion"] = {"drops": self.occlusion.drops.tolist(), "total": self.occlusion.total.tolist()}
@@ -151,7 +151,7 @@ class Findings:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses as dicts and small arrays as lists; attention keeps its arrays."""
+    """Turns dataclasses into dicts and small arrays into lists; attention keeps its arrays."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if isinstance(value, AttentionMap):

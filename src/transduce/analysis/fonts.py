@@ -1,4 +1,4 @@
-"""Fonts of the machine that have the letters of a figure."""
+"""Finds fonts of the machine that have the letters of a figure."""
 
 import unicodedata
 import warnings
@@ -28,7 +28,7 @@ SHOWN = 10
 
 
 def save_figure(make: Callable[[], Figure], path: Path, **options: Any) -> str:
-    """Saves a figure with fonts that have its letters, where the machine has such; options are those of `savefig`.
+    """Saves a figure with fonts that have its letters, if the machine has some; options are those of `savefig`.
 
     Returns:
         A line that says for which letters there is no font and what brings one; "" where nothing is missing.

@@ -1,4 +1,4 @@
-"""What a model did with one sentence or text: attention, search, confidence, and what its output depends on."""
+"""Looks at a model with one sentence or text: attention, search, confidence, and what its output depends on."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -55,16 +55,16 @@ RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "
 
 @dataclass(frozen=True)
 class Look(Findings):
-    """What a model did with one sentence or text; shows itself as a page in a notebook."""
+    """A record of what a model did with one sentence or text; shows itself as a page in a notebook."""
 
     def html(self) -> str:
-        """The page, which needs nothing else."""
+        """Returns the page, which needs nothing else."""
         from transduce.analysis.page import render_look
 
         return render_look(self.facts())
 
     def pictures(self) -> Pictures:
-        """The same as a page, a figure or numbers."""
+        """Returns the same facts as a page, a figure or numbers."""
 
         def figure() -> "Figure":
             from transduce.analysis.figures import draw_look
@@ -74,7 +74,7 @@ class Look(Findings):
         return Pictures(self.html, figure, self.to_dict)
 
     def save(self, path: str | Path) -> None:
-        """Write the page (.html), a figure (.png, .svg, .pdf) or the numbers (.json), by the file's ending.
+        """Writes the page (.html), a figure (.png, .svg, .pdf) or the numbers (.json), by the file's ending.
 
         Raises InputError for another ending.
         """
@@ -82,7 +82,7 @@ class Look(Findings):
             warnings.warn(f"{path}: {lacking}", stacklevel=2)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the page in a frame of its own."""
+        """Returns the page in a frame of its own, as notebooks show it."""
         from html import escape
 
         return (
@@ -101,11 +101,11 @@ def look_at_pair(
     search: SearchTree | None,
     batch: Batch,
 ) -> Look:
-    """Look at a translation model that reads a source and writes, or is given, a target.
+    """Looks at a translation model that reads a source and writes, or is given, a target.
 
     Args:
         bundle: the model, in float32.
-        model: what it is called.
+        model: its name.
         source: token ids without the end.
         target: likewise.
         texts: what they spell.
@@ -145,7 +145,7 @@ def look_at_pair(
 
 
 def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree | None, batch: Batch) -> Look:
-    """Look at a language model that reads a text, each token of which but the first it predicts; see look_at_pair."""
+    """Looks at a language model that reads a text and predicts each token but the first; see look_at_pair."""
     recorded = record_pass(bundle.writer, batch)
     tokenizer = bundle.tokenizers.target
     return Look(
@@ -166,7 +166,7 @@ def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree 
 
 
 def confidence(recorded: Recorded, batch: Batch, tokenizer: Tokenizer) -> list[Confidence]:
-    """Of each target token of a single row: its probability, its rank, and the likeliest others."""
+    """Returns, for each target token of a single row, its probability, its rank, and the likeliest others."""
     return confidence_in(
         recorded.log_probabilities[0], batch.target_out[0].tolist(), lambda t: tokenizer.pieces([t])[0]
     )
@@ -175,7 +175,7 @@ def confidence(recorded: Recorded, batch: Batch, tokenizer: Tokenizer) -> list[C
 def confidence_in(
     log_probabilities: Float[Tensor, "choices classes"], chosen: Sequence[int], name: Callable[[int], str]
 ) -> list[Confidence]:
-    """Of each choice among tokens, or classes, with these names."""
+    """Returns the confidence of each choice among tokens, or classes, with these names."""
     of_chosen = log_probabilities.gather(1, log_probabilities.new_tensor(chosen, dtype=torch.long)[:, None])
     ranks = (log_probabilities > of_chosen).sum(1) + 1
     best, classes = log_probabilities.topk(min(RUNNERS_UP + 1, log_probabilities.shape[1]))
@@ -188,17 +188,17 @@ def confidence_in(
 
 
 def maps_of(attention: Sequence[RecordedAttention]) -> list[AttentionMap]:
-    """The weights of a single row."""
+    """Returns the attention weights of a single row."""
     return [AttentionMap(one.part, one.layer, one.weights[0].cpu().numpy()) for one in attention]
 
 
 def direction_of(language: str) -> Direction:
-    """How a language, by its code, is written."""
+    """Returns the writing direction of a language, by its code."""
     return "rtl" if language.partition("-")[0].partition("_")[0].lower() in RIGHT_TO_LEFT else "ltr"
 
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
-    """The number of the word that each token of an output ends in, by what the tokens up to it spell."""
+    """Returns the number of the word that each token of an output ends in, by what the tokens up to it spell."""
     return [numbers.stop - 1 for numbers in _words_of_output(tokenizer, tokens)]
 
 
@@ -214,8 +214,8 @@ def _words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]
 
 
 def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]:
-    """The numbers of all words that each token of an output is of, for an alignment, in which punctuation does not
-    count as the word that it is attached to; none for tokens of an output without words."""
+    """Returns the numbers of all words that each token of an output belongs to, for an alignment, in which punctuation
+    does not count as the word that it is attached to; none for tokens of an output without words."""
     if not tokenizer.decode(tokens).split():
         return [NO_WORDS] * len(tokens)
     of_tokens = without_punctuation(_words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))

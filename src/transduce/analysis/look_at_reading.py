@@ -1,4 +1,4 @@
-"""What a model that reads texts did with one: attention, what it told, and which tokens that rests on."""
+"""Looks at a model that reads texts: attention, its result for a text, and the tokens that the result rests on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,32 +15,32 @@ from transduce.data.text_batch import Ids, make_text_batch
 
 @dataclass(frozen=True)
 class Told:
-    """What a model told of a text, as a target that it did not write."""
+    """The result of a model that read a text, in the form of a target."""
 
     text: str
     tokens: list[str]
-    """A class, a score, an answer, or a tag for each word."""
+    """The tokens of the result: a class, a score, an answer, or a tag for each word."""
     confidence: list[Confidence]
-    """One each; none for a score."""
+    """The confidence in each token; none for a score."""
     chosen: Callable[[Tensor], Tensor] | None
-    """Makes, of the model's outputs for some texts, the log-probability (or score) of each token: [rows, tokens]. None
-    where the model told nothing."""
+    """Computes, from the model's outputs for some texts, the log-probability (or score) of each token: [rows, tokens].
+    None if there is no result."""
     unit: Unit = "nats"
 
 
 NOTHING = Told("", [], [], None)
-"""Of an encoder that only reads."""
+"""The result of an encoder that only reads."""
 
 
 def look_at_reading(bundle: ModelBundle, model: str, text: str, row: tuple[Ids, Ids | None], told: Told) -> Look:
-    """Look at a model that reads a text, or two.
+    """Looks at a model that reads a text, or two.
 
     Args:
         bundle: the model, in float32.
-        model: what it is called.
+        model: its name.
         text: what the row spells.
         row: ids without special tokens.
-        told: what the model told of it.
+        told: the model's result for it.
     """
     network, special = bundle.reader, bundle.special
     batch = make_text_batch([row], special).to(bundle.device)

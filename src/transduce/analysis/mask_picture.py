@@ -1,4 +1,4 @@
-"""An attention mask to look at: a line a query, a mark for each key that it may attend to."""
+"""Shows an attention mask: a line for each query, a mark for each key that it may attend to."""
 
 from dataclasses import dataclass
 from html import escape
@@ -15,13 +15,13 @@ class MaskPicture:
     """The mask of one row and head, as text and, in a notebook, as HTML."""
 
     may_attend: list[list[bool]]
-    """[queries][keys]."""
+    """The mask, [queries][keys]."""
 
     def __repr__(self) -> str:
         return "\n".join("".join(MAY if may else MAY_NOT for may in query) for query in self.may_attend)
 
     def _repr_html_(self) -> str:
-        """For notebooks; colours say the same as the marks."""
+        """Returns HTML for notebooks; colours say the same as the marks."""
         cell = '<td title="query {}, key {}" style="width: 12px; height: 12px; padding: 0; background: {}"></td>'
         rows = (
             "".join(cell.format(query, key, "#4c72b0" if may else "#eeeeee") for key, may in enumerate(keys))
@@ -34,7 +34,7 @@ class MaskPicture:
 
 
 def show_mask(mask: AttentionMask | None, queries: int = 1, row: int = 0, head: int = 0) -> MaskPicture:
-    """The picture of a mask as `transduce.nn.masks` makes it: [rows, heads, queries, keys], True for "may attend".
+    """Draws a mask as `transduce.nn.masks` makes it: [rows, heads, queries, keys], True for "may attend".
 
     Args:
         mask: it may have one row, head or query for all of them, and be None where nothing is hidden.

@@ -24,21 +24,21 @@ ENDINGS = (".html", *FIGURES, ".json")
 DOTS_PER_INCH = 150
 LONGEST_SIDE = 65_000  # pixels; matplotlib draws less than 2^16
 MOST_PIXELS = 100_000_000
-"""Of four bytes each, while they are drawn."""
+"""The largest picture in pixels, of four bytes each while they are drawn."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Makes each form when it is asked for."""
+    """Makes each form on request."""
 
     html: Callable[[], str]
-    """A page that needs nothing else."""
+    """Makes a page that needs nothing else."""
     figure: Callable[[], "Figure"]
     facts: Callable[[], Any]
-    """Dicts, lists, numbers and strings."""
+    """Makes dicts, lists, numbers and strings."""
 
     def save(self, path: str | Path) -> str:
-        """Write the form that a file's ending names; see check_ending.
+        """Writes the form that a file's ending names; see check_ending.
 
         Returns a line about letters of a figure for which the machine has no font; "" where it has all.
         """
@@ -55,7 +55,7 @@ class Pictures:
 
 
 def _draw(make: "Callable[[], Figure]", path: Path, form: str) -> str:
-    """Save a figure, with fewer dots to the inch where it is too large to be drawn."""
+    """Saves a figure, with fewer dots to the inch where it is too large to be drawn."""
     from transduce.analysis.fonts import save_figure
 
     width, height = (float(side) for side in make().get_size_inches())
@@ -64,7 +64,7 @@ def _draw(make: "Callable[[], Figure]", path: Path, form: str) -> str:
 
 
 def check_ending(path: str | Path) -> Path:
-    """The same path; InputError for one whose ending names no form of pictures."""
+    """Returns the same path; InputError if its ending names no form of pictures."""
     path = Path(path)
     if path.suffix.lower() not in ENDINGS:
         raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
@@ -89,7 +89,7 @@ def training_pictures(runs: "list[Curves]") -> Pictures:
 
 
 def position_pictures(positions: "PositionVectors") -> Pictures:
-    """Position encodings, and how alike they are."""
+    """Pictures of position encodings and their similarity."""
     from transduce.analysis.figures import draw_positions
 
     def html() -> str:

@@ -30,7 +30,7 @@ NODE_COLOURS: Mapping[NodeState, str] = {
 
 
 def readable(token: str) -> str:
-    """A token with its marks of spaces as an open box, which fonts have; `$` is no formula."""
+    """Returns a token with its marks of spaces as an open box, which fonts have; `$` is no formula."""
     shown = token.replace("▁", "␣").replace("Ġ", "␣").replace("\n", "⏎").replace("Ċ", "⏎").replace("\t", "⇥")
     return shown.replace("$", r"\$")
 
@@ -38,7 +38,7 @@ def readable(token: str) -> str:
 def heat_map(
     axes: Axes, values: NDArray[np.floating], rows: Sequence[str], columns: Sequence[str], is_signed: bool = False
 ) -> AxesImage:
-    """Draw [rows, columns] with a token for each; values from 0 to the largest, or, signed, as far below 0 as above."""
+    """Draws [rows, columns] with a token for each; values from 0 to the largest; if signed, as far below 0."""
     largest = float(np.abs(values).max(initial=0)) or 1.0
     image = axes.imshow(
         values,
@@ -55,7 +55,7 @@ def heat_map(
 
 
 def check_picture(path: Path) -> None:
-    """Raise InputError for a file that no picture can be drawn into."""
+    """Raises InputError for a file that no picture can be drawn into."""
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise InputError(f"{path}: a picture must end in .png, .svg or .pdf")
     if path.is_dir() or not path.parent.is_dir():
@@ -63,7 +63,7 @@ def check_picture(path: Path) -> None:
 
 
 def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Path) -> None:
-    """Draw how often each class was told for each true one, [true, told], numbers on shares.
+    """Draws how often each class was predicted for each true one, [true, predicted], numbers on shares.
 
     Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
     """
@@ -93,7 +93,7 @@ def _confusion(labels: Sequence[str], counts: NDArray[np.integer], size: float) 
 
 
 def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:
-    """Draw the probability of each token of an output, and its likeliest rival's."""
+    """Draws the probability of each token of an output, and its likeliest rival's."""
     places = np.arange(len(tokens))
     axes.bar(places, [one.probability for one in tokens], 0.8, color=runs()[0], label="the output's token")
     rivals = [one.alternatives[0].probability if one.alternatives else 0.0 for one in tokens]
@@ -105,7 +105,7 @@ def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:
 
 
 def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], tokens: Sequence[str]) -> None:
-    """Draw several measures of each token, each as a share of its own largest."""
+    """Draws several measures of each token, each as a share of its own largest."""
     width = 0.8 / max(len(measures), 1)
     for number, (name, values) in enumerate(measures.items()):
         places = np.arange(len(tokens)) + (number - (len(measures) - 1) / 2) * width
@@ -118,7 +118,7 @@ def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], 
 
 
 def search_tree(axes: Axes, tree: SearchTree) -> None:
-    """Draw what a beam considered, step by step from left to right."""
+    """Draws all that a beam considered, step by step from left to right."""
     heights = _heights(tree.nodes)
     for node in tree.nodes:
         if node.parent is None:
@@ -149,7 +149,7 @@ def search_tree(axes: Axes, tree: SearchTree) -> None:
 
 
 def curves(axes: Axes, shown: Sequence[Curves], kinds: Sequence[str]) -> None:
-    """Draw series of these kinds over the updates, a colour for each run and a dash for each kind.
+    """Draws series of these kinds over the updates, a colour for each run and a dash for each kind.
 
     What there is one of, run or kind, the legend does not say: the axis does, or the figure's title.
     """
@@ -174,7 +174,7 @@ def curves(axes: Axes, shown: Sequence[Curves], kinds: Sequence[str]) -> None:
 
 @styled()
 def plot_training_curves(log: Path, picture: Path) -> None:
-    """Draw loss and learning rate over the updates of a run's `log.jsonl` into a PNG file."""
+    """Draws loss and learning rate over the updates of a run's `log.jsonl` into a PNG file."""
     run = read_curves(log)
     figure = Figure(figsize=(7, 6), layout="constrained")
     losses, rates = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
@@ -186,7 +186,7 @@ def plot_training_curves(log: Path, picture: Path) -> None:
 
 
 def _heights(nodes: Sequence[Node]) -> dict[int, float]:
-    """A line for each leaf, and for every other node the one of its best child, so that the best path is straight."""
+    """Returns heights: a line for each leaf, other nodes at that of their best child, so the best path is straight."""
     children: dict[int, list[Node]] = {}
     for node in nodes:
         if node.parent is not None:

@@ -16,36 +16,36 @@ DIM = 128  # of the sinusoidal ones that are drawn without a model
 
 @dataclass(frozen=True)
 class PositionVectors:
-    """Vectors that tell positions, and how alike those of each distance are."""
+    """Vectors of positions, and their similarity by distance."""
 
     title: str
     vectors: NDArray[np.floating]
-    """[positions, dim]"""
+    """The vectors, [positions, dim]."""
 
     @property
     def products(self) -> NDArray[np.floating]:
-        """[positions, positions]: dot products, as a share of the mean one of a vector with itself."""
+        """Dot products, [positions, positions], as a share of the mean one of a vector with itself."""
         products = self.vectors @ self.vectors.T
         return products / (float(np.trace(products)) / len(products))
 
     @property
     def by_distance(self) -> NDArray[np.floating]:
-        """[distances]: the mean product of two positions so far apart."""
+        """The mean product of two positions at each distance, [distances]."""
         products = self.products
         return np.array([np.diagonal(products, distance).mean() for distance in range(len(products))])
 
     def to_dict(self) -> dict[str, Any]:
-        """As lists."""
+        """Returns the vectors and mean products as lists."""
         return {"title": self.title, "vectors": self.vectors.tolist(), "by_distance": self.by_distance.tolist()}
 
 
 def sinusoidal_positions(dim: int = DIM, positions: int = POSITIONS) -> PositionVectors:
-    """Those of Vaswani et al. (2017)."""
+    """Returns the sinusoidal positions of Vaswani et al. (2017)."""
     return PositionVectors(f"sinusoidal positions, {dim} dimensions", sinusoids(positions, dim).numpy())
 
 
 def positions_of_model(model: nn.Module, name: str) -> PositionVectors:
-    """Those of the first part of a model that has some; InputError for a model without.
+    """Returns the positions of the first part of a model that has some; InputError for a model without.
 
     Rotary positions are drawn as the cosines and sines that queries and keys are turned by: the products of these
     are what a query and a key that are alike lose by their distance.

@@ -1,4 +1,4 @@
-"""How a model reads texts, watched: the attention of its encoder, and what it tells when tokens are hidden."""
+"""Records how a model reads texts: the attention of its encoder, and its outputs when tokens are hidden."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,17 +18,17 @@ from transduce.shapes import Tokens
 
 @dataclass(frozen=True)
 class RecordedReading:
-    """A forward pass over texts that was watched."""
+    """A recorded forward pass over texts."""
 
     attention: list[list[RecordedAttention]]
-    """Of each text, layer by layer: [1, heads, tokens, tokens], without padding, in the order of its tokens."""
+    """The attention of each text, layer by layer: [1, heads, tokens, tokens], without padding, in its tokens' order."""
     outputs: Tensor
-    """What the model makes of the texts, [rows, outputs] or [rows, time, outputs]."""
+    """The model's outputs for the texts, [rows, outputs] or [rows, time, outputs]."""
 
 
 @torch.inference_mode()
 def record_reading(model: EncoderModel, batch: TextBatch) -> RecordedReading:
-    """Run a model over texts, and keep the weights of every attention of its encoder."""
+    """Runs a model over texts, and records the weights of every attention of its encoder."""
     with _numbered(model.encoder.table, batch.tokens) as (numbers, placed), record_attention(model) as tape:
         outputs = model(numbers, batch.segments, batch.is_real)
     (order,) = placed
@@ -44,7 +44,7 @@ def record_reading(model: EncoderModel, batch: TextBatch) -> RecordedReading:
 
 
 def outputs_of_text(model: EncoderModel, text: TextBatch, end: int, chosen: Callable[[Tensor], Tensor]) -> Outputs:
-    """What a model tells of a single text with its tokens hidden in several ways; the first, a special one, never is.
+    """Returns a function that runs a model on one text with tokens hidden in several ways; the special first never is.
 
     Args:
         model: in evaluation mode.

@@ -1,4 +1,4 @@
-"""The tree of all that a beam search has considered, written down while it searches."""
+"""Records the tree of all that a beam search considers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,32 +19,32 @@ ROOT = 0
 
 @dataclass(frozen=True)
 class Node:
-    """A token that an output might have gone on with."""
+    """A token with which the search might have continued an output."""
 
     id: int
     parent: int | None
     """The node of the token before; None for the root, which is no token."""
     step: int
-    """Tokens on the way to it, itself counted."""
+    """The number of tokens up to this one, itself counted."""
     token: str
-    """As it stands in the vocabulary."""
+    """The token as the vocabulary spells it."""
     log_probability: float
-    """Of this token, given those before, in nats."""
+    """The log-probability of this token, given those before, in nats."""
     total: float
-    """Of all tokens on the way to it."""
+    """The summed log-probability of all tokens up to this one."""
     score: float
     """The total, normalised for length."""
     state: NodeState
-    """Gone on with (active) or not (pruned), an output (finished), on the way to the best output (chosen), or reached
-    by greedy search alone."""
+    """The state of the node: continued (active) or not (pruned), an output (finished), on the path of the best output
+    (chosen), or reached by greedy search alone."""
     text: str
     """The output so far."""
     greedy: bool = False
-    """Whether greedy search goes through it."""
+    """True if greedy search goes through this node."""
 
 
 class SearchTrace:
-    """Takes the steps of a beam search over one sentence, and writes down what each considered."""
+    """Takes the steps of a beam search over one sentence, and records what each considered."""
 
     def __init__(
         self, beam: Beam, pieces: Callable[[Sequence[int]], list[str]], decode: Callable[[Sequence[int]], str]
@@ -53,7 +53,7 @@ class SearchTrace:
         self.nodes = [Node(ROOT, None, 0, "", 0.0, 0.0, 0.0, "active", "")]
         self._pieces, self._decode = pieces, decode
         self.tokens: list[list[int]] = [[]]
-        """On the way to each node."""
+        """The tokens up to each node."""
         self._of_rows = [ROOT]
 
     def take_step(
@@ -75,7 +75,7 @@ class SearchTrace:
         for place, (row, token, total, is_finished) in enumerate(
             zip(rows, tokens, candidates.totals[0, 0].tolist(), step.are_finished[0, 0].tolist(), strict=True)
         ):
-            if total == -torch.inf:  # there are not so many candidates
+            if total == -torch.inf:  # there are fewer candidates
                 found.append(None)
                 continue
             state: NodeState = (
@@ -88,12 +88,12 @@ class SearchTrace:
         return step
 
     def mark_best(self, tokens: Sequence[int]) -> None:
-        """Tell the way to the best output, its end among the tokens, from the others."""
+        """Marks the path of the best output, its end among the tokens."""
         for node in self._path(tokens):
             self.nodes[node] = replace(self.nodes[node], state="chosen")
 
     def mark_greedy(self, other: "SearchTrace") -> None:
-        """Add the way of greedy search, which another trace has followed, where it is not in the tree."""
+        """Adds the path of greedy search, recorded by another trace, if it is not in the tree."""
         parent, theirs = ROOT, other.next_of(ROOT)
         while theirs is not None:
             token, step = other.tokens[theirs][-1], other.nodes[theirs]
@@ -110,7 +110,7 @@ class SearchTrace:
         return after.get("finished", after.get("active"))
 
     def finished_nodes(self) -> list[Node]:
-        """All nodes, once the search is over: what was not gone on from is pruned."""
+        """Returns all nodes, once the search is over: those not continued are pruned."""
         parents = {node.parent for node in self.nodes}
         return [
             replace(node, state="pruned") if node.state == "active" and node.id not in parents else node
@@ -118,7 +118,7 @@ class SearchTrace:
         ]
 
     def _path(self, tokens: Sequence[int]) -> set[int]:
-        """The nodes on the way of some tokens, as far as they are in the tree."""
+        """Returns the nodes on the path of some tokens, as far as they are in the tree."""
         path, node = {ROOT}, ROOT
         for token in tokens:
             child = self._child(node, token)

@@ -1,4 +1,4 @@
-"""What the log of a run tells of its training, as series over the updates."""
+"""Reads the log of a training run as series over the updates."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ REPORTED = {
     "target_tokens_per_second": "tokens per second",
     "gradient_norm": "gradient norm",
 }
-"""Fields of a report, and what their series are called."""
+"""The names of series, by the fields of a report."""
 
 
 @dataclass(frozen=True)
@@ -24,22 +24,22 @@ class Series:
     """One figure over the updates."""
 
     x: list[int]
-    """Updates made."""
+    """The numbers of updates made."""
     y: list[float]
 
 
 @dataclass(frozen=True)
 class Curves:
-    """What one run tells."""
+    """The curves of one run."""
 
     name: str
     series: dict[str, Series]
-    """By name: loss (nats per target token, with dropout), validation loss, perplexity and other scores of validation,
-    learning rate, tokens per second (real target tokens), gradient norm (before clipping)."""
+    """Series by name: loss (nats per target token, with dropout), validation loss, perplexity and other scores of
+    validation, learning rate, tokens per second (real target tokens), gradient norm (before clipping)."""
 
 
 def read_runs(runs: Sequence[str | Path]) -> list[Curves]:
-    """The curves of runs, by their folders, as far as they have come; InputError for a folder that is no run."""
+    """Reads the curves of runs, by their folders, as far as they have come; InputError for a folder that is no run."""
     found = []
     for run in runs:
         if not (Path(run) / "log.jsonl").is_file():
@@ -49,8 +49,8 @@ def read_runs(runs: Sequence[str | Path]) -> list[Curves]:
 
 
 def read_curves(log: Path, name: str = "") -> Curves:
-    """The curves of a run's log; a last line that is still being written is left out, and a number that was not finite
-    is NaN. Raises DataError for other lines that are damaged."""
+    """Reads the curves of a run's log; a last line that is still being written is left out, and a number that was not
+    finite is NaN. Raises DataError for other lines that are damaged."""
     points: dict[str, dict[int, float]] = {}
     lines = log.read_bytes().split(b"\n")
     for number, line in enumerate(lines[:-1], 1):  # what comes after the last line's end is not complete

@@ -155,7 +155,7 @@ def _check_names(systems: list[str]) -> None:
 
 
 def _training_text(translators: "list[Translator]") -> Iterable[str] | None:
-    """The target side of the built-in data set that all models were trained on, or None."""
+    """Returns the target side of the built-in data set that all models were trained on, or None."""
     from transduce.corpora.catalogue.registry import DATASETS
     from transduce.corpora.splits import open_split
 

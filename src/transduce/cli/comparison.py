@@ -16,7 +16,7 @@ SHOWN_CHARACTERS = 48  # of a line
 WIDE = 1_000
 
 Letters = Mapping[str, str]
-"""What each system goes by in the tables; the baseline is A."""
+"""The letter of each system in the tables; the baseline is A."""
 
 INTERVALS = (
     f"Intervals (95 %) and p by bootstrap: {RESAMPLES:,} resamples (Koehn 2004); p by randomisation: {TRIALS:,} trials "
@@ -28,14 +28,14 @@ ScoreRow = tuple[str, Score, Difference | None]
 
 
 def print_tables(comparison: Comparison | ModelComparison, format: TableFormat) -> None:
-    """Print a comparison's scores, and the differences of every two systems, as tables for a paper."""
+    """Prints a comparison's scores, and the differences of every two systems, as tables for a paper."""
     figures = figures_of(comparison.systems, comparison.pairs, comparison.metrics)
     signatures = [one.signature for one in comparison.systems[0].scores.values() if one.signature]
     print(render(figures, format, [INTERVALS, *signatures]))
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print all that is told of the systems."""
+    """Prints all facts about the systems."""
     console = Console(markup=False, highlight=False, emoji=False)
     console.print(f"{comparison.sentences:,} sentences")
     letters = _print_names(console, comparison.systems)
@@ -50,7 +50,7 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def print_model_comparison(comparison: ModelComparison) -> None:
-    """Print the scores of models that are no translators, and of language models the lines that they differ in."""
+    """Prints the scores of models that are no translators, and of language models the lines that they differ in."""
     console = Console(markup=False, highlight=False, emoji=False)
     console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
     letters = _print_names(console, comparison.systems)
@@ -83,7 +83,7 @@ def _print_scores(
     letters: Letters,
     resampled: str,
 ) -> None:
-    """A table a metric, another of the pairs without the baseline, and how their figures were made."""
+    """Prints a table for each metric, another of the pairs without the baseline, and how their figures were made."""
     systems = comparison.systems
     for name, first in systems[0].scores.items():
         metric = comparison.metrics[name]
@@ -133,7 +133,7 @@ def _cells(difference: Difference, digits: int) -> list[str]:
 
 
 def _parts(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | str]]:
-    """Where the systems differ: titles, and a table or a line on why there is none."""
+    """Yields the tables that compare parts of the test set: titles, each with a table or why there is none."""
     lengths = [((_range(part.at_least, part.at_most), f"{part.sentences:,}"), part) for part in comparison.by_length]
     headings = ("words", "sentences", *letters.values())
     yield (
@@ -202,7 +202,7 @@ def _interval(interval: tuple[float, float], digits: int, sign: str = "") -> str
 
 
 def _number(value: float, digits: int, sign: str = "") -> str:
-    """With so many decimals; with three digits and a power of ten, where a column would grow wide."""
+    """Writes a number with this many decimals; with three digits and a power of ten if a column would grow wide."""
     return f"{value:{sign}.{digits}f}" if abs(value) < WIDE else f"{value:{sign}.3g}"
 
 

@@ -100,7 +100,7 @@ def _facts(dataset: "Dataset") -> dict[str, Any]:
 
 @contextmanager
 def _show_progress(quiet: bool) -> "Iterator[Progress | None]":
-    """A bar a file on a terminal, a line a file elsewhere, nothing if quiet."""
+    """Shows a bar for each file on a terminal, a line elsewhere, nothing if quiet."""
     from transduce.corpora.catalogue.download import announce
 
     if quiet:

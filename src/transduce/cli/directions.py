@@ -1,4 +1,4 @@
-"""What `transduce evaluate` does with a model of several directions: each is scored, and their mean is told."""
+"""`transduce evaluate` for a model of several directions: a score for each, and their mean."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -24,7 +24,7 @@ def evaluate_directions(
     search: DecisionRule,
     scoring: tuple[Any, ...],
 ) -> dict[Direction, Evaluation]:
-    """The scores in each direction that there is a test set for; raises InputError where there is none.
+    """Returns the scores in each direction that there is a test set for; raises InputError if there is none.
 
     Args:
         model: the model's folder.
@@ -50,7 +50,7 @@ def evaluate_directions(
 
 
 def facts_of(found: Mapping[Direction, Evaluation]) -> dict[str, Any]:
-    """What `--json` prints."""
+    """Returns the output of `--json`."""
     return {
         "directions": {str(direction): evaluation.to_dict() for direction, evaluation in found.items()},
         "mean": _means(found),
@@ -58,7 +58,7 @@ def facts_of(found: Mapping[Direction, Evaluation]) -> dict[str, Any]:
 
 
 def describe_directions(found: Mapping[Direction, Evaluation]) -> str:
-    """A line a direction and one with the means, for people."""
+    """Returns a line for each direction and one with the means, for people."""
     first = next(iter(found.values()))
     metrics = {name: find_metric(name) for name in first.scores}
     width = max(len("mean"), *(len(str(direction)) for direction in found)) + 2

@@ -1,4 +1,4 @@
-"""What `transduce translate` does with a document instead of lines."""
+"""`transduce translate` for a document instead of lines."""
 
 import sys
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ NAMED = 3  # segments to look at that are named
 
 
 def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
-    """The format of a document, as asked for or by its name's ending; None for lines of text.
+    """Returns the format of a document, as asked for or by its name's ending; None for lines of text.
 
     Raises InputError for an option that goes with the other of both.
     """
@@ -57,7 +57,7 @@ def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
 
 
 def check_lines(path: str, is_asked: bool) -> None:
-    """Raise InputError for a file that is no text to translate line by line, by its first bytes.
+    """Raises InputError for a file that is no text to translate line by line, by its first bytes.
 
     Markup is so unless it is asked for that its lines are translated.
     """
@@ -70,7 +70,7 @@ def check_lines(path: str, is_asked: bool) -> None:
 
 
 def translate_document(context: typer.Context, translator: Translator, kind: str, search: DecisionRule) -> None:
-    """Translate the document that a command names, and write its log."""
+    """Translates the document that a command names, and writes its log."""
     options = context.params
     if options["retranslate"] and options["fill_only"]:
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
@@ -106,7 +106,7 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
 
 
 def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:
-    """The languages asked for, which must be codes, and those of the model where it has any."""
+    """Returns the languages asked for, which must be codes, and those of the model if it has any."""
     for option, code in (("--source-language", source), ("--target-language", target)):
         if code is not None and not is_language(code):
             raise InputError(f"{option}: {code!r} is no code of a language, such as de or pt-BR")
@@ -127,7 +127,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:
-    """What a person should know, a line each."""
+    """Returns the facts that a person should know, a line each."""
     counts = [
         (translated.count("model"), "translated"),
         (translated.count("memory"), "from the memory"),

@@ -28,8 +28,7 @@ def embed(
 ) -> None:
     """Turn each line into a vector, as a line of JSON: a list of numbers, null for a blank line.
 
-    Of a text that is longer than the model reads, the end is left out. A translation model's vectors are of its
-    source encoder.
+    Texts are cut to the length that the model reads. A translation model's vectors are of its source encoder.
 
     Example: `transduce embed models/minilm sentences.txt -o vectors.jsonl`
     """

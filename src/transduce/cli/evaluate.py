@@ -36,7 +36,7 @@ OF_OUTPUTS = (
     "source", "reference", "dataset", "split", "direction", "lowercase", "tokenize", "all_bleu", "metric", "json",
     "device", "threads",
 )  # fmt: skip
-"""Options that apply to finished outputs, or to any computation."""
+"""The options that apply to finished outputs, or to any computation."""
 
 
 def evaluate(
@@ -172,7 +172,7 @@ def evaluate(
 
 
 def describe(result: "Evaluation") -> str:
-    """A line a metric, for people."""
+    """Returns a line for each metric, for people."""
     from transduce.evaluation.metrics import find_metric
     from transduce.evaluation.significance import RESAMPLES, SEED
 

@@ -1,4 +1,4 @@
-"""A translation with each word coloured by how sure the model was of it."""
+"""Shows a translation with each word coloured by the model's confidence in it."""
 
 from rich.color import Color
 from rich.console import Console
@@ -8,11 +8,11 @@ from rich.text import Text
 from transduce.inference.translator import Translation
 
 LEVELS = ((0.9, "#4477aa"), (0.7, "#66ccee"), (0.5, "#ccbb44"), (0.3, "#ee9944"), (0.0, "#ee6677"))
-"""Least probability of a word's weakest token, and the colour: told apart by colour-blind people too."""
+"""The least probability of a word's weakest token, and the colour: colour-blind people can distinguish them too."""
 
 
 def explained(translation: Translation) -> str:
-    """A line for a terminal: the words, coloured where there are colours, and the probability of each weak one."""
+    """Returns a line for a terminal: the words, coloured if there are colours, and the probability of each weak one."""
     if translation.details is None or not translation.details.words:
         return translation.text + "\n"
     text = Text()
@@ -27,7 +27,7 @@ def explained(translation: Translation) -> str:
 
 
 def _weakest(translation: Translation) -> list[float]:
-    """The probability of each word's least probable token."""
+    """Returns the probability of each word's least probable token."""
     details = translation.details
     assert details is not None
     weakest = [1.0] * len(details.words)

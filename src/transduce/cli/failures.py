@@ -1,4 +1,4 @@
-"""How a command ends: every kind of failure as one line on standard error, and an exit status."""
+"""Ends a command: every kind of failure becomes one line on standard error, and an exit status."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or in 
 
 
 def run(command: Callable[[], object], stop: Stop | None = None) -> int:
-    """The exit status: 0 done, 1 failed, 2 the user's mistake, 130 interrupted, 143 terminated, 141 nobody reads on."""
+    """Returns the exit status: 0 done, 1 failed, 2 the user's mistake, 130 interrupted, 143 terminated, 141 unread."""
     status = _attempt(command, stop) or _attempt(lambda: sys.stdout.flush(), stop)
     try:
         sys.stdout.flush()
@@ -55,7 +55,7 @@ def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
 
 
 def describe(error: BaseException) -> tuple[str, int]:
-    """What a user is told of a failure, and the exit status."""
+    """Returns the message for a failure, and the exit status."""
     match error:
         case TransduceError():
             return str(error), MISTAKE
@@ -88,14 +88,14 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 
 def _one_line(message: str, longest: int = LONGEST) -> str:
-    """A message without line ends and other control characters, which names of files may hold, cut in its middle."""
+    """Returns a message without line ends and control characters, which file names may hold, cut in its middle."""
     line = " ".join(message.split())
     line = "".join(c if c.isprintable() or c >= "\xa0" else repr(c)[1:-1] for c in line)
     return line if len(line) <= longest else f"{line[: longest // 2]} ... {line[-longest // 2 :]}"
 
 
 def _usage(error: Exception) -> str:
-    """A mistake in the command itself; empty where help has been printed instead."""
+    """Describes a mistake in the command itself; empty if help has been printed instead."""
     message = str(error.format_message()).strip().removesuffix(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     command = "transduce" if context is None else context.command_path
@@ -116,7 +116,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_closed(descriptor: int) -> bool:
-    """Whether a standard stream was closed when the command began: see `main`, which gave it the wrong direction."""
+    """Returns True if a standard stream was closed when the command began: `main` gave it the wrong direction."""
     try:
         mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
     except OSError:
@@ -125,7 +125,7 @@ def _is_closed(descriptor: int) -> bool:
 
 
 def _is_unread(stream: TextIO) -> bool:
-    """Whether nobody reads any more what is written to a stream, which then gives up."""
+    """Returns True if nobody reads any more what is written to a stream, which then gives up."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):  # no stream of the system
@@ -139,7 +139,7 @@ def _is_unread(stream: TextIO) -> bool:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Let what is still held of a stream go nowhere, so that the interpreter does not complain at its end."""
+    """Discards what is still held of a stream, so that the interpreter does not complain at its end."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -21,12 +21,12 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 class Declared(NamedTuple):
-    """A field as the source of its class declares it."""
+    """A field as declared in the source of its class."""
 
     type: str
     default: str
     meaning: str
-    """The docstring below it, on one line."""
+    """The docstring below the field, on one line."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class From:
     names: str
     """Names of the fields, or `option=field` where the option has another name."""
     when: str = ""
-    """What an option goes with, such as "With --mbr": its help begins so."""
+    """The condition of an option, such as "With --mbr": its help begins so."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Defaults of a verb that are not those of the settings, by option."""
+    """The defaults of a verb that are not those of the settings, by option."""
     help: Mapping[str, str] = field(default_factory=dict)
     """Help of options that do more in a verb than the settings say, by option."""
 
@@ -55,7 +55,7 @@ class From:
         return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
     def parameters(self) -> Iterator[inspect.Parameter]:
-        """The options, as a signature has them."""
+        """Yields the options, as a signature has them."""
         declared = declared_fields(*self.table.rpartition(".")[::2])
         option_of = {name: option for option, name in self.field_of.items()}
         for option, name in self.field_of.items():
@@ -69,7 +69,7 @@ class From:
 
 @cache
 def declared_fields(module: str, name: str) -> dict[str, Declared]:
-    """The fields of a class and of those it inherits from, read in the source of a module of this package."""
+    """Returns the fields of a class and of those it inherits from, read in the source of a module of this package."""
     *packages, file = module.split(".")
     source = files("transduce").joinpath(*packages, f"{file}.py").read_text(encoding="utf-8")
     (start,) = (match.start() + 1 for match in re.finditer(rf"\nclass {name}\b", source))
@@ -112,7 +112,7 @@ def _with_options(text: str, option_of: Mapping[str, str]) -> str:
 
 
 def flag(option: str) -> str:
-    """An option as the command line has it."""
+    """Returns an option as the command line has it."""
     return f"--{option.strip('_').replace('_', '-')}"
 
 
@@ -128,12 +128,12 @@ def _option_of(name: str, type_: Any, default: Any, help: str) -> inspect.Parame
 
 
 def option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    """A parameter of a verb that typer makes an option of."""
+    """Returns a parameter of a verb that typer makes an option of."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def options_from(table: From) -> "Options":
-    """Options that are fields of one class of settings, given as one of it."""
+    """Returns options that are fields of one class of settings, given as one of it."""
     module, _, name = f"transduce.{table.table}".rpartition(".")
     return Options(table, make=lambda context: getattr(import_module(module), name)(**table.values(context.params)))
 
@@ -148,14 +148,14 @@ class Options:
 
 
 def options_of(table: type) -> Options:
-    """Options that the fields of a dataclass are annotated with, given as one of it."""
+    """Returns options that the fields of a dataclass are annotated with, given as one of it."""
     hints = get_type_hints(table, include_extras=True)
     parameters = [option(each.name, hints[each.name], each.default) for each in fields_of(table)]
     return Options(*parameters, make=lambda context: table(**{name: context.params[name] for name in hints}))
 
 
 def with_options(verb: Verb) -> Verb:
-    """The verb with the options of its groups, in place of a parameter for each group."""
+    """Returns the verb with the options of its groups, in place of a parameter for each group."""
     own = inspect.signature(verb).parameters
     groups: dict[str, Options] = {}
     parameters = [] if "context" in own else [option("context", typer.Context, inspect.Parameter.empty)]

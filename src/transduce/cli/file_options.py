@@ -45,7 +45,7 @@ class _Data:
     ] = None
 
     def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
-        """The files by the settings that they are for; UsageError for more than two."""
+        """Returns the files by the settings that they are for; UsageError for more than two."""
         given = {"validation": self.validation or (), "test": self.test or ()}
         for name, files in given.items():
             if len(files) > 2:
@@ -53,7 +53,7 @@ class _Data:
         return {name: files for name, files in given.items() if files}
 
     def columns(self, context: typer.Context) -> list[str]:
-        """The columns of a table as a `key=value` change, if they are given; UsageError for one of them alone."""
+        """Returns the columns of a table as a `key=value` change, if given; UsageError for only one of them."""
         if (self.source_column is None) != (self.target_column is None):
             raise UsageError("--source-column and --target-column go together", context)
         if self.source_column is None or self.target_column is None:
@@ -64,7 +64,7 @@ class _Data:
 
 
 Data = Annotated[_Data, options_of(_Data)]
-"""Data of a verb that trains, beside what it trains on."""
+"""The data of a verb that trains, beside what it trains on."""
 
 
 class TakesFiles(TyperCommand):
@@ -77,7 +77,7 @@ class TakesFiles(TyperCommand):
 
 
 def _repeated(arguments: Sequence[str]) -> list[str]:
-    """The arguments with an option before each of its files: at most two, the second one only where the first has not
+    """Returns the arguments with an option before each of its files: at most two, the second only if the first has not
     both sides, and no further option, setting or what follows `--`."""
     from transduce.corpora.formats import is_file_of_pairs
     from transduce.experiment.automatic import is_setting

@@ -59,7 +59,7 @@ def look(
 ) -> None:
     """Show what a model does with a text: attention, beam search, confidence, and the source tokens that matter.
 
-    Of a model that reads texts: attention, what it tells and how surely, and the tokens that this rests on.
+    For a model that reads texts: attention, its result and confidence, and the tokens that it rests on.
 
     With folders of runs alone, show their training; it works while they train.
 
@@ -165,7 +165,7 @@ def _is_folder(text: str) -> bool:
 
 
 def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:
-    """Write the file, or a page that is opened in the browser."""
+    """Writes the file, or a page that is opened in the browser."""
     if output is not None:
         lacking = pictures.save(output)
         if not quiet:

@@ -1,4 +1,4 @@
-"""Where and how precisely a verb computes, from its options."""
+"""Reads from a verb's options where and how precisely it computes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -31,7 +31,7 @@ class _Machine(_Processor):
     precision: InferencePrecision = "float32"
 
     def open(self, model: str) -> "ModelBundle":
-        """A model's bundle, on the device and at the precision."""
+        """Opens a model's bundle, on the device and at the precision."""
         from transduce.cli.model import open_bundle
 
         return open_bundle(model, self.device, self.precision)

@@ -24,17 +24,17 @@ VERBS = (
     "quickstart recipes train sweep runs average merge translate generate classify tag answer fill embed score "
     "evaluate compare look align info shortlist export push serve import"
 )
-"""In the order of --help; each is a function in a file of its name, `import_` for the word that Python has."""
+"""The verbs in the order of --help; each is a function in a file of its name, but `import_` for import."""
 TAKE_FILES, IN_PANELS = ("train", "sweep"), ("translate", "generate")
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
-"""Options whose value is text of a user's own."""
+"""The options whose value is text of a user's own."""
 
 
 class Verbs(TyperGroup):
     """Leaves every failure to its caller, where typer would print boxes and end the process."""
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> None:
-        """Run the verb that the arguments name; `--debug` among them shows the traceback of what fails."""
+        """Runs the verb that the arguments name; `--debug` among them shows the traceback of what fails."""
         arguments, debug = _without_debug(sys.argv[1:] if args is None else args)
         try:
             with self.make_context("transduce", arguments or ["--help"]) as context:
@@ -47,7 +47,7 @@ class Verbs(TyperGroup):
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the verb; UsageError for an option of it whose value is white space alone, a slip of a script."""
+        """Finds the verb; UsageError for an option of it whose value is white space alone, a slip of a script."""
         name, command, rest = super().resolve_command(ctx, args)
         options = {flag for one in getattr(command, "params", ()) if _takes_text(one) for flag in one.opts}
         for place, word in enumerate(rest):
@@ -62,7 +62,7 @@ class Verbs(TyperGroup):
 
 
 def _takes_text(parameter: Any) -> bool:
-    """Whether a parameter is an option with a value that white space cannot be: `--stop` may end texts at a blank."""
+    """Returns True if a parameter is an option whose value may not be blank; `--stop` may end texts at a blank."""
     is_option = parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
     return is_option and parameter.name not in MAY_BE_BLANK
 
@@ -105,7 +105,7 @@ def common(
 
 
 def main() -> None:
-    """Run the command; every failure is one line on standard error and an exit status."""
+    """Runs the command; every failure is one line on standard error and an exit status."""
     _stand_in_for_closed_streams()
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
     with stoppable() as stop:
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without `--debug`, which may stand anywhere before `--`, and whether it is asked for."""
+    """Returns the arguments without `--debug`, which may be anywhere before `--`, and True if it is among them."""
     arguments = list(arguments)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [argument for argument in arguments[:end] if argument != "--debug"]
@@ -122,8 +122,8 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _stand_in_for_closed_streams() -> None:
-    """Give each standard stream that was closed (as by `>&-`) a file that can be neither read nor written, or, for
-    messages, one that forgets; else the next file to be opened would take its number, and errors its place."""
+    """Opens a file in place of each standard stream that was closed (as by `>&-`), one that can be neither read nor
+    written, or, for messages, one that forgets; else the next file opened would take its number and receive errors."""
     for descriptor, (name, flags) in enumerate(
         (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
     ):

@@ -1,4 +1,4 @@
-"""What verbs print of their results and of their work."""
+"""Prints verbs' results and progress."""
 
 import sys
 from collections.abc import Callable
@@ -7,10 +7,10 @@ import msgspec
 
 
 def print_json(facts: object) -> None:
-    """Print a result for programs."""
+    """Prints a result for programs."""
     print(msgspec.json.encode(facts).decode())
 
 
 def teller(quiet: bool = False) -> Callable[[str], None]:
-    """What tells a user a line on standard error, or nobody if quiet."""
+    """Returns a function that prints a line on standard error, or nothing if quiet."""
     return lambda line: None if quiet else print(f"transduce: {line}", file=sys.stderr)

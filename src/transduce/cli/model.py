@@ -17,13 +17,13 @@ from transduce.inference.translator import Translator
 
 
 def set_threads(threads: int | None) -> None:
-    """Use that many processor threads."""
+    """Sets the number of processor threads."""
     if threads is not None:
         torch.set_num_threads(threads)
 
 
 def open_bundle(model: str, device: str, precision: InferencePrecision) -> ModelBundle:
-    """A bundle on a device, at a precision."""
+    """Opens a bundle on a device, at a precision."""
     return at_precision(ModelBundle.load(Path(model), find_device(device_for(precision, device))), precision)
 
 
@@ -36,7 +36,7 @@ def open_translator(
     shortlist: bool | str = False,
     compile: bool = False,
 ) -> Translator:
-    """A translator; with others, of an ensemble; with a shortlist, see `transduce.load`; to compile needs its warm_up.
+    """Loads a translator; with others, an ensemble; with a shortlist, see `transduce.load`; to compile, see warm_up.
 
     Raises InputError where the models' folders are not for the engine, if one is named.
     """
@@ -54,13 +54,13 @@ def open_translator(
 
 
 def languages_of(model: str, to: str | None, from_: str | None) -> tuple[str, str]:
-    """The languages that a model translates between, read before the model is; InputError for others than it has."""
+    """Returns the languages that a model translates between, read before the model; InputError for others."""
     direction = read_config(find_bundle(Path(model))).find_direction(to, from_)
     return direction.source, direction.target
 
 
 def which_shortlist(use_shortlist: bool, file: str | None) -> bool | str:
-    """The model's own or that of a file, if any, as two options say; InputError if both are given."""
+    """Returns the model's own shortlist or a file's, if any, as two options say; InputError if both are given."""
     if use_shortlist and file is not None:
         raise InputError("--shortlist and --shortlist-file exclude each other; leave one of them out")
     return use_shortlist if file is None else file

@@ -11,7 +11,7 @@ from transduce.ranges import Number, number_of
 
 
 def ranged(range_: Any, help: str) -> Any:
-    """An option for a number of a range (see ranges.py), which its help tells and its value must keep to."""
+    """Returns an option for a number of a range (see ranges.py), which its help shows and its value must keep to."""
     number = number_of(range_)
     assert number is not None
     return typer.Option(help=f"{help}; {number.describe()}.", callback=_checked(number))
@@ -27,7 +27,7 @@ def _checked(number: Number) -> Callable[..., Any]:
 
 
 def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
-    """The options that the command line gives, but for those of these parameters."""
+    """Returns the options that the command line gives, but for those of these parameters."""
     return [
         parameter.opts[0]
         for parameter in context.command.params
@@ -36,13 +36,13 @@ def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
 
 
 def is_given(context: typer.Context, name: str | None) -> bool:
-    """Whether the command line gives a parameter, rather than its default."""
+    """Returns True if the command line gives a parameter, rather than its default."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 
 
 OUTPUT = ("--output", "-o", "--out")
-"""Names of the option that says where a verb writes, be it a file or a folder."""
+"""The names of the option that says where a verb writes, be it a file or a folder."""
 Device = Annotated[
     str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
 ]

@@ -1,4 +1,4 @@
-"""Text that goes out: to standard output, or to a file that is whole or not there and that one process alone writes."""
+"""Writes text to standard output, or to a file that is whole or not there and that one process alone writes."""
 
 import errno
 import fcntl
@@ -21,7 +21,7 @@ from transduce.files import check_absent, new_file, sync
 
 @contextmanager
 def text_output(path: str) -> Iterator[TextIO]:
-    """UTF-8 with \\n ends: standard output, a device or a pipe, or a new file that gets its name only when all is
+    """Opens UTF-8 with \\n ends: standard output, a device or a pipe, or a new file that gets its name only when all is
     written, compressed if its name ends in .gz, .xz or .zst."""
     if not is_new_file(path):
         with open_stream(path) as stream:
@@ -34,7 +34,7 @@ def text_output(path: str) -> Iterator[TextIO]:
 
 @contextmanager
 def new_output(final: Path) -> Iterator[io.BufferedRandom]:
-    """A new file that gets its name, and is compressed if that asks for it, only when all is written."""
+    """Opens a new file that gets its name, and is compressed if that asks for it, only when all is written."""
     with open_partial(final) as file:
         if not is_empty(file):
             raise InputError(f"{partial_of(final)} is left of an earlier command; remove it or choose another name")
@@ -46,14 +46,14 @@ def new_output(final: Path) -> Iterator[io.BufferedRandom]:
 
 
 def is_new_file(path: str) -> bool:
-    """Whether a file is to be made, rather than written to what is there: standard output, /dev/null, a pipe."""
+    """Returns True if a file is to be made; False for standard output, /dev/null or a pipe."""
     place = Path(path)
     return path != "-" and (not place.exists() or place.is_file() or place.is_dir())
 
 
 @contextmanager
 def open_stream(path: str) -> Iterator[TextIO]:
-    """What is no new file, to be written to."""
+    """Opens an output that is no new file."""
     if path != "-":
         with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
@@ -65,13 +65,13 @@ def open_stream(path: str) -> Iterator[TextIO]:
 
 
 def partial_of(final: Path) -> Path:
-    """Where a file is written before it gets its name."""
+    """Returns the path of a file while it is written, before it gets its name."""
     return final.with_name(f"{final.name}.partial")
 
 
 @contextmanager
 def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
-    """The file that `partial_of` names, as it is or made, at its beginning and kept from all other processes.
+    """Opens the file that `partial_of` names, as it is or new, at its beginning and locked against all other processes.
 
     Raises InputError where the final one is there already, cannot be made, or is being written by another process.
     """
@@ -95,12 +95,12 @@ def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
 
 
 def is_empty(file: io.BufferedRandom) -> bool:
-    """Whether nothing has been written to an open file."""
+    """Returns True if nothing has been written to an open file."""
     return os.fstat(file.fileno()).st_size == 0
 
 
 def publish(file: io.BufferedRandom, final: Path) -> None:
-    """Give the file that `open_partial` opened its name, packed if that asks for it."""
+    """Gives the file that `open_partial` opened its name, packed if that asks for it."""
     file.flush()
     sync(partial_of(final))
     check_new_file(final)
@@ -115,14 +115,14 @@ def publish(file: io.BufferedRandom, final: Path) -> None:
 
 
 def check_new_file(final: Path) -> None:
-    """Raise InputError where something is at the path of a file that is to be made."""
+    """Raises InputError if something is at the path of a file that is to be made."""
     if final.is_dir():
         raise InputError(f"{final} is a folder; expected the name of a file to write")
     check_absent(final, "choose another name")
 
 
 def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:
-    """Whether no other process is writing the file; none will from now on, until this one closes it or ends."""
+    """Returns True if no other process is writing the file; none will from now on, until this one closes it or ends."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -137,7 +137,7 @@ def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:
 
 
 def _is_closed(stream: TextIO) -> bool:
-    """Whether a stream of the system cannot be written to; see `main`."""
+    """Returns True if a stream of the system cannot be written to; see `main`."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):

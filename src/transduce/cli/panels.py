@@ -27,7 +27,7 @@ PANELS = {
 
 
 def in_panels(verb: Verb) -> Verb:
-    """The verb, with its options grouped; options that it shares with other verbs stay as they are there."""
+    """Returns the verb, with its options grouped; options that it shares with other verbs stay as they are there."""
     signature = inspect.signature(verb)
     parameters = [_in_panel(parameter) for parameter in signature.parameters.values()]
     verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

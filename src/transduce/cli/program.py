@@ -1,4 +1,4 @@
-"""How this program is called from where the user is, for commands that are printed to be copied."""
+"""The name by which a user calls this program, for commands that are printed to be copied."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def as_typed(command: str) -> str:
-    """A command with `transduce` written so that it works in this shell, which may not find it by its name."""
+    """Returns a command with `transduce` written so that it works in this shell, which may not find it by its name."""
     return command.replace("transduce ", f"{_program()} ", 1)
 
 
@@ -20,5 +20,5 @@ def _program() -> str:
 
 
 def _short(path: Path) -> str:
-    """A path from the working folder where it is in there."""
+    """Returns a path from the working folder if it is in there."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,4 +1,4 @@
-"""How far a translation is, for whoever waits for it."""
+"""Shows the progress of a translation."""
 
 import sys
 import time
@@ -14,12 +14,12 @@ from transduce.training.display import bar_column
 EVERY = 30  # seconds from one plain line to the next
 
 Tell = Callable[[float], None]
-"""Told how many lines are done."""
+"""A function that is called with the number of lines done."""
 
 
 @contextmanager
 def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what: str = "lines") -> Iterator[Tell]:
-    """A bar on a terminal, elsewhere a plain line now and then if the total is known; some lines are done already."""
+    """Shows a bar on a terminal, elsewhere a plain line now and then if the total is known; `begun` lines are done."""
     pace = _Pace(total, begun, what)
     if not (is_shown and sys.stderr.isatty()):
         yield _plain_lines(pace) if is_shown and total is not None else lambda lines: None

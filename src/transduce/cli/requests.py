@@ -1,4 +1,4 @@
-"""What is asked of the translation of each line, and what is told of that at the end."""
+"""Requests for the translation of each line, and a report on them at the end."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,12 +13,11 @@ from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Glossary
 
 LINES_NAMED, MANY = 5, 50
-"""Line numbers that are named of phrases, and of truncated translations, which somebody will look at."""
+"""The most line numbers reported for phrases, and for truncated translations, which somebody will look at."""
 
 
 def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
-    """The glossary of two languages, if one is asked for; InputError where it requires phrases that the search cannot
-    require."""
+    """Reads the glossary of two languages, if asked for; InputError if the search cannot require its phrases."""
     if path is None:
         return None
     glossary = Glossary.read(path, source, target)
@@ -33,8 +32,8 @@ def read_glossary(path: str | None, search: DecisionRule, source: str, target: s
 def requests_of(
     chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None, skip: int = 0
 ) -> Iterator[list[Request]]:
-    """Each line but the first ones, whole chunks to skip, with what is asked of its translation; InputError unless a
-    file of prefixes has one a line."""
+    """Yields each line but the first ones, whole chunks to skip, with its constraints; InputError unless a file of
+    prefixes has one a line."""
     prefixes = None if prefix_file is None else read_lines(prefix_file)
     number = 0
     for chunk in chunks:
@@ -58,8 +57,8 @@ def requests_of(
 
 
 def check_prefixes(prefix: str | None, prefix_file: str | None, lines: int | None) -> None:
-    """Raise InputError for both kinds of prefixes, or for more or fewer in a file than the input has lines, if it is
-    known how many there are."""
+    """Raises InputError for both kinds of prefixes, or, if known, for another number in a file than the input has
+    lines."""
     if prefix is not None and prefix_file is not None:
         raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
     if prefix_file is None or lines is None or (prefixes := count_lines(prefix_file)) is None:
@@ -82,23 +81,23 @@ def _too_many(prefix_file: str | None, lines: int) -> InputError:
 
 @dataclass
 class RequestReport:
-    """What became of all lines."""
+    """The counts of what became of all lines."""
 
     lines: int = 0
     split: int = 0
     truncated: int = 0
     satisfied: int = 0
     unsatisfied: list[int] = field(default_factory=list)
-    """Line numbers, one for each phrase."""
+    """Line numbers, one for each unsatisfied phrase."""
     violated: list[int] = field(default_factory=list)
-    """Line numbers, one for each phrase."""
+    """Line numbers, one for each violated phrase."""
     truncated_lines: list[int] = field(default_factory=list)
-    """Line numbers."""
+    """Line numbers of truncated translations."""
     reasons: dict[str, list[int]] = field(default_factory=dict)
-    """Line numbers of unsatisfied phrases, by why they are so."""
+    """Line numbers of unsatisfied phrases, by the reason."""
 
     def add(self, translation: Translation, why: Callable[[Translation, str], str]) -> None:
-        """Count the next line; `why` tells why it lacks a phrase."""
+        """Counts the next line; `why` explains why it lacks a phrase."""
         self.lines += 1
         self.split += translation.was_split
         self.truncated += translation.truncated
@@ -110,7 +109,7 @@ class RequestReport:
         self.violated += [self.lines] * len(translation.violated)
 
     def describe(self, longest_source: int) -> Iterator[str]:
-        """What a person should know, a line each."""
+        """Yields the facts that a person should know, a line each."""
         if self.split:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
         if self.truncated:

@@ -1,4 +1,4 @@
-"""Translations that grow chunk by chunk: an interruption loses none that is done, and `--resume` goes on from there."""
+"""Writes translations chunk by chunk: an interruption loses no finished chunk, and `--resume` goes on from there."""
 
 import copy
 import hashlib
@@ -27,16 +27,16 @@ FILES = ("input", "prefix_file", "glossary", "shortlist_file")
 
 @dataclass
 class Done:
-    """What PATH.partial.json tells of PATH.partial."""
+    """The contents of PATH.partial.json, on PATH.partial."""
 
     task: dict[str, Any]
-    """What is asked for: all that decides the output."""
+    """The task: all that decides the output."""
     bytes: NonNegativeInt = 0
-    """How many of them are whole chunks."""
+    """The number of bytes that are whole chunks."""
     sha256: str = ""
-    """Of these."""
+    """The SHA-256 of these bytes."""
     report: RequestReport = field(default_factory=RequestReport)
-    """On the lines they stand for."""
+    """The report on the lines of these bytes."""
 
 
 class Growing(Protocol):
@@ -44,17 +44,17 @@ class Growing(Protocol):
 
     @property
     def report(self) -> RequestReport:
-        """On the lines that are done."""
+        """The report on the lines that are done."""
         ...
 
     def add(self, text: str, report: RequestReport) -> None:
-        """Write a chunk; the report is on all lines up to its last."""
+        """Writes a chunk; the report is on all lines up to its last."""
         ...
 
 
 @contextmanager
 def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> Iterator[Growing]:
-    """The output of a command with these parameters, begun or, with `resume`, as an interruption has left it.
+    """Opens the output of a command with these parameters, new or, with `resume`, as an interruption has left it.
 
     Raises InputError where that is not of the same command.
     """
@@ -81,8 +81,8 @@ def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> It
 
 
 def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What decides an output: the command's parameters, what is in the files and models that they name, and the
-    program's version; None where the text to translate can be read only once."""
+    """Returns what decides an output: the command's parameters, the contents of the files and models that they name,
+    and the program's version; None if the text to translate can be read only once."""
     if not Path(parameters["input"]).is_file():
         return None
     task = {name: value for name, value in parameters.items() if name not in CHANGES_NOTHING}
@@ -97,7 +97,7 @@ def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 @contextmanager
 def _told_of(growing: Growing, where: str) -> Iterator[None]:
-    """Add to what stops the command how many lines are done."""
+    """Adds to an error that stops the command how many lines are done."""
     try:
         yield
     except BaseException as error:
@@ -122,7 +122,7 @@ class _Stream:
 
 
 class _Partial:
-    """A file that gets its name when all is there, and until then a journal beside it."""
+    """A file that gets its name when it is complete, and until then has a journal beside it."""
 
     def __init__(self, file: io.BufferedRandom, final: Path, task: dict[str, Any] | None, resume: bool) -> None:
         self._file = file
@@ -154,7 +154,7 @@ class _Partial:
             write_text(self.journal, msgspec.json.encode(self._done).decode())
 
     def keep(self) -> None:
-        """Leave whole chunks alone, or nothing if there is none."""
+        """Keeps whole chunks alone, or nothing if there is none."""
         if self._done.bytes:
             self._file.truncate(self._done.bytes)
             return
@@ -186,7 +186,7 @@ class _Partial:
 
 
 def _describe(name: str, task: Mapping[str, Any]) -> str:
-    """A parameter as the command line has it, with its value where that tells something."""
+    """Describes a parameter as the command line has it, with its value if that says something."""
     if name in ("model", "input", "version"):
         return {"model": "model", "input": "input", "version": f"version of Transduce, {task.get(name)}"}[name]
     shown = "" if name in (*FILES, "with_", "shortlist") else f" ({task.get(name)})"
@@ -194,13 +194,13 @@ def _describe(name: str, task: Mapping[str, Any]) -> str:
 
 
 def _model(path: str) -> str | None:
-    """What tells a model from others: its description, which has the checksum of every file."""
+    """Returns a checksum of a model's description, which has the checksum of every file."""
     folder = find_bundle(Path(path))
     return _content(folder / (EXPORT if (folder / EXPORT).exists() else "probe.json"))
 
 
 def _content(path: Path) -> str | None:
-    """A checksum; None for what is no file, which reading it would use up, or is missing."""
+    """Returns a checksum; None for a missing file, or no regular file, which reading would use up."""
     if not path.is_file():
         return None
     with path.open("rb") as stream:

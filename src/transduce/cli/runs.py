@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transduce.training.run_summary import RunSummary
 
 MAX_SETTINGS = 12
-"""Runs that differ in more settings than that are of different recipes, which their names tell better."""
+"""The most differing settings of runs: those that differ in more are of different recipes, which their names tell."""
 
 
 def runs(
@@ -80,7 +80,7 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
 
 
 def _one_line(columns: "list[Column]", width: int) -> "list[Column]":
-    """The columns without those that say the same of all runs, as far as a line is too narrow for them."""
+    """Returns the columns without those that say the same of all runs, as far as a line is too narrow for them."""
     from transduce.cli.listing import width_of
 
     for heading in ("seed", "updates", "time"):
@@ -101,7 +101,7 @@ TOLD = {
     "masked_accuracy": "hidden words",
     "next_accuracy": "next sentence",
 }
-"""Scores on the validation data that are told of models that read texts, and what they are called."""
+"""The names of scores on the validation data that are shown of models that read texts."""
 
 
 def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
@@ -141,7 +141,7 @@ def _columns(of_task: "Sequence[RunSummary]") -> "list[Column]":
 
 
 def _setting_columns(of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: set[str]) -> "list[Column]":
-    """A column a setting, under the last part of its name where that is enough."""
+    """Returns a column for each setting, under the last part of its name if that is enough."""
     from transduce.cli.listing import Column
 
     short = [key.rpartition(".")[2] for key in keys]

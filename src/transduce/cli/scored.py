@@ -1,4 +1,4 @@
-"""What `evaluate` and `compare` do with models that do not translate: of languages, classes, tags or answers."""
+"""`evaluate` and `compare` for models that do not translate: of languages, classes, tags or answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ from transduce.tasks.task import Task, TestData, Wanted
 
 SHARED = {"reference", "dataset", "split", "metric", "device", "threads", "precision", "json", "quiet"}
 APPLICABLE = {"language": SHARED - {"metric"} | {"memory", "dynamic", "dynamic_rate"}}
-"""Options of `evaluate` and `compare` by task."""
+"""The options of `evaluate` and `compare` by task."""
 
 
 def task_of(systems: Sequence[str], context: typer.Context) -> str | None:
-    """The task of models that do not translate; None where there are translators, or finished outputs, alone.
+    """Returns the task of models that do not translate; None for only translators, or finished outputs.
 
     Raises InputError for models of several tasks, and for options that do not apply to this one.
     """
@@ -50,7 +50,7 @@ def task_of(systems: Sequence[str], context: typer.Context) -> str | None:
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Which test data the command line names; raises InputError for options that do not go together."""
+    """Options that name test data; raises InputError for options that do not go together."""
 
     reference: str | None
     dataset: str | None
@@ -63,7 +63,7 @@ class DataOptions:
             raise InputError("--split is for a --dataset; give one, or leave it out")
 
     def open(self, model: str) -> TestData:
-        """The test data, by default those of the model's run."""
+        """Opens the test data, by default those of the model's run."""
         recipe = recipe_of(Path(model))
         split = self.split or (find_dataset(self.dataset).test if self.dataset is not None else None) or "test"
         config, folder = (recipe.config, recipe.folder) if recipe else (None, Path())
@@ -83,7 +83,7 @@ def compare_models(
     precision: InferencePrecision,
     tell: Callable[[str], None],
 ) -> ModelComparison:
-    """Models on the same test data: a file, a split of a data set, or those of the runs, which must be the same."""
+    """Compares models on the same test data: a file, a split of a data set, or those of the runs, if the same."""
     data = [options.open(model) for model in models]
     if len({of_model.texts.content() for of_model in data}) > 1:
         raise InputError("the runs have different test sets; give --dataset or --reference")
@@ -98,7 +98,7 @@ def compare_models(
 def score_model(
     model: str, options: DataOptions, metrics: Sequence[str], device: str, precision: InferencePrecision
 ) -> tuple[str, Scores]:
-    """The name of the test data, and a model's scores on them."""
+    """Returns the name of the test data, and a model's scores on them."""
     data = options.open(model)
     bundle = open_bundle(model, device, precision)
     return data.texts.name, _task(bundle.config.task).score(bundle, data, metrics)
@@ -107,13 +107,13 @@ def score_model(
 def evaluate_text(
     model: str, options: DataOptions, device: str, precision: InferencePrecision, reading: Reading = AS_TRAINED
 ) -> tuple[str, dict[str, float]]:
-    """The name of a text, and a language model's loss and other scores on it; InputError for what it cannot do."""
+    """Returns the name of a text, and a language model's loss and other scores on it; InputError if impossible."""
     text = cast(TextCorpus, options.open(model).texts)
     return text.name, score_text(open_bundle(model, device, precision), text, reading=reading)
 
 
 def describe(scores: Scores, data: str) -> str:
-    """A line a metric, for people."""
+    """Returns a line for each metric, for people."""
     width = max(len(metric.title) for metric in scores.metrics.values()) + 2
     lines = [data]
     for name, score in scores.summary().items():
@@ -125,7 +125,7 @@ def describe(scores: Scores, data: str) -> str:
 
 
 def to_json(scores: Scores, data: str) -> str:
-    """The same for programs."""
+    """Returns the scores as JSON, for programs."""
     facts: dict[str, Any] = {"data": data, scores.unit: scores.size, "scores": msgspec.to_builtins(scores.summary())}
     if isinstance(scores.outcome, ToldClasses):
         labels, counts = list(scores.outcome.labels), scores.outcome.confusion.tolist()
@@ -134,7 +134,7 @@ def to_json(scores: Scores, data: str) -> str:
 
 
 def check_confusion(model: str, path: str) -> None:
-    """Raise InputError for a model that tells no classes, or a file that no picture can be drawn into."""
+    """Raises InputError for a model without classes, or a file that no picture can be drawn into."""
     from transduce.analysis.plots import check_picture
 
     if not isinstance(read_config(find_bundle(Path(model))).head, ClassHeadConfig):
@@ -143,7 +143,7 @@ def check_confusion(model: str, path: str) -> None:
 
 
 def draw_confusion(told: ToldClasses, path: str) -> None:
-    """Draw how often each class was told for each into a .png, .svg or .pdf file."""
+    """Draws how often each class was predicted for each into a .png, .svg or .pdf file."""
     from transduce.analysis.plots import plot_confusion
 
     plot_confusion(told.labels, told.confusion, Path(path))

@@ -1,4 +1,4 @@
-"""The options of searches, and what they ask for; options, defaults and ranges are those of the settings."""
+"""The options of searches; their defaults and ranges are those of the settings."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ MBR = option(
 
 
 def make_rule(context: typer.Context) -> "DecisionRule":
-    """The search or the choice among candidates that a command asks for; InputError for what makes no sense."""
+    """Returns the search or the choice among candidates that a command asks for; InputError for a senseless one."""
     try:
         return _search(context) if context.params.get("mbr") is None else _minimum_bayes_risk(context)
     except ValueError as error:
@@ -54,14 +54,14 @@ def make_rule(context: typer.Context) -> "DecisionRule":
 
 
 BeamOptions = Annotated[Any, Options(OF_BEAM, make=make_rule)]
-"""A plain beam."""
+"""The options of a plain beam."""
 RuleOptions = Annotated[Any, Options(OF_BEAM, MBR, OF_SAMPLES, make=make_rule)]
-"""A plain beam, or minimum Bayes risk."""
+"""The options of a plain beam, or minimum Bayes risk."""
 TranslationOptions = Annotated[
     Any,
     Options(OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, SAMPLE, MBR, OF_SAMPLING, SHARED, make=make_rule),
 ]
-"""All that a translation can be searched by."""
+"""The options of all searches for a translation."""
 GenerationOptions = Annotated[
     Any,
     Options(
@@ -78,7 +78,7 @@ GenerationOptions = Annotated[
         make=make_rule,
     ),
 ]
-"""All that the text of a language model can be searched by."""
+"""The options of all searches for the text of a language model."""
 
 
 def _search(context: typer.Context) -> "Search":
@@ -102,13 +102,13 @@ def _search(context: typer.Context) -> "Search":
 
 
 def _settings(context: typer.Context) -> Iterator[dict[str, Any]]:
-    """Settings of every search that the command has options for, of beams, of groups and of samples."""
+    """Yields settings of every search that the command has options for, of beams, of groups and of samples."""
     for tables in ((SHARED,), (OF_BEAM, OF_COVERAGE), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
         yield {name: value for table in tables for name, value in table.values(context.params).items()}
 
 
 def _minimum_bayes_risk(context: typer.Context) -> "MinimumBayesRisk":
-    """The choice among samples, or among the outputs of a beam where the command line gives its size."""
+    """Returns the choice among samples, or among the outputs of a beam if the command line gives its size."""
     from transduce.search.beam import Beam
     from transduce.search.choices import MinimumBayesRisk
     from transduce.search.sampling import Sampling
@@ -137,7 +137,7 @@ def _refuse(context: typer.Context, tables: Iterable[From], why: str) -> None:
 
 
 def _mistake(error: ValueError) -> InputError:
-    """The same mistake, with settings of a search by the names of their options."""
+    """Returns the same error, with settings of a search by the names of their options."""
     found = str(error)
     for table in (SHARED, OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
         for name, setting in table.field_of.items():

@@ -12,11 +12,11 @@ AGAIN = 0.05  # seconds until it is seen whether an import has ended
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM asks the command to stop, as Ctrl-C does."""
+    """An error for SIGTERM, which asks the command to stop, as Ctrl-C does."""
 
 
 class Stop:
-    """Whether the command was asked to stop, and by which signal."""
+    """The signal by which the command was asked to stop, if it was."""
 
     def __init__(self) -> None:
         self.number: int | None = None
@@ -24,11 +24,11 @@ class Stop:
         self._is_raised = False
 
     def error(self) -> KeyboardInterrupt:
-        """What is raised."""
+        """Returns the error to raise."""
         return Terminated() if self.number == signal.SIGTERM else KeyboardInterrupt()
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raise the error in what is at work, once; a signal that comes more than a second later ends the process.
+        """Raises the error in the code at work, once; a signal that comes more than a second later ends the process.
 
         Modules may catch what is raised while they are imported, and then be there by half. So an import is let finish
         first; but a verb's own imports come before its work, when there is nothing to lose in ending at once.
@@ -53,7 +53,7 @@ class Stop:
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Handle Ctrl-C and SIGTERM, unless who started the command wants it to go on, as a shell does of its jobs."""
+    """Handles Ctrl-C and SIGTERM, unless the caller of the command wants it to go on, as a shell does of its jobs."""
     stop = Stop()
     before = {signal.SIGALRM: signal.signal(signal.SIGALRM, stop.handle)}
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
@@ -67,7 +67,7 @@ def stoppable() -> Iterator[Stop]:
 
 
 def _importer(frame: FrameType | None) -> str | None:
-    """The module that has begun the outermost import at work, if one is."""
+    """Returns the module that has begun the outermost import at work, if any."""
     found = None
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -77,6 +77,6 @@ def _importer(frame: FrameType | None) -> str | None:
 
 
 def _end(number: int) -> None:
-    """End the process with no care but for a line that says so."""
+    """Ends the process at once, with one line that says so."""
     os.write(2, b"transduce: terminated\n" if number == signal.SIGTERM else b"transduce: interrupted\n")
     os._exit(128 + number)

@@ -1,4 +1,4 @@
-"""Text that comes in: standard input as it arrives, files as they are."""
+"""Reads text: standard input as it arrives, files as they are."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ MORE_IS_NEAR = 0.05  # seconds in which whoever has filled a block is waited for
 
 
 def lines_of(path: str) -> Iterator[list[str]]:
-    """Lines in groups: of a file as many as are held at once; of standard input those that have arrived."""
+    """Yields lines in groups: of a file as many as are held at once; of standard input those that have arrived."""
     if path == "-" and (descriptor := _descriptor_of_input()) is not None:
         yield from _lines_arriving(descriptor)
         return
@@ -29,12 +29,12 @@ def lines_of(path: str) -> Iterator[list[str]]:
 
 
 def count_lines(path: str) -> int | None:
-    """How many lines a file has, all of which are checked; None for what can be read only once."""
+    """Counts the lines of a file, all of which are checked; None for a stream that can be read only once."""
     return sum(1 for _ in read_lines(path)) if Path(path).is_file() else None
 
 
 def read_input(path: str) -> bytes:
-    """All bytes of a file, or of standard input."""
+    """Reads all bytes of a file, or of standard input."""
     try:
         if path != "-":
             return Path(path).read_bytes()
@@ -51,14 +51,14 @@ def read_input(path: str) -> bytes:
 
 
 def check_read_once(**names: str | None) -> None:
-    """Raise InputError if more than one of these names, told by what each is for, is `-`, standard input."""
+    """Raises InputError if more than one of these names, given by what each is for, is `-`, standard input."""
     found = [what for what, name in names.items() if name == "-"]
     if len(found) > 1:
         raise InputError(f"{' and '.join(found)} are both -, but standard input can be read only once; name a file")
 
 
 def _descriptor_of_input() -> int | None:
-    """None where standard input is no file of the system."""
+    """Returns the descriptor of standard input; None if it is no file of the system."""
     try:
         return sys.stdin.fileno()
     except (OSError, ValueError):
@@ -76,7 +76,7 @@ def _lines_arriving(descriptor: int) -> Iterator[list[str]]:
 
 
 def _decoded(line: bytes, number: int) -> str:
-    """A line as text; InputError for what is none, or begins a file that is none."""
+    """Decodes a line; InputError for one that is no text, or begins a file that is none."""
     refused = refused_by_content(line) if number == 1 or b"\0" in line else None
     if refused is not None:
         raise InputError(
@@ -106,14 +106,14 @@ class _Arriving:
         return self._lines.popleft()
 
     def is_ready(self) -> bool:
-        """Whether another line has arrived."""
+        """Returns True if another line has arrived."""
         wait = 0.0
         while not self._lines and not self._has_ended and select.select([self._descriptor], [], [], wait)[0]:
             wait = MORE_IS_NEAR if self._read() == BLOCK else 0.0
         return bool(self._lines)
 
     def _read(self) -> int:
-        """Wait for some bytes, and tell how many have come."""
+        """Waits for some bytes, and returns how many have come."""
         try:
             block = os.read(self._descriptor, BLOCK)
         except BlockingIOError:  # another program has left it so

@@ -103,7 +103,7 @@ def sweep(
 
 
 def _describe(found: "Sweep", seeds: int) -> Iterator[str]:
-    """A paragraph a combination, which fits any terminal."""
+    """Yields a paragraph for each combination, which fits any terminal."""
     yield f"{found.title} of {found.test_set}, {found.size:,} {found.unit}; {seeds} seed{'s' * (seeds > 1)} each"
     if found.signature:
         yield found.signature

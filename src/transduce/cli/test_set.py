@@ -23,12 +23,12 @@ from transduce.inference.translator import Translator
 FOR_DATASETS = "--split and --direction are for a --dataset; give one, or leave them out"
 
 System = Translator | list[str]
-"""A model, or outputs that are there already."""
+"""A model, or finished outputs."""
 
 
 @dataclass(frozen=True)
 class TestSetOptions:
-    """Which test set the command line names; raises InputError for options that do not go together."""
+    """Options that name a test set; raises InputError for options that do not go together."""
 
     source: str | None
     reference: str | None
@@ -45,8 +45,8 @@ class TestSetOptions:
             raise InputError(FOR_DATASETS)
 
     def directions_of(self, model: str, system: Translator) -> list[Direction]:
-        """In which directions a model of several is tested: the one that is named, else all that it was trained in and
-        there is a test set for.
+        """Returns the directions in which a model of several is tested: the one that is named, else all that it was
+        trained in and there is a test set for.
 
         Raises InputError where none is named for files, or there is no test set of any.
         """
@@ -68,7 +68,7 @@ class TestSetOptions:
         return found
 
     def directed(self, systems: Mapping[str, System]) -> dict[str, System]:
-        """The same systems, models of several directions in the one that is named, or in which the other models are."""
+        """Returns the same systems, models of several directions in the named one, or that of the other models."""
         if not any(is_many(system) for system in systems.values()):
             return dict(systems)
         source, target = self._languages(systems.values())
@@ -78,7 +78,7 @@ class TestSetOptions:
         }
 
     def open(self, systems: Mapping[str, System]) -> "TestSet":
-        """Read the test set, by default that of the models' runs; a data set's direction is that of the models.
+        """Reads the test set, by default that of the models' runs; a data set's direction is that of the models.
 
         Raises InputError for models that do not agree.
         """
@@ -123,18 +123,18 @@ class TestSet:
     """A test set's texts, aligned line by line."""
 
     sources: list[str] | None
-    """None where only references were given, enough for finished outputs."""
+    """The sources; None if only references were given, enough for finished outputs."""
     references: list[str]
 
     def to_translate(self) -> list[str]:
-        """The sources, of which a model has need; InputError if there are none."""
+        """The sources, which a model needs; InputError if there are none."""
         if self.sources is None:
             raise InputError("--source is missing: the text that --reference translates")
         return self.sources
 
 
 def _tested_directions(recipe: Recipe[Any]) -> list[Direction]:
-    """Those that a run has test data for."""
+    """Lists the directions that a run has test data for."""
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(_tell))
     if splits.directions:
@@ -143,12 +143,12 @@ def _tested_directions(recipe: Recipe[Any]) -> list[Direction]:
 
 
 def is_many(system: System) -> bool:
-    """Whether a system is a model of several directions, of which none is chosen."""
+    """Returns True if a system is a model of several directions, of which none is chosen."""
     return isinstance(system, Translator) and system.bundle.config.target == MANY
 
 
 def _own_test_set(models: Mapping[str, BundleConfig]) -> ParallelCorpus:
-    """The test set of the runs that models stand in, which is told on standard error; InputError unless it is one."""
+    """Opens the test set of the models' runs, and says so on standard error; InputError unless there is one."""
     ask = "give --dataset, or --source and --reference"
     if not models:
         raise InputError(f"no test set given; {ask}")
@@ -173,8 +173,7 @@ def _tell(line: str) -> None:
 
 
 def open_system(path: str, device: str, precision: InferencePrecision, shortlist: bool | str = False) -> System:
-    """A model's or run's folder, or a ZIP file of one, as a translator, another file (or -, standard input) as the
-    outputs it holds."""
+    """Opens a model's or run's folder, or a ZIP file of one, as a translator, another file (or -) as its outputs."""
     if path == "-" or (Path(path).is_file() and not is_model(path)):
         return list(read_lines(path))
     if not is_model(path):
@@ -183,6 +182,6 @@ def open_system(path: str, device: str, precision: InferencePrecision, shortlist
 
 
 def warn_of_case(path: str, system: System, lowercase: bool) -> None:
-    """Say so on standard error if cased scores are asked of a model that writes lower case alone."""
+    """Warns on standard error if cased scores are asked of a model that writes lower case alone."""
     if isinstance(system, Translator) and not lowercase and system.bundle.config.tokenizer.of_target.lowercase:
         _tell(f"{path} writes lower case only; --lowercase would score it fairly")

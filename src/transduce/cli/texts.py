@@ -1,4 +1,4 @@
-"""Texts that come in for verbs that read them, and what is told of each that goes out."""
+"""Reads the texts of verbs that read them, and writes a result for each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from transduce.errors import InputError
 
 @dataclass(frozen=True)
 class _Texts:
-    """Texts that come in, a line each, and where to write a line of JSON for each."""
+    """Input texts, one a line, and the file for a line of JSON for each."""
 
     input: Annotated[
         str,
@@ -35,14 +35,14 @@ class _Texts:
         keys: Sequence[str] = ("text",),
         pair_of_line: Callable[[str, str], tuple[str, str]] | None = None,
     ) -> None:
-        """Write a JSON line for each input line, `null` for a blank one or an object with a blank text.
+        """Writes a JSON line for each input line, `null` for a blank one or an object with a blank text.
 
         Args:
-            tell_of: what the model makes of several texts, or pairs of texts.
-            keys: where an object has its texts, two for a pair.
-            pair_of_line: the pair of a line, told where it is, for models that read pairs.
+            tell_of: returns the model's results for several texts, or pairs of texts.
+            keys: the keys of an object's texts, two for a pair.
+            pair_of_line: returns the pair of a line, given its position, for models that read pairs.
 
-        Raises InputError, with the line, for what is no JSON object.
+        Raises InputError, with the line, for a line that is no JSON object.
         """
         from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of
@@ -73,11 +73,11 @@ class _Texts:
 
 
 Texts = Annotated[_Texts, options_of(_Texts)]
-"""Texts of a verb that reads them."""
+"""The texts of a verb that reads them."""
 
 
 def pair_at_tab(problem: str) -> Callable[[str, str], tuple[str, str]]:
-    """What makes a pair of a line with a tab; it raises InputError with this problem for another line."""
+    """Returns a function that makes a pair of a line with a tab; it raises InputError with this problem for others."""
 
     def pair_of(line: str, where: str) -> tuple[str, str]:
         texts = line.split("\t")
@@ -89,7 +89,7 @@ def pair_at_tab(problem: str) -> Callable[[str, str], tuple[str, str]]:
 
 
 def _text_under(row: dict[str, Any], key: str, where: str) -> str:
-    """The text that an object has under a key; InputError where it has none."""
+    """Returns the text that an object has under a key; InputError without one."""
     if key in row and not isinstance(row[key], str):
         found = msgspec.json.encode(row[key]).decode()
         raise InputError(f"{where} has {found[:60]} under '{key}'; expected a text in quotation marks")

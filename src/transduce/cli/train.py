@@ -116,7 +116,7 @@ def train(
 
 
 def _changes(before: dict[str, float], after: dict[str, float]) -> str:
-    """What validation gained and lost."""
+    """Describes how validation scores changed."""
     common = [name for name in after if name in before]
     return ", ".join(
         f"{name} {before[name]:.4g} to {after[name]:.4g} ({after[name] - before[name]:+.3g})" for name in common

@@ -133,7 +133,7 @@ def translate(
     """Translate text line by line, or a document: Markdown, HTML, TMX, XLIFF, PO, SRT, WebVTT, JSON, YAML,
     .properties, .strings, .xcstrings, Android's strings.xml, ARB, CSV, DOCX, PPTX, XLSX, ODT.
 
-    Every line gives one output line, and blank lines stay blank. Of a document all stays as it is but its text.
+    Every line gives one output line, and blank lines stay blank. In a document, only the text changes.
 
     Example: `transduce translate runs/multi30k input.de -o output.en`
     """
@@ -198,12 +198,12 @@ def translate(
 
 
 def _tell_share(tell: "Tell", begun: int, lines: int, share: float) -> None:
-    """Tell how many lines are done of a chunk of them, after those before it."""
+    """Reports how many lines are done of a chunk of them, after those before it."""
     tell(begun + share * lines)
 
 
 def _is_at_terminal(input: str, output: str) -> bool:
-    """Whether the lines themselves show how far it is."""
+    """Returns True if the lines themselves show the progress."""
     return (input == "-" and sys.stdin.isatty()) or (output == "-" and sys.stdout.isatty())
 
 

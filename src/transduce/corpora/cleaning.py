@@ -1,4 +1,4 @@
-"""Steps that leave out training pairs which would teach the wrong thing; each counts and shows what it dropped."""
+"""Steps that leave out training pairs which would teach wrong things; each counts and shows what it dropped."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -20,7 +20,7 @@ class CleaningStep(Settings, frozen=True):
 
     @property
     def content(self) -> str:
-        """Everything that decides."""
+        """A text of everything that decides."""
         return msgspec.json.encode(self).decode()
 
 
@@ -28,9 +28,9 @@ class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
     """Leaves out pairs with too few or too many words on a side."""
 
     min_words: PositiveInt = 1
-    """Fewest words of each side; white space separates words."""
+    """The fewest words of each side; white space separates words."""
     max_words: PositiveInt | None = None
-    """Most words of each side; no limit unless given."""
+    """The most words of each side; no limit by default."""
 
     def _check_together(self) -> None:
         if self.max_words is not None and self.max_words < self.min_words:
@@ -38,13 +38,13 @@ class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         if self.max_words is None:
             return f"with fewer than {self.min_words} words on a side"
         return f"with a side not of {self.min_words} to {self.max_words} words"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         longest = self.max_words or float("inf")
         return lambda pair: all(self.min_words <= words <= longest for words in _lengths(pair))
 
@@ -57,11 +57,11 @@ class Ratio(CleaningStep, frozen=True, tag_field="kind", tag="ratio"):
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         return f"with more than {self.most:g} times the words on a side"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
 
         def keeps(pair: SentencePair) -> bool:
             shorter, longer = sorted(_lengths(pair))
@@ -74,15 +74,15 @@ class Duplicates(CleaningStep, frozen=True, tag_field="kind", tag="duplicates"):
     """Removes duplicates (compared by 64-bit hashes)."""
 
     of: Scope = "pair"
-    """What is compared: the pair, its source, or its target."""
+    """The part that is compared: the pair, its source, or its target."""
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         return f"whose {self.of} came before"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         seen = Fingerprints()
         return lambda pair: seen.add(scope_fingerprint(pair, self.of))
 
@@ -92,11 +92,11 @@ class Identical(CleaningStep, frozen=True, tag_field="kind", tag="identical"):
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         return "with equal sides"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         return lambda pair: plain(pair.source) != plain(pair.target)
 
 
@@ -106,7 +106,7 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
     side: Side
     """The side that is looked at."""
     scripts: list[str]
-    """Unicode scripts of its language, such as ["Latin"], ["Cyrillic"] or ["Han", "Hiragana", "Katakana"]."""
+    """The Unicode scripts of its language, such as ["Latin"], ["Cyrillic"] or ["Han", "Hiragana", "Katakana"]."""
     least: PositiveShare = 0.5
     """Minimum fraction of letters in these scripts; a side without letters is kept."""
 
@@ -121,11 +121,11 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         return f"whose {self.side} is not in {' or '.join(self.scripts)} script"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         only_letters = normalizers.Replace(Regex(r"[\P{L}\p{Common}\p{Inherited}]"), "")
         without_others = _letters_not_of(self.scripts)
         takes_ascii = "Latin" in self.scripts  # whose letters are all of ASCII's: most text is decided at once
@@ -155,11 +155,11 @@ class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         return f"whose {self.side} begins with none of the prefixes"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         beginnings = tuple(self.prefixes)
         return lambda pair: f"{letters_of(getattr(pair, self.side))} ".startswith(beginnings)
 
@@ -168,7 +168,7 @@ class Overlap(Settings, frozen=True, tag_field="kind", tag="overlap"):
     """Removes training pairs that also occur in the validation or test data, ignoring case and spacing."""
 
     of: Scope | Literal["either"] = "pair"
-    """What is compared: the pair, its source, its target, or either side."""
+    """The part that is compared: the pair, its source, its target, or either side."""
 
 
 Step = Length | Ratio | Duplicates | Identical | Script | Prefix | Overlap
@@ -176,12 +176,12 @@ Step = Length | Ratio | Duplicates | Identical | Script | Prefix | Overlap
 
 
 def selecting_filters(steps: Sequence[Step]) -> list[Filter]:
-    """The steps that decide from the training pairs alone."""
+    """Returns the steps that decide from the training pairs alone."""
     return [step for step in steps if not isinstance(step, Overlap)]
 
 
 def cleaning_filters(steps: Sequence[Step], held_out: Sequence[ParallelCorpus]) -> list[Filter]:
-    """All steps, in their order, for a training corpus beside held-out ones."""
+    """Returns all steps, in their order, for a training corpus beside held-out ones."""
     return [OverlapFilter(step.of, held_out) if isinstance(step, Overlap) else step for step in steps]
 
 
@@ -190,5 +190,5 @@ def _lengths(pair: SentencePair) -> tuple[int, int]:
 
 
 def _letters_not_of(scripts: Sequence[str]) -> normalizers.Normalizer:
-    """Removes the characters that are of none of the scripts."""
+    """Returns a normalizer that removes the characters of all other scripts."""
     return normalizers.Replace(Regex("[^" + "".join(rf"\p{{{script}}}" for script in scripts) + "]"), "")

@@ -1,4 +1,4 @@
-"""Text that can be read any number of times without being held in memory: aligned sentences, or lines."""
+"""Text that can be read repeatedly without being held in memory: aligned sentences, or lines."""
 
 import hashlib
 from collections import Counter
@@ -25,14 +25,14 @@ Pair = SentencePair | tuple[str, str]
 
 
 def is_pair(value: object) -> bool:
-    """Whether this is one pair, rather than several."""
+    """Returns True if a value is one pair, rather than several."""
     return isinstance(value, SentencePair) or (
         isinstance(value, tuple) and len(value) == 2 and all(isinstance(side, str) for side in value)
     )
 
 
 def as_pair(pair: Pair) -> SentencePair:
-    """A pair as one type; InputError for what is none, such as a single string."""
+    """Returns a pair as one type; InputError for a value that is none, such as a single string."""
     if isinstance(pair, SentencePair):
         return pair
     if not is_pair(pair):
@@ -41,10 +41,10 @@ def as_pair(pair: Pair) -> SentencePair:
 
 
 Keeps = Callable[[SentencePair], bool]
-"""Whether a pair is kept; asked of every pair of one pass, in order."""
+"""A test of whether a pair is kept; called on every pair of one pass, in order."""
 
 Drop = Callable[[str, SentencePair], None]
-"""Told of each pair that is left out, and why."""
+"""A function called with the reason and each pair that is left out."""
 
 
 class Filter(Protocol):
@@ -52,7 +52,7 @@ class Filter(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """Why pairs are left out, in words that follow their number; None where they only belong to another split."""
+        """The reason for leaving pairs out, in words that follow their number; None for those of another split."""
         ...
 
     @property
@@ -61,7 +61,7 @@ class Filter(Protocol):
         ...
 
     def start(self) -> Keeps:
-        """Begin a pass; what is remembered of its pairs ends with it."""
+        """Begins a pass; what is remembered of its pairs ends with it."""
         ...
 
 
@@ -90,19 +90,19 @@ class ParallelCorpus:
     """Sentence pairs that are read anew at each iteration; reading raises DataError where sides do not align."""
 
     name: str
-    """Where the pairs come from, for messages."""
+    """The origin of the pairs, for messages."""
     read: Callable[[], Iterator[SentencePair]]
     """Starts a new pass over all pairs."""
     fingerprint: Callable[[], str]
     """A hash that changes when the pairs that are read do."""
     filters: tuple[Filter, ...] = ()
-    """Applied to each pair in this order, until one leaves it out."""
+    """The filters applied to each pair in this order, until one leaves it out."""
 
     def __iter__(self) -> Iterator[SentencePair]:
         return self.sift(lambda reason, pair: None)
 
     def sift(self, drop: Drop) -> Iterator[SentencePair]:
-        """The pairs that the filters keep; `drop` is told of those that are left out for a reason."""
+        """Yields the pairs that the filters keep; calls `drop` with those that are left out for a reason."""
         checks = [(step.reason, step.start()) for step in self.filters]
         for pair in self.read():
             for reason, keeps in checks:
@@ -114,13 +114,13 @@ class ParallelCorpus:
                 yield pair
 
     def content(self) -> str:
-        """A hash that changes when the pairs do."""
+        """Returns a hash that changes when the pairs do."""
         if not self.filters:
             return self.fingerprint()
         return _hash([self.fingerprint(), *(step.content for step in self.filters)])
 
     def filtered(self, filters: Sequence[Filter], name: str | None = None) -> "ParallelCorpus":
-        """The same corpus, sifted further."""
+        """Returns the same corpus, filtered further."""
         return replace(self, name=name or self.name, filters=(*self.filters, *filters))
 
     @property
@@ -135,14 +135,14 @@ class ParallelCorpus:
 
     @staticmethod
     def joined(name: str, corpora: Sequence["ParallelCorpus"]) -> "ParallelCorpus":
-        """Several corpora, one after another."""
+        """Joins several corpora, one after another."""
         return ParallelCorpus(
             name, lambda: chain.from_iterable(corpora), lambda: _hash([corpus.content() for corpus in corpora])
         )
 
     @staticmethod
     def of_pairs(name: str, pairs: Iterable[Pair]) -> "ParallelCorpus":
-        """A corpus that is already in memory."""
+        """Makes a corpus of pairs in memory."""
         held = [as_pair(pair) for pair in pairs]
 
         def content() -> str:
@@ -156,7 +156,7 @@ class ParallelCorpus:
 
 @dataclass(frozen=True)
 class ReversedFilter:
-    """Decides as another filter does of pairs whose sides are swapped."""
+    """A filter that decides as another does on pairs with their sides swapped."""
 
     of: Filter
 
@@ -186,7 +186,7 @@ class TextCorpus:
     """Lines of one language, read anew at each iteration."""
 
     name: str
-    """Where the lines come from, for messages."""
+    """The origin of the lines, for messages."""
     read: Callable[[], Iterator[str]]
     """Starts a new pass."""
     content: Callable[[], str]
@@ -197,12 +197,12 @@ class TextCorpus:
 
     @staticmethod
     def joined(name: str, texts: Sequence["TextCorpus"]) -> "TextCorpus":
-        """Several texts, one after another."""
+        """Joins several texts, one after another."""
         return TextCorpus(name, lambda: chain.from_iterable(texts), lambda: _hash([text.content() for text in texts]))
 
 
 def check_not_empty(corpus: ParallelCorpus) -> None:
-    """Raise DataError, which tells why pairs were left out, for a corpus that has none with text on both sides."""
+    """Raises DataError, which tells why pairs were left out, for a corpus without any that have text on both sides."""
     dropped: Counter[str] = Counter()
     for pair in corpus.sift(lambda reason, pair: dropped.update([reason])):
         if pair.source.strip() and pair.target.strip():
@@ -212,7 +212,7 @@ def check_not_empty(corpus: ParallelCorpus) -> None:
 
 
 def nothing_left(name: str, dropped: Mapping[str, int]) -> DataError:
-    """What to say of a corpus without pairs, of which so many were left out for each reason."""
+    """Returns an error for a corpus without pairs, with the number left out for each reason."""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
     return DataError(f"{name}: no sentence pairs" + (f" are left ({reasons})" if reasons else ""))
 

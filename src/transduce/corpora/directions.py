@@ -1,4 +1,4 @@
-"""A direction of translation, and how a model of several is told which one."""
+"""Directions of translation, and how a model of several is given one."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.errors import InputError
 
 MANY = "many"
-"""Stands for the languages of a model of several directions until one is chosen."""
+"""A name in place of languages for a model of several directions until one is chosen."""
 
 LanguageTokenPlace = Literal["source", "decoder"]
 SHOWN = 12  # languages that an error names
@@ -18,7 +18,7 @@ SHOWN = 12  # languages that an error names
 
 @dataclass(frozen=True)
 class Direction:
-    """From one language to another."""
+    """A direction of translation, from one language to another."""
 
     source: str
     target: str
@@ -28,12 +28,12 @@ class Direction:
 
     @property
     def reversed(self) -> "Direction":
-        """The other way."""
+        """The direction with source and target swapped."""
         return Direction(self.target, self.source)
 
     @staticmethod
     def parse(text: str) -> "Direction":
-        """Read de-en; raises ValueError for what is no direction."""
+        """Parses a direction such as de-en; raises ValueError for other text."""
         found = re.fullmatch(r"(\w+)-(\w+)", text)
         if found is None or found[1] == found[2]:
             raise ValueError(f"expected two different languages, as in de-en or pt_BR-en, found {text[:40]!r}")
@@ -41,12 +41,12 @@ class Direction:
 
 
 def token_of(language: str, place: LanguageTokenPlace) -> str:
-    """The token of a language, as Johnson et al. (2017) write it on sources, and M2M100 on both sides."""
+    """Returns the token of a language, as Johnson et al. (2017) write it on sources, and M2M100 on both sides."""
     return f"<2{language}>" if place == "source" else f"__{language}__"
 
 
 class LanguageTokens(Settings, frozen=True):
-    """The tokens by which a model of several directions is told which one, and the directions that it was trained in.
+    """The tokens that give a model of several directions one of them, and the directions that it was trained in.
 
     With the place `source`, the first token of each source names the target language (Johnson et al. 2017). With
     `decoder`, it names the source language, and the first token that the decoder reads names the target language (Fan
@@ -54,11 +54,11 @@ class LanguageTokens(Settings, frozen=True):
     """
 
     place: LanguageTokenPlace
-    """Where the tokens stand."""
+    """The position of the language tokens."""
     tokens: dict[str, str]
-    """Each language's, as it stands in the vocabulary."""
+    """The token of each language, as the vocabulary spells it."""
     directions: tuple[str, ...] | None = None
-    """Those that were trained, such as de-en; None for each of the languages into each other."""
+    """The trained directions, such as de-en; None for each of the languages into each other."""
 
     def _check_together(self) -> None:
         if len(self.tokens) < 2 and self.place == "decoder":
@@ -70,7 +70,7 @@ class LanguageTokens(Settings, frozen=True):
 
     @staticmethod
     def of(directions: Sequence[Direction], place: LanguageTokenPlace) -> "LanguageTokens":
-        """Those of the languages of some directions."""
+        """Returns the tokens of the languages of some directions."""
         languages = sorted({one.target for one in directions} | {one.source for one in directions if place != "source"})
         tokens = {language: token_of(language, place) for language in languages}
         return LanguageTokens(place=place, tokens=tokens, directions=tuple(map(str, directions)))
@@ -97,11 +97,11 @@ class LanguageTokens(Settings, frozen=True):
 
     @property
     def targets(self) -> list[str]:
-        """The languages that it writes."""
+        """The languages that the model writes."""
         return list(self.tokens) if self.directions is None else _each(one.target for one in self.trained)
 
     def find(self, to: str | None, from_: str | None) -> Direction:
-        """The direction that is meant, be it one that was not trained between languages that were.
+        """Returns the direction that is meant, even one that was not trained, between languages that were.
 
         Where sources have no token of their own language, this may stay unknown.
 
@@ -124,7 +124,7 @@ class LanguageTokens(Settings, frozen=True):
         return Direction(from_ or UNKNOWN[0], to)
 
     def is_trained(self, direction: Direction) -> bool:
-        """Whether the model was trained in a direction."""
+        """Returns True if the model was trained in a direction."""
         return self.directions is None or str(direction) in self.directions
 
 

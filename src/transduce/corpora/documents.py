@@ -1,4 +1,4 @@
-"""Documents of sentences: lines of text, with a blank line between one document and the next."""
+"""Reads documents of sentences: lines of text, with a blank line between one document and the next."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class TextDocument:
 
     sentences: tuple[str, ...]
     place: str
-    """File, and the number of its first line."""
+    """The file, and the number of its first line."""
 
 
 def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[TextDocument]:
-    """The documents of a text: a blank line ends one, and so many lines do, where there are no blank lines."""
+    """Returns the documents of a text: each ends at a blank line, or after this many sentences."""
 
     def read() -> Iterator[TextDocument]:
         sentences: list[str] = []
@@ -43,7 +43,7 @@ def documents_of(text: TextCorpus, longest: int) -> ExampleCorpus[TextDocument]:
 
 
 def open_dataset_text(name: str, language: str, progress: Progress | None = None) -> TextCorpus:
-    """The training text of a built-in data set: of one of sentence pairs, its side of a language."""
+    """Returns the training text of a built-in data set: of one of sentence pairs, its side of a language."""
     dataset = find_dataset(name)
     if dataset.kind == "text":
         return open_text(name, "train", progress)

@@ -1,4 +1,4 @@
-"""Built-in data sets of labelled text, by their names."""
+"""Opens built-in data sets of labelled text, by their names."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ from transduce.corpora.tagged import TagColumns, TaggedSentence, tagged_corpus
 from transduce.errors import ConfigError
 
 WHAT = {"labels": "labelled texts", "tags": "tagged sentences", "questions": "questions on passages"}
-"""What the examples of a kind of data set are."""
+"""The examples of each kind of data set, in words."""
 
 
 def open_labelled(
     name: str, split: str, columns: LabelColumns, progress: Progress | None = None
 ) -> ExampleCorpus[LabelledText]:
-    """One split of labelled texts; columns that are None are the data set's own."""
+    """Opens one split of labelled texts; columns that are None are the data set's own."""
     dataset, files = _find(name, split, "labels", progress)
     own = dataset.columns
     chosen = LabelColumns(
@@ -30,14 +30,14 @@ def open_labelled(
 def open_tagged(
     name: str, split: str, columns: TagColumns, progress: Progress | None = None
 ) -> ExampleCorpus[TaggedSentence]:
-    """One split of tagged sentences."""
+    """Opens one split of tagged sentences."""
     _, files = _find(name, split, "tags", progress)
     whole = ExampleCorpus.joined(f"{name} {split}", [tagged_corpus(file, columns) for file in files])
     return replace(whole, name=f"{name} {split}")
 
 
 def open_questions(name: str, split: str, progress: Progress | None = None) -> ExampleCorpus[Question]:
-    """One split of questions on passages."""
+    """Opens one split of questions on passages."""
     _, files = _find(name, split, "questions", progress)
     whole = ExampleCorpus.joined(f"{name} {split}", [question_corpus(file) for file in files])
     return replace(whole, name=f"{name} {split}")
@@ -48,7 +48,7 @@ def _named(example: LabelledText, dataset: Dataset) -> LabelledText:
 
 
 def _find(name: str, split: str, kind: str, progress: Progress | None) -> tuple[Dataset, tuple[str, ...]]:
-    """A data set of a kind, and the files of one of its splits."""
+    """Returns a data set of a kind, and the files of one of its splits."""
     dataset = find_dataset(name)
     if dataset.kind != kind:
         known = ", ".join(one.name for one in DATASETS.values() if one.kind == kind)

@@ -1,4 +1,4 @@
-"""Labelled text: what each line of a file, or each sentence, is an example of."""
+"""Reads labelled text: each line of a file, or each sentence, is an example of something."""
 
 import functools
 import hashlib
@@ -29,9 +29,9 @@ class ExampleCorpus(Generic[T]):
     """Examples that are read anew at each iteration; see TextCorpus."""
 
     name: str
-    """Where they come from, for messages."""
+    """The origin of the examples, for messages."""
     read: Callable[[], Iterator[T]]
-    """Starts a new pass; raises DataError for what cannot be read."""
+    """Starts a new pass; raises DataError for unreadable data."""
     content: Callable[[], str]
     """A hash that changes when the examples do."""
 
@@ -40,13 +40,13 @@ class ExampleCorpus(Generic[T]):
 
     @staticmethod
     def joined(name: str, corpora: Sequence["ExampleCorpus[T]"]) -> "ExampleCorpus[T]":
-        """Several, one after another."""
+        """Joins several corpora, one after another."""
         if len(corpora) == 1:
             return corpora[0]
         return ExampleCorpus(name, lambda: chain.from_iterable(corpora), lambda: _hash([c.content() for c in corpora]))
 
     def drawn(self, share: float, key: Callable[[T], str]) -> tuple["ExampleCorpus[T]", "ExampleCorpus[T]"]:
-        """All but a share of the examples, and that share, drawn at random, the same each time.
+        """Splits off a share of the examples, drawn at random, the same each time; returns the rest, and that share.
 
         Examples of the same key stay in one part. Reading raises DataError where all have the same.
         """
@@ -72,34 +72,34 @@ class ExampleCorpus(Generic[T]):
 
 @dataclass(frozen=True)
 class LabelledText:
-    """A text, or a pair of texts, and what is to be told of it."""
+    """A text, or a pair of texts, and its label."""
 
     first: str
     second: str | None
-    """None where there is one text."""
+    """The second text; None if there is one."""
     label: str
-    """A class, or a number as it is written."""
+    """The label: a class, or a number as it is written."""
     place: str
-    """File and line."""
+    """The file and line of the example."""
 
     @property
     def texts(self) -> tuple[str, str | None]:
-        """One or two."""
+        """The text and the second one, or None."""
         return self.first, self.second
 
 
 @dataclass(frozen=True)
 class LabelColumns:
-    """Where a file has texts and labels; None for the first columns of a table, or the usual keys of JSON objects."""
+    """The columns of texts and labels in a file; None for a table's first columns, or the usual keys of JSON."""
 
     text: Column | None = None
     second: Column | None = None
-    """None where there is one text."""
+    """The column of second texts; None if there is one text."""
     label: Column | None = None
 
 
 def labelled_file(path: str | Path, columns: LabelColumns, any_name: bool = False) -> Iterator[LabelledText]:
-    """The examples of a .tsv file, with a header line if columns go by names, or of a .jsonl file.
+    """Yields the examples of a .tsv file, with a header line if columns are names, or of a .jsonl file.
 
     Raises DataError, with the line, for ragged columns, a blank text or label, or a file of another kind (unless it is
     known to be a table, whatever its name).
@@ -113,22 +113,22 @@ def labelled_file(path: str | Path, columns: LabelColumns, any_name: bool = Fals
 
 
 def usual_columns(path: str | Path, pair: bool) -> LabelColumns:
-    """Where a file has texts and labels if nothing else is said: its first columns, or "text", "second" and "label"."""
+    """Returns the default columns of texts and labels: a table's first ones, or "text", "second" and "label"."""
     return LabelColumns(second=("second" if file_kind(path) == ".jsonl" else 2) if pair else None)
 
 
 def file_kind(path: str | Path) -> str:
-    """The last ending of a file's name that does not tell how it is packed."""
+    """Returns the last ending of a file's name that does not tell how it is packed."""
     return next((suffix for suffix in reversed(Path(path).suffixes) if suffix not in COMPRESSED), "")
 
 
 def labelled_corpus(path: str | Path, columns: LabelColumns, any_name: bool = False) -> ExampleCorpus[LabelledText]:
-    """The same as a corpus."""
+    """Returns the examples of a labelled file as a corpus."""
     return file_corpus(path, lambda: labelled_file(path, columns, any_name), repr(columns))
 
 
 def file_corpus(path: str | Path, read: Callable[[], Iterator[T]], also: str = "") -> ExampleCorpus[T]:
-    """The examples of a file, read in some way; raises DataError where there is no such file."""
+    """Returns the examples of a file, read by a function; raises DataError if there is no such file."""
     if not Path(path).is_file():
         raise DataError(f"{path}: " + ("a folder; expected a file" if Path(path).is_dir() else "no such file"))
 
@@ -199,7 +199,7 @@ def _of_objects(path: str | Path, columns: LabelColumns) -> Iterator[LabelledTex
 
 
 def read_objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file, one a line, with the numbers of the lines; raises DataError for what is none."""
+    """Yields the JSON objects of a file, one a line, with their line numbers; raises DataError for other lines."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue

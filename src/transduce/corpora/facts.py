@@ -1,4 +1,4 @@
-"""What can be seen of sentence pairs before anything is made of them: how many, how long, in which scripts."""
+"""Facts about sentence pairs before training: how many, how long, in which scripts."""
 
 import math
 import random
@@ -15,7 +15,7 @@ MOST_OF_A_WORD = 12  # characters between spaces beyond which spaces do not sepa
 CHARACTERS_OF_A_WORD = 2  # where they do not, as in Chinese
 MINOR, MOST = 0.05, 0.9  # shares of the letters
 SCRIPTS = {"CJK": "Han", "IDEOGRAPHIC": "Han", "HALFWIDTH": "Katakana"}
-"""Scripts whose name is not how the names of their letters begin."""
+"""Scripts whose name is not the beginning of their letters' names."""
 JAPANESE = ("Han", "Hiragana", "Katakana")
 SCRIPTS_OF = {
     "az": ("Arabic", "Cyrillic", "Latin"),
@@ -43,23 +43,23 @@ SCRIPTS_OF = {
 
 @dataclass(frozen=True)
 class SideFacts:
-    """One side of a corpus."""
+    """Facts about one side of a corpus."""
 
     words: int
-    """Running words."""
+    """The number of running words."""
     usual_length: int
-    """Words that 95 of 100 sentences do not exceed."""
+    """The number of words that 95 of 100 sentences do not exceed."""
     scripts: tuple[str, ...]
-    """Unicode scripts that nearly all letters are of; none where they are of too many."""
+    """Unicode scripts of nearly all letters; none if there are too many."""
     has_spaces: bool
-    """Whether spaces separate words."""
+    """True if spaces separate words."""
     characters: int
-    """How many different characters the sample has."""
+    """The number of different characters in the sample."""
 
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """A corpus, as a sample of it lets expect."""
+    """Facts about a corpus, as far as a sample of it shows."""
 
     pairs: int
     source: SideFacts
@@ -67,12 +67,12 @@ class CorpusFacts:
 
     @property
     def words(self) -> int:
-        """Running words of both sides."""
+        """The number of running words of both sides."""
         return self.source.words + self.target.words
 
 
 def sample_pairs(pairs: Iterable[SentencePair], size: int = SAMPLE) -> tuple[int, list[SentencePair]]:
-    """How many pairs there are, and so many of them at random (all, in their order, where there are no more)."""
+    """Counts pairs, and draws this many of them at random (all, in their order, if there are no more)."""
     chance = random.Random(1)
     sample: list[SentencePair] = []
     count = 0
@@ -85,7 +85,7 @@ def sample_pairs(pairs: Iterable[SentencePair], size: int = SAMPLE) -> tuple[int
 
 
 def describe_pairs(sample: Sequence[SentencePair], pairs: int, languages: tuple[str, str] = ("", "")) -> CorpusFacts:
-    """The facts of a corpus of so many pairs, of which a sample is given, in languages whose codes may be known."""
+    """Returns the facts of a corpus of this many pairs, from a sample, in languages whose codes may be known."""
     scale = pairs / max(len(sample), 1)
     source, target = languages
     return CorpusFacts(
@@ -96,7 +96,7 @@ def describe_pairs(sample: Sequence[SentencePair], pairs: int, languages: tuple[
 
 
 def count_words(text: str, has_spaces: bool) -> int:
-    """Words between spaces; in a script without these a word is as long as a usual one."""
+    """Counts words between spaces; in a script without these, words of usual length."""
     return len(text.split()) if has_spaces else math.ceil(len(text) / CHARACTERS_OF_A_WORD)
 
 

@@ -1,4 +1,4 @@
-"""Which texts have been seen, remembered by 64-bit hashes in a few bytes each."""
+"""Remembers texts that have been seen, by 64-bit hashes in a few bytes each."""
 
 import hashlib
 from array import array
@@ -7,7 +7,7 @@ MIN_SLOTS = 1024  # a power of two
 
 
 def fingerprint(text: str, salt: str = "") -> int:
-    """64 bits of a text, never 0; those of two texts are equal by chance once in 2^64."""
+    """Returns 64 bits of a text, never 0; those of two texts are equal by chance once in 2^64."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=salt.encode()).digest()
     return int.from_bytes(digest, "little") or 1
 
@@ -26,7 +26,7 @@ class Fingerprints:
         return self._slots[self._find(value)] == value
 
     def add(self, value: int) -> bool:
-        """Remember a fingerprint; whether it is new."""
+        """Remembers a fingerprint; returns True if it is new."""
         slot = self._find(value)
         if self._slots[slot] == value:
             return False
@@ -37,7 +37,7 @@ class Fingerprints:
         return True
 
     def _find(self, value: int) -> int:
-        """The slot where a value stands, or the empty one where it would."""
+        """Returns the slot of a value, or the empty one for it."""
         last = len(self._slots) - 1
         slot = value & last
         while self._slots[slot] not in (0, value):

@@ -1,4 +1,4 @@
-"""Readers of text: lines and pairs from plain or compressed files, one segment a line, and pairs out of documents."""
+"""Reads text: lines and pairs from plain or compressed files, one segment a line, and pairs out of documents."""
 
 import functools
 import gzip
@@ -30,7 +30,7 @@ COMPRESSED = (".gz", ".xz", ".zst")
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 TABLES = (".tsv", ".csv")
 SUBTITLES = (".srt", ".vtt")
-"""Endings of files of which two, in two languages, are aligned by time."""
+"""The endings of files of which two, in two languages, are aligned by time."""
 
 Columns = Sequence[int | str]
 """Two columns, source and target: numbers from 1, names in a header line, keys of JSON objects, or languages of a
@@ -49,11 +49,11 @@ DOCUMENTS = {
     }.items()
     for ending in endings
 }
-"""What files are, by their endings, whose lines are not their text."""
+"""Names of the kinds of files whose lines are not their text, by ending."""
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
-    """The decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
+    """Opens the decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
     if str(path) == "-":
         return sys.stdin.buffer
     path = Path(path)
@@ -82,8 +82,8 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends: only \\n ends a line, a \\r before it goes, as does a mark at the
-    file's beginning. Raises DataError with file and line for bytes that are not UTF-8."""
+    """Yields the lines of a UTF-8 file without their ends: only \\n ends a line, a \\r before it goes, as does a mark
+    at the file's beginning. Raises DataError with file and line for bytes that are not UTF-8."""
     number = 0
     try:
         with open_bytes(path) as stream:
@@ -94,7 +94,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def decode_line(line: bytes, number: int, path: str | Path) -> str:
-    """The text of a file's line, numbered from 1, as `read_lines` gives it."""
+    """Returns the text of a file's line, numbered from 1, as `read_lines` gives it."""
     try:
         text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
@@ -112,7 +112,7 @@ def decode_line(line: bytes, number: int, path: str | Path) -> str:
 def parallel_files(
     paths: Sequence[str | Path], columns: Columns | None = None, languages: tuple[str, str] = ("", "")
 ) -> ParallelCorpus:
-    """A corpus in two line-aligned files (.sgm: WMT's SGML), or in one file of pairs whose ending names its format.
+    """Opens a corpus in two line-aligned files (.sgm: WMT's SGML), or in one file of pairs with a known ending.
 
     Args:
         paths: the files.
@@ -143,13 +143,13 @@ def parallel_files(
 
 
 def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
-    """A corpus in two columns of a file of any name, between tabs."""
+    """Opens a corpus in two columns of a file of any name, between tabs."""
     open_bytes(path).close()
     return ParallelCorpus(str(path), lambda: _table(path, columns), _fingerprint([path], str(columns)))
 
 
 def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> TextCorpus:
-    """Lines of one file, from the one numbered `start`, counted from 0, up to before `stop`."""
+    """Opens lines of one file, from the one numbered `start`, counted from 0, up to before `stop`."""
     open_bytes(path).close()
     return TextCorpus(
         str(path),
@@ -159,25 +159,25 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
 
 
 def is_file_of_pairs(path: str | Path) -> bool:
-    """Whether a file's ending says that both sides are in it."""
+    """Returns True if a file's ending says that both sides are in it."""
     ending = _ending(path).lower()
     return ending in PAIR_FORMATS or (ending not in LINES and ending in FORMATS.names())
 
 
 def is_bilingual(path: str | Path) -> bool:
-    """Whether a file's ending is that of a document which holds texts and their translations."""
+    """Returns True if a file's ending is that of a document which holds texts and their translations."""
     return PAIR_FORMATS.get(_ending(path).lower()) is _document
 
 
 def languages_in_file(path: str | Path) -> tuple[str, str] | None:
-    """The two languages that such a document is in; None where it does not tell, or has more."""
+    """Returns the two languages that such a document is in; None if it does not tell, or has more."""
     with _as_data_errors():
         found = languages_in(_bytes_of(path), _name(path))
     return (found.source, found.target) if found.source and found.target else None
 
 
 def _ending(path: str | Path) -> str:
-    """The last ending of a file's name that does not tell how it is packed."""
+    """Returns the last ending of a file's name that does not tell how it is packed."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
     return suffixes[-1] if suffixes else ""
 
@@ -204,7 +204,7 @@ def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]
 
 
 def _segments(path: str | Path) -> Iterator[str]:
-    """The lines of a file; of WMT's SGML the texts between <seg> and </seg>."""
+    """Yields the lines of a file; of WMT's SGML the texts between <seg> and </seg>."""
     if not {".sgm", ".sgml"}.intersection(Path(path).suffixes):
         yield from read_lines(path)
         return
@@ -249,22 +249,22 @@ _SIGNS = {
     "\t": ("tabs separate them", "put a space in place of a tab within a text"),
     "": ("commas or the like separate them", "put a text that holds the sign in quotation marks"),
 }
-"""What separates the cells of a table, and what to do about a line with more of them."""
+"""For each separator of a table's cells: its name, and the advice for a line with too many cells."""
 
 
 def _on_one_line(text: str) -> str:
-    """A cell in quotation marks may have line ends, which a segment has not."""
+    """Joins the lines of a cell: one in quotation marks may have line ends, which a segment has not."""
     return " ".join(text.split("\n")) if "\n" in text else text
 
 
 def _delimiter(path: str | Path) -> str:
-    """The sign between the cells of a file, if its name tells it: a table of any other name than .csv has tabs."""
+    """Returns the sign between the cells of a file, if its name tells it; a tab unless the name ends in .csv."""
     return "" if _ending(path).lower() == ".csv" else "\t"
 
 
 def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, str] | None:
-    """The source's and the target's column of a table whose first line names them: by the languages, or as columns of
-    texts and translations are usually called; None for another file, or one that names neither."""
+    """Returns the source's and the target's column of a table whose first line names them: by the languages, or by
+    usual names of texts and translations; None for another file, or one that names neither."""
     if _ending(path).lower() not in TABLES:
         return None
     with _as_data_errors():
@@ -274,7 +274,7 @@ def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str,
 
 
 def _column_numbers(path: str | Path, columns: Columns, first: list[str]) -> tuple[list[int], bool]:
-    """The numbers of two columns, and whether the first line has their names."""
+    """Returns the numbers of two columns, and True if the first line has their names."""
     numbers, are_names = [], []
     for column in columns:
         found = find_column(first, str(column)) if isinstance(column, str) else (column - 1, True)
@@ -329,7 +329,7 @@ def _subtitles(*paths: str | Path) -> Iterator[SentencePair]:
 
 @contextmanager
 def _as_data_errors() -> Iterator[None]:
-    """What is wrong with a document is a mistake in the data here."""
+    """Turns InputError for a document into DataError."""
     try:
         yield
     except InputError as error:
@@ -345,7 +345,7 @@ def _bytes_of(path: str | Path) -> bytes:
 
 
 def _name(path: str | Path) -> str:
-    """A file's name without what tells how it is packed."""
+    """Returns a file's name without the endings that tell how it is packed."""
     name = str(path)
     return name[: -len(Path(path).suffix)] if Path(path).suffix in COMPRESSED else name
 
@@ -396,7 +396,7 @@ PAIR_FORMATS: dict[str, PairReader] = {
 
 
 def _reader_of_pairs(name: str, found: Any) -> PairReader:
-    """The reader that an object is, which raises DataError for what is no pair."""
+    """Returns the reader that an object is, which raises DataError for a value that is no pair."""
     if found in PAIR_FORMATS.values():
         return cast(PairReader, found)
     check_takes("file format", name, found, ("path", "columns"), "a function of a path and columns that gives pairs")
@@ -412,13 +412,13 @@ def _reader_of_pairs(name: str, found: Any) -> PairReader:
 
 
 FORMATS: Registry[PairReader] = Registry("file format", "transduce.formats", _reader_of_pairs, PAIR_FORMATS)
-"""Files of pairs by their endings, those that installed packages bring (entry points such as `.xlsx`) too."""
+"""Readers of files of pairs by ending, also those of installed packages (entry points such as `.xlsx`)."""
 LINES = ("", ".txt", ".sgm", ".sgml")
-"""Endings of files of lines, of which no package need be asked."""
+"""Endings of files of lines, for which packages are not asked."""
 
 
 def _fingerprint(paths: Sequence[str | Path], also: str = "") -> Callable[[], str]:
-    """Hashes files when first asked, and not again: a run asks of its corpora several times."""
+    """Returns a function that hashes files when first called, and not again: runs ask several times."""
 
     @functools.cache
     def fingerprint() -> str:

@@ -1,4 +1,4 @@
-"""Pairs that are given from Python instead of files: written once into the cache, named after their content."""
+"""Keeps pairs that are given from Python instead of files: written once into the cache, named after their content."""
 
 import hashlib
 import uuid
@@ -15,7 +15,7 @@ from transduce.files import sync
 
 
 def pairs_setting(given: Any) -> Any:
-    """What a setting keeps: names and tables as they are, else the name of a file that holds the pairs."""
+    """Returns the value of a setting: names and tables as they are, else the name of a file that holds the pairs."""
     if given is None or isinstance(given, str | Path | Mapping) or not isinstance(given, Iterable):
         return given
     if isinstance(given, list | tuple) and not (given and (isinstance(given[0], SentencePair | list | tuple))):
@@ -24,7 +24,7 @@ def pairs_setting(given: Any) -> Any:
 
 
 def write_pairs(pairs: Iterable[Any]) -> Path:
-    """A .jsonl file of the pairs, tuples (source, target) or SentencePairs; DataError for what is none."""
+    """Writes a .jsonl file of the pairs, tuples (source, target) or SentencePairs; DataError for other values."""
 
     def lines() -> Iterable[bytes]:
         for number, pair in enumerate(pairs, 1):
@@ -38,7 +38,7 @@ def write_pairs(pairs: Iterable[Any]) -> Path:
 
 
 def kept_file(prefix: str, ending: str, content: Iterable[bytes]) -> Path:
-    """A file in the cache with this content, whose hash its name holds."""
+    """Writes a file with this content to the cache; its name holds the content's hash."""
     folder = cache_folder() / "given"
     folder.mkdir(parents=True, exist_ok=True)
     building = folder / f".{prefix}{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""Which languages files of sentence pairs hold, by the endings and parts of their names."""
+"""Finds the languages of files of sentence pairs, by the endings and parts of their names."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ NO_LANGUAGES = frozenset(OTHER_ENDINGS.split())
 
 
 def languages_of(files: Sequence[str]) -> tuple[str, str]:
-    """Source and target language of two aligned files (mine.de and mine.en) or of one file of pairs (mine.de-en.tsv);
-    "source" and "target" where the names do not tell."""
+    """Returns source and target language of two aligned files (mine.de and mine.en) or of one file of pairs
+    (mine.de-en.tsv); "source" and "target" if the names do not tell."""
     names = [_without_packing(file) for file in files]
     if len(names) == 1:
         return _of_one(names[0]) or UNKNOWN
@@ -27,7 +27,7 @@ def languages_of(files: Sequence[str]) -> tuple[str, str]:
 
 
 def name_of(files: Sequence[str]) -> str:
-    """What a run on these files is called: what their names have in common, without endings."""
+    """Returns the name of a run on these files: what their names have in common, without endings."""
     first, *others = [Path(file).name for file in files]
     stem = re.split(r"\.(?=(?:tsv|csv|jsonl)\b)", first)[0] if not others else first
     tokens = re.split(r"([._-])", stem)
@@ -41,7 +41,7 @@ def name_of(files: Sequence[str]) -> str:
 
 
 def is_language(part: str) -> bool:
-    """Whether a part of a file's name looks like a language's code, with or without a region: de, deu, pt_BR."""
+    """Returns True if a part of a file's name looks like a language code, with or without a region: de, deu, pt_BR."""
     code, _, region = part.replace("_", "-").partition("-")
     if region and not re.fullmatch(r"[A-Z]{2}|[A-Z][a-z]{3}", region):
         return False
@@ -49,7 +49,7 @@ def is_language(part: str) -> bool:
 
 
 def is_tag(text: str) -> bool:
-    """Whether a text is spelled as tags of languages are (de, pt-BR, deu_Latn), whatever it means."""
+    """Returns True if a text is spelled as language tags are (de, pt-BR, deu_Latn), whatever it means."""
     return re.fullmatch("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", text) is not None
 
 
@@ -59,7 +59,7 @@ def _without_packing(file: str) -> str:
 
 
 def _of_two(parts: list[list[str]], is_code: Callable[[str], bool]) -> tuple[str, str] | None:
-    """The one part in which two names differ, else the last part of each that is a code."""
+    """Returns the one part in which two names differ, else the last part of each that is a code."""
     source, target = parts
     differing = [(a, b) for a, b in zip(source, target, strict=False) if a != b]
     if len(source) == len(target) and len(differing) == 1 and all(map(is_code, differing[0])):

@@ -1,4 +1,4 @@
-"""Validation and test sentences that stand in the training data too: found, counted, and left out if asked."""
+"""Finds, counts, and if asked leaves out validation and test sentences that occur in the training data."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ SHOWN = 3
 
 
 def plain(text: str) -> str:
-    """The text without regard to case and spacing."""
+    """Returns the text without regard to case and spacing."""
     return " ".join(text.casefold().split())
 
 
 def scope_fingerprint(pair: SentencePair, scope: Scope) -> int:
-    """The fingerprint of a pair or of one of its sides."""
+    """Returns the fingerprint of a pair or of one of its sides."""
     if scope == "pair":
         return fingerprint(f"{plain(pair.source)}\0{plain(pair.target)}")
     return fingerprint(plain(getattr(pair, scope)))
@@ -26,18 +26,18 @@ def scope_fingerprint(pair: SentencePair, scope: Scope) -> int:
 
 @dataclass
 class FoundOverlap:
-    """How many sentences of a held-out corpus stand in the training data."""
+    """The number of sentences of a held-out corpus that occur in the training data."""
 
     name: str
     pairs: int = 0
-    """Pairs of the corpus."""
+    """The number of pairs of the corpus."""
     found: dict[Scope, int] = field(default_factory=lambda: dict.fromkeys(SCOPES, 0))
-    """How many of them are found as a pair, or by their source or target alone."""
+    """The number of them that occur as a pair, or by their source or target alone."""
     examples: list[str] = field(default_factory=list)
     """The first few sentences found."""
 
     def describe(self) -> str:
-        """One line."""
+        """Returns one line."""
         found = self.found
         return (
             f"of {self.pairs:,} pairs of {self.name}, {found['source']:,} sources, {found['target']:,} targets and "
@@ -46,7 +46,7 @@ class FoundOverlap:
 
 
 def find_overlaps(training: Iterable[ParallelCorpus], held_out: Sequence[ParallelCorpus]) -> list[FoundOverlap]:
-    """What each held-out corpus shares with the training data, which is read once; only hashes are remembered."""
+    """Returns what each held-out corpus shares with the training data, which is read once; only hashes are kept."""
     wanted = _remember(held_out, SCOPES)
     met = {scope: Fingerprints() for scope in SCOPES}
     for corpus in training:
@@ -72,23 +72,23 @@ def _count(corpus: ParallelCorpus, met: dict[Scope, Fingerprints]) -> FoundOverl
 
 @dataclass(frozen=True)
 class OverlapFilter:
-    """Leaves out what stands in the held-out corpora, of whose sentences it remembers hashes."""
+    """Leaves out pairs that occur in the held-out corpora, of whose sentences it remembers hashes."""
 
     of: Scope | Literal["either"]
     held_out: Sequence[ParallelCorpus]
 
     @property
     def reason(self) -> str:
-        """Why pairs are left out."""
+        """The reason for leaving pairs out."""
         return f"whose {'source or target' if self.of == 'either' else self.of} is in the validation or test data"
 
     @property
     def content(self) -> str:
-        """Everything that decides."""
+        """A text of everything that decides."""
         return " ".join([f"overlap {self.of}", *(corpus.content() for corpus in self.held_out)])
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         known = _remember(self.held_out, ("source", "target") if self.of == "either" else (self.of,))
         return lambda pair: not any(scope_fingerprint(pair, scope) in seen for scope, seen in known.items())
 

@@ -1,4 +1,4 @@
-"""Questions whose answers stand in passages: files in the form of SQuAD (Rajpurkar et al. 2016)."""
+"""Reads questions whose answers are in passages: files in the form of SQuAD (Rajpurkar et al. 2016)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ class Answer:
 
     text: str
     start: int
-    """In characters of the passage, from 0."""
+    """The start of the answer, in characters of the passage, from 0."""
 
     @property
     def end(self) -> int:
-        """After its last character."""
+        """The end of the answer, after its last character."""
         return self.start + len(self.text)
 
 
@@ -31,20 +31,19 @@ class Question:
     """A question, the passage that may answer it, and the answers that people gave."""
 
     name: str
-    """By which it can be found."""
+    """The name by which the question can be found."""
     question: str
     passage: str
     answers: tuple[Answer, ...]
-    """None where the passage does not answer it."""
+    """The answers; none if the passage does not answer it."""
     place: str
-    """File and name."""
+    """The file and the question's name."""
 
 
 def question_corpus(path: str | Path) -> ExampleCorpus[Question]:
-    """The questions of a SQuAD file, version 1.1 or 2.0.
+    """Reads the questions of a SQuAD file, version 1.1 or 2.0.
 
-    Raises DataError, with the question, for what is not in that form, and for an answer that does not stand in its
-    passage where it should.
+    Raises DataError, with the question, for another form, and for an answer that is not in its place in the passage.
     """
     return file_corpus(path, lambda: _questions(path))
 

@@ -32,9 +32,9 @@ class FilesConfig(Settings, frozen=True):
     """Two line-aligned files, one .tsv, .csv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles
     (.srt, .vtt), aligned by time; .gz, .xz and .zst are read too."""
     source: str | None = None
-    """With data.directions: language of the first file or column; that of the files' names unless given."""
+    """With data.directions: language of the first file or column (default: by the files' names)."""
     target: str | None = None
-    """With data.directions: language of the second."""
+    """With data.directions: language of the second file or column."""
 
     def _check_together(self) -> None:
         if (self.source is None) != (self.target is None) or (self.source and self.source == self.target):
@@ -52,7 +52,7 @@ class CorpusConfig(FilesConfig, frozen=True):
     """One of several training corpora."""
 
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
-    """How many times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
+    """Number of times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
 
 
 class DataConfig(Settings, frozen=True):
@@ -75,23 +75,23 @@ class DataConfig(Settings, frozen=True):
     """Training files: two line-aligned ones, one .tsv, .csv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt),
     or several corpora with weights."""
     validation: str | list[str | FilesConfig] | None = None
-    """Validation files, or with data.directions several corpora; a part of the training files unless given."""
+    """Validation files, or with data.directions several corpora (default: a part of the training files)."""
     test: str | list[str | FilesConfig] | None = None
-    """Test files, scored when training ends; unless given, a part of the training files where validation is one too."""
+    """Test files, scored when training ends (default: a part of the training files if validation is one too)."""
     general_validation: str | list[str] | None = None
-    """Validation files of the text that a model to start from knows already, so that what it forgets is seen too."""
+    """Validation files of the text that a model to start from knows already, to measure what it forgets."""
     general_test: str | list[str] | None = None
     """Test files of that text, scored when training ends."""
     directions: list[str] | None = None
-    """Directions that one model learns, such as ["de-en", "en-de"]: each from all corpora of its two languages,
-    whichever of them stands first; in place of source and target."""
+    """Directions that one model learns, such as ["de-en", "en-de"]: each from all corpora of its two languages, in
+    either order; in place of source and target."""
     temperature: Annotated[float, Meta(ge=1, le=100)] = 1.0
     """With directions: temperature T of sampling (Arivazhagan et al. 2019): of n pairs of a direction an epoch sees
     n^(1/T), times a number that leaves its length; 1 sees each pair once, 100 all directions equally often."""
     language_token: LanguageTokenPlace = "source"
-    """With directions: where a token says which one. source: the target language before each source (Johnson et al.
-    2017); decoder: the source language there, and the target language as the decoder's first token (Fan et al.
-    2021)."""
+    """With directions: the position of the token that gives the direction. source: the target language before each
+    source (Johnson et al. 2017); decoder: the source language there, and the target language as the decoder's first
+    token (Fan et al. 2021)."""
     columns: list[PositiveInt | str] | None = None
     """Source and target column of a .tsv or .csv (numbers from 1, or names in its first line; default: those called by
     the languages, or source and target, or else the only two), keys of a .jsonl, or languages of a .tmx; for these the
@@ -102,9 +102,9 @@ class DataConfig(Settings, frozen=True):
     """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
     predefined split are cleaned before they are split."""
     split: SplitKind | None = None
-    """How files without validation files, or a built-in data set without a split of its own, are split: all pairs with
-    the same English (else target) sentence in one part (grouped, unless given), or each pair by itself (random), which
-    leaks other translations."""
+    """How files without validation files, or a built-in data set without its own split, are split: all pairs with the
+    same English (else target) sentence in one part (grouped, default), or each by itself (random), which leaks
+    other translations."""
     validation_share: ShareWithin | None = None
     """Share of their pairs to validate on, 0 to 1; the default is 0.05 for a data set; for
     files, about 3·√n of n pairs: 150 of 3,000, 500 of 30,000, at most 2,000."""
@@ -157,7 +157,7 @@ class DataConfig(Settings, frozen=True):
 
     @property
     def all_directions(self) -> list[Direction]:
-        """The directions that one model learns; none where it learns but one, without a token for it."""
+        """The directions that one model learns; none if it learns only one, without a token for it."""
         return [Direction.parse(text) for text in self.directions or ()]
 
     @property
@@ -166,7 +166,7 @@ class DataConfig(Settings, frozen=True):
         return self.all_directions or [Direction(self.source, self.target)]
 
     def directed(self, direction: Direction) -> "DataConfig":
-        """The settings of one of the directions of a data set."""
+        """Returns the settings of one of the directions of a data set."""
         return msgspec.structs.replace(
             self,
             source=direction.source,
@@ -191,7 +191,7 @@ class DataConfig(Settings, frozen=True):
         return [corpus.files for entries in named if entries for corpus in corpora_of(entries)]
 
     def columns_for(self, paths: Sequence[str | Path], direction: Direction | None = None) -> Columns | None:
-        """The columns of some files: of a document its languages, as they are known."""
+        """Returns the columns of some files: of a document its languages, as far as they are known."""
         if len(paths) != 1:
             return None
         languages = (self.source, self.target) if direction is None else (direction.source, direction.target)
@@ -199,17 +199,17 @@ class DataConfig(Settings, frozen=True):
 
     @property
     def is_generated(self) -> bool:
-        """Whether the pairs are made by a rule, so that each source has one right target."""
+        """True if the pairs are made by a rule, so that each source has one right target."""
         return self.dataset is not None and find_dataset(self.dataset).kind == "generated"
 
     @property
     def chosen_split(self) -> Split:
-        """How pairs without a split of their own are split."""
+        """The way that pairs without a split of their own are split."""
         return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
 
     @property
     def grouped_by(self) -> Side:
-        """Whose sentences stay together: the English ones, else those of the target."""
+        """The side whose sentences stay in one part: the English one, else the target."""
         return "source" if self.source == "en" else "target"
 
     @property
@@ -219,7 +219,7 @@ class DataConfig(Settings, frozen=True):
 
 
 def corpora_of(entries: str | Sequence[str | FilesConfig]) -> list[CorpusConfig]:
-    """Corpora as settings name them: one by its files, or tables; ConfigError for both."""
+    """Returns corpora as settings name them: one by its files, or tables; ConfigError for both."""
     found = [entries] if isinstance(entries, str) else entries
     plain = [entry for entry in found if isinstance(entry, str)]
     tables = [entry for entry in found if isinstance(entry, FilesConfig)]

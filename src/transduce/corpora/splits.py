@@ -1,4 +1,4 @@
-"""Which texts a run learns from: files of the user's own, or a built-in data set by its name."""
+"""Opens the texts that a run learns from: files of the user's own, or a built-in data set by its name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -30,38 +30,38 @@ HELD_OUT_OF_ROOT, LARGEST_SHARE, MAX_HELD_OUT = 3, 0.1, 2_000  # of files: times
 
 @dataclass(frozen=True)
 class WeightedCorpus:
-    """A training corpus and how many times its pairs are seen in an epoch."""
+    """A training corpus and the number of times its pairs are seen in an epoch."""
 
     corpus: ParallelCorpus
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     direction: Direction | None = None
-    """Where one model learns several."""
+    """The direction of the pairs, if one model learns several."""
     repeated: frozenset[Side] = frozenset()
     """The sides whose text an earlier corpus has too, on whichever side."""
 
 
 @dataclass(frozen=True)
 class Splits:
-    """What a run trains on, validates on, and is tested on at its end."""
+    """The corpora that a run trains on, validates on, and is tested on at its end."""
 
     train: list[WeightedCorpus]
     validation: ParallelCorpus
     test: ParallelCorpus | None
     general_validation: ParallelCorpus | None = None
-    """What a model to start from knows already."""
+    """The validation data of what a model to start from knows already."""
     general_test: ParallelCorpus | None = None
     directions: dict[Direction, "Splits"] = field(default_factory=dict)
-    """Each direction's own, where one model learns several; the others are these, one after another."""
+    """The splits of each direction, if one model learns several; the others are these, one after another."""
 
     @property
     def held_out(self) -> list[ParallelCorpus]:
-        """What is not trained on."""
+        """The corpora that are not trained on."""
         named = (self.validation, self.test, self.general_validation, self.general_test)
         return [corpus for corpus in named if corpus]
 
 
 def open_splits(config: DataConfig, folder: Path, progress: Progress | None = None) -> Splits:
-    """The corpora that the settings name, training data cleaned; relative paths start from the folder."""
+    """Opens the corpora that the settings name, training data cleaned; relative paths start from the folder."""
     dataset = find_dataset(config.dataset) if config.dataset is not None else None
     if config.directions is not None:
         return _open_directions(config, folder, progress)
@@ -85,8 +85,8 @@ def _cleaned(splits: Splits, steps: Sequence[Step], held_out: Sequence[ParallelC
 def open_split(
     name: str, split: str, source: str, target: str, config: DataConfig | None = None, progress: Progress | None = None
 ) -> ParallelCorpus:
-    """One split of a built-in data set in one direction, not cleaned; one without splits of its own is split as the
-    settings say, or by default."""
+    """Opens one split of a built-in data set in one direction, not cleaned; one without splits of its own is split as
+    the settings say, or by default."""
     dataset = find_dataset(name)
     if split not in dataset.split_names:
         raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.split_names)}")
@@ -109,13 +109,13 @@ def open_split(
 
 
 def default_share(pairs: int) -> float:
-    """Which share of some pairs is drawn to validate on, and to test on: enough to measure, and no more than that."""
+    """Returns the share of the pairs to validate on, and to test on: enough to measure, and no more than that."""
     held_out = min(HELD_OUT_OF_ROOT * pairs**0.5, LARGEST_SHARE * pairs, MAX_HELD_OUT)
     return float(f"{held_out / max(pairs, 1) or LARGEST_SHARE:.3g}")
 
 
 def open_text(name: str, split: str, progress: Progress | None = None) -> TextCorpus:
-    """One split of a built-in data set of one language."""
+    """Opens one split of a built-in data set of one language."""
     dataset = find_dataset(name)
     if dataset.kind != "text":
         what = "sentence pairs" if dataset.kind in ("pairs", "generated") else "labelled text"
@@ -150,7 +150,7 @@ def _open_corpus(
 
 
 def _open_directions(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:
-    """The splits of each direction, cleaned, and all of them together; what is held out in one is in all."""
+    """Opens the splits of each direction, cleaned, and all of them together; what is held out in one is in all."""
     each = (
         _open_directed_files(config, folder)
         if config.dataset is None
@@ -178,13 +178,13 @@ class _Named:
     weight: float
 
     def towards(self, direction: Direction) -> ParallelCorpus | None:
-        """The same in a direction; None where it has other languages."""
+        """Returns the corpus in a direction; None if it has other languages."""
         if direction == self.direction:
             return self.corpus
         return self.corpus.reversed if direction == self.direction.reversed else None
 
     def filtered(self, *filters: Filter) -> "_Named":
-        """The same, sifted."""
+        """Returns the same corpus, filtered."""
         return replace(self, corpus=self.corpus.filtered(filters))
 
 
@@ -249,7 +249,7 @@ def _open_directed_dataset(dataset: Dataset, config: DataConfig, progress: Progr
 
 
 def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config: DataConfig) -> Splits:
-    """Validation and test data from the training files, cleaned: a pair's part does not depend on its file."""
+    """Returns validation and test data from the training files, cleaned: a pair's part does not depend on its file."""
     drawn = _drawn_split([each.corpus for each in whole], config)
     cleaned = [each.corpus.filtered(selecting_filters(config.cleaning)) for each in whole]
 
@@ -266,7 +266,7 @@ def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config
 
 
 def _drawn_split(corpora: Sequence[ParallelCorpus], config: DataConfig) -> Split:
-    """The split of files as the settings say, with shares that suit the number of pairs where they are not given."""
+    """Returns the split of files as the settings say, with shares that suit the number of pairs by default."""
     split = config.chosen_split
     if config.validation_share is None or (config.test_share is None and config.test is None):
         share = default_share(sum(1 for corpus in corpora for _ in corpus))

@@ -1,4 +1,4 @@
-"""Training, validation and test parts of a data set that comes in one piece: a function of the seed."""
+"""Splits a data set that comes in one piece into training, validation and test parts, by a seed."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ SplitKind = Literal["grouped", "random"]
 
 @dataclass(frozen=True)
 class Split:
-    """How a data set without a split of its own is split."""
+    """The split of a data set without its own."""
 
     kind: SplitKind = "grouped"
     validation: float = 0.05
-    """Share of the pairs, 0 to 1."""
+    """The share of the pairs to validate on, 0 to 1."""
     test: float = 0.05
-    """Share of the pairs, 0 to 1."""
+    """The share of the pairs to test on, 0 to 1."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -35,17 +35,17 @@ class PartFilter:
     part: Part
     split: Split
     grouped_by: Side
-    """Whose sentences stay together, where they are to."""
+    """The side whose sentences stay in one part, if they should."""
 
     reason: str | None = None
 
     @property
     def content(self) -> str:
-        """Everything that decides."""
+        """A text of everything that decides."""
         return f"{self.part} {self.split} {self.grouped_by}"
 
     def start(self) -> Keeps:
-        """Begin a pass."""
+        """Begins a pass."""
         number = 0
 
         def keeps(pair: SentencePair) -> bool:
@@ -64,7 +64,7 @@ class PartFilter:
 
 
 def letters_of(text: str) -> str:
-    """What stays of a sentence when case, accents, punctuation and spacing go: equal for spellings of the same one."""
+    """Returns a sentence without case, accents, punctuation and spacing: equal for spellings of the same one."""
     return " ".join(text.casefold().translate(_LETTERS).split())
 
 

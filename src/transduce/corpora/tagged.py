@@ -1,4 +1,4 @@
-"""Sentences whose words have tags: CoNLL files, a word and its tag on a line, a blank line between sentences."""
+"""Reads sentences with tagged words: CoNLL files, a word and its tag on a line, a blank line between sentences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ OUTSIDE = "O"
 
 @dataclass(frozen=True)
 class TaggedSentence:
-    """Words and the tag of each: O, B-kind for the first word of an entity, I-kind for its others."""
+    """The words of a sentence and the tag of each: O, B-kind for the first word of an entity, I-kind for its others."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
     place: str
-    """File and line."""
+    """The file and line of the sentence."""
 
 
 @dataclass(frozen=True)
 class TagColumns:
-    """Which columns of a CoNLL file, from 1, hold words and tags; None for the first and the last."""
+    """The columns of words and tags in a CoNLL file, from 1; None for the first and the last."""
 
     word: int | None = None
     tag: int | None = None
 
 
 def tagged_corpus(path: str | Path, columns: TagColumns) -> ExampleCorpus[TaggedSentence]:
-    """The sentences of a CoNLL file, or of a .jsonl file with "words" and "tags" in each object.
+    """Returns the sentences of a CoNLL file, or of a .jsonl file with "words" and "tags" in each object.
 
     Columns are parted by tabs, or by spaces where a file has no tabs. Raises DataError, with the line, for ragged
     columns and for tags that are not O, B-kind or I-kind.
@@ -41,7 +41,7 @@ def tagged_corpus(path: str | Path, columns: TagColumns) -> ExampleCorpus[Tagged
 
 
 def entities_of(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """The first word, the one after the last, and the kind of each entity that tags tell.
+    """Returns the first word, the one after the last, and the kind of each entity in tags.
 
     An I-kind that continues nothing begins an entity, as the scorer of CoNLL has it.
     """
@@ -58,7 +58,7 @@ def entities_of(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def kind_of(tag: str) -> str:
-    """The kind of entity that a tag tells."""
+    """Returns the kind of entity that a tag names."""
     return tag[2:]
 
 

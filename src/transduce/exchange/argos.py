@@ -1,4 +1,4 @@
-"""A bundle as a package that Argos Translate installs and LibreTranslate serves, with the same tokens of each text."""
+"""Writes a bundle as a package that Argos Translate installs and LibreTranslate serves, with the same tokens."""
 
 import shutil
 import tempfile
@@ -26,30 +26,30 @@ from transduce.text.tokenizer import SPACE, Tokenizer
 
 ENDING = ".argosmodel"
 ARGOS_VERSION = "1.9.0"
-"""The first that reads such packages with any later one."""
+"""The first version that reads such packages with any later one."""
 SEARCH = Beam(size=4, length_penalty=0.2, normalization="power")
-"""Argos Translate's own."""
+"""The search of Argos Translate."""
 
 
 class ArgosCertificate(Settings, frozen=True):
-    """What was compared when a package was made."""
+    """A record of what was compared when a package was made."""
 
     sentences: int
-    """How many were translated by the model, and by the package as Argos Translate does."""
+    """The number of sentences translated by the model, and by the package as Argos Translate does."""
     identical: int
-    """How many translations are the same, by the beam search of each; all sources have the same tokens."""
+    """The number of identical translations, by the beam search of each; all sources have the same tokens."""
     identical_by_default: int
-    """How many are where Argos Translate chooses the type that it computes in, 8-bit integers on most processors, as it
-    does unless ARGOS_COMPUTE_TYPE says otherwise."""
+    """The number of identical ones when Argos Translate chooses its computing type, 8-bit integers on most processors,
+    as it does unless ARGOS_COMPUTE_TYPE says otherwise."""
     parity: Parity
-    """Of greedy outputs, token by token."""
+    """The agreement of greedy outputs, token by token."""
     quantization: Quantization
-    """How weights are stored."""
+    """The type in which weights are stored."""
     compared_with: str
-    """Libraries and their versions."""
+    """The libraries and their versions."""
 
     def describe(self) -> str:
-        """One line for people."""
+        """Returns one line for people."""
         return (
             f"compared with {self.compared_with}: the same tokens of {self.sentences} sentences; of their translations "
             f"{self.identical} are the model's, {self.identical_by_default} where Argos Translate chooses what it "
@@ -64,19 +64,19 @@ def export_argos(
     texts: Sequence[str] | None = None,
     splitter: Path | None = None,
 ) -> ArgosCertificate:
-    """Write the package, and compare what the model and the package make of sample sentences.
+    """Writes the package, and compares what the model and the package make of sample sentences.
 
     Args:
         model: the folder of a model or a run.
         file: where to write; ends in .argosmodel, and must not exist.
         quantization: how weights are stored.
-        texts: sentences to compare on; the model's own probes and random tokens unless given.
+        texts: sentences to compare on (default: the model's own probes and random tokens).
         splitter: what divides text into sentences: a model of MiniSBD (.onnx), or the folder of one of Stanza. Without
             it Argos Translate downloads one when it first translates.
 
     Raises:
         InputError: where CTranslate2 or SentencePiece is not installed, where they cannot express the model or its
-            tokenizers (all reasons are told), where its languages are not known, or where the file exists.
+            tokenizers (all reasons are listed), where its languages are not known, or where the file exists.
         CheckpointError: where the model is not whole, or where the package tokenizes or writes text differently.
     """
     libraries = [require_ctranslate2(), require_sentencepiece()]
@@ -120,7 +120,7 @@ def export_argos(
 
 
 def _check_splitter(splitter: Path) -> None:
-    """InputError for what is neither a model of MiniSBD nor a folder of Stanza."""
+    """Raises InputError for a file that is no model of MiniSBD, or a folder that is none of Stanza."""
     is_stanza = splitter.is_dir() and (splitter / "resources.json").is_file()
     if not is_stanza and not (splitter.suffix == ".onnx" and splitter.is_file()):
         raise InputError(
@@ -130,7 +130,7 @@ def _check_splitter(splitter: Path) -> None:
 
 
 def _check_exportable(model: Path, bundle: ModelBundle) -> None:
-    """InputError, with all reasons, for a model that Argos Translate cannot run as it is."""
+    """Raises InputError, with all reasons, for a model that Argos Translate cannot run as it is."""
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
     problems = [f"its source tokenizer: {problem}" for problem in what_cannot_be_written(source)]
     if source is not target and not {SPACE} & {piece[:1] for piece in target.pieces(range(len(target)))}:
@@ -160,7 +160,7 @@ def _metadata(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: Path) -> list[str]:
-    """The model's translations of lines, as Argos Translate shows such text.
+    """Returns the model's translations of lines, as Argos Translate shows such text.
 
     Raises CheckpointError where the package divides a line into other tokens, or writes tokens of a translation
     differently.
@@ -188,19 +188,19 @@ def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: 
 
 
 def _known_text(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """The text of tokens but the unknown ones, whose name in a text some tokenizers take for the token itself."""
+    """Returns the text of tokens but the unknown ones, whose name in a text some tokenizers take for the token."""
     return tokenizer.decode(token for token in ids if token != tokenizer.unknown)
 
 
 def _where_they_differ(one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
-    """A few tokens of two divisions of a text, from shortly before the first that is not the same."""
+    """Returns a few tokens of two divisions of a text, from shortly before the first that differs."""
     first = next(place for place, (a, b) in enumerate(zip_longest(one, other)) if a != b)
     shown = slice(max(first - 2, 0), first + 6)
     return " ".join(one[shown]), " ".join(other[shown])
 
 
 def _translate(package: Path, lines: Sequence[str], compute_type: str) -> list[str]:
-    """Lines translated as Argos Translate does with each sentence."""
+    """Translates lines as Argos Translate does with each sentence."""
     processor = _processor(package)
     translator = require_ctranslate2().Translator(str(package / "model"), compute_type=compute_type)
     results = translator.translate_batch(
@@ -223,7 +223,7 @@ def _write(processor: Any, pieces: Sequence[str]) -> str:
 
 
 def _as_shown(text: str) -> str:
-    """Text as Argos Translate shows it: of marks of spaces and underscores it makes spaces."""
+    """Returns text as Argos Translate shows it: spaces in place of marks of spaces and underscores."""
     return text.replace(SPACE, " ").replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""A bundle written as a folder that CTranslate2 runs, which is there only if it translates as the bundle does."""
+"""Writes a bundle as a folder that CTranslate2 runs, which is kept only if it translates as the bundle does."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ from transduce.task_table import check_tool
 from transduce.verification import checksums
 
 POSITIONS = 4096
-"""Rows of the tables of positions that ours does without: at least so many, and four times the longest source."""
+"""The fewest rows of the position tables that ours does without; four times the longest source if that is more."""
 
 TOLERANCE = 1e-3  # nats an output, as for a bundle's probe
 SAMPLES = 32
@@ -38,17 +38,17 @@ GREEDY = Beam(size=1, length_penalty=1, max_ratio=1, max_extra=20)  # the penalt
 def export_ctranslate2(
     model: Path, folder: Path, quantization: Quantization = "float32", texts: Sequence[str] | None = None
 ) -> Export:
-    """Write the folder, and compare what both models make of sample sentences.
+    """Writes the folder, and compares what both models make of sample sentences.
 
     Args:
         model: the folder of a model or a run.
         folder: where to write; must not exist.
         quantization: how weights are stored.
-        texts: sentences to compare on; the model's own probes and random tokens unless given.
+        texts: sentences to compare on (default: the model's own probes and random tokens).
 
     Raises:
-        InputError: where CTranslate2 is not installed or cannot express the model (all reasons are told), or where the
-            folder exists.
+        InputError: where CTranslate2 is not installed or cannot express the model (all reasons are listed), or where
+            the folder exists.
         CheckpointError: where the model is not whole, or where an export in float32 does not translate as it does.
     """
     library = require_ctranslate2()
@@ -71,7 +71,7 @@ def export_ctranslate2(
 
 
 def load_exportable(model: Path, to: str = "CTranslate2") -> ModelBundle:
-    """The bundle of a model or a run; InputError where CTranslate2 cannot express it (all reasons are told)."""
+    """Loads the bundle of a model or a run; InputError if CTranslate2 cannot express it (all reasons are listed)."""
     bundle = ModelBundle.load(model)
     check_tool(model, bundle.config.task, "translator")
     if problems := what_cannot_be_exported(bundle):
@@ -82,7 +82,7 @@ def load_exportable(model: Path, to: str = "CTranslate2") -> ModelBundle:
 def write_ctranslate2(
     bundle: ModelBundle, quantization: Quantization, samples: Sequence[list[int]], folder: Path, shown: Path
 ) -> tuple[int | None, Parity]:
-    """Write CTranslate2's own files into a folder, and compare what both models make of samples.
+    """Writes CTranslate2's own files into a folder, and compares what both models make of samples.
 
     Args:
         bundle: an exportable one.
@@ -104,12 +104,12 @@ def write_ctranslate2(
 
 
 def samples_of(bundle: ModelBundle, model: Path, texts: Sequence[str] | None) -> list[list[int]]:
-    """Token ids to compare on: of texts, or the bundle's own probes and random tokens."""
+    """Returns token ids to compare on: of texts, or the bundle's own probes and random tokens."""
     return _samples(bundle, read_probe(find_bundle(model)).source) if texts is None else _encode(bundle, texts)
 
 
 def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
-    """All that CTranslate2 cannot express of a model, in words; none for a Transformer with ordinary tokenizers."""
+    """Lists what CTranslate2 cannot express of a model, in words; none for a Transformer with ordinary tokenizers."""
     problems = []
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
@@ -150,7 +150,7 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
 
 
 def _first_read(bundle: ModelBundle, config: TransformerConfig) -> str | None:
-    """The token that the decoder reads first, as CTranslate2 is told it; None where each request names a language's."""
+    """Returns the token that the decoder reads first, for CTranslate2; None if each request names a language's."""
     target, languages = bundle.tokenizers.target, bundle.config.languages
     if config.first_token is not None:
         return target.pieces([config.first_token])[0]
@@ -166,7 +166,7 @@ def _encode(bundle: ModelBundle, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]]:
-    """A bundle's own sentences, and random tokens of all lengths up to the longest source."""
+    """Returns a bundle's own sentences, and random tokens of all lengths up to the longest source."""
     generator = torch.Generator().manual_seed(1)
     tokenizer = bundle.tokenizers.source
     specials = {tokenizer.pad, tokenizer.bos, tokenizer.eos, *tokenizer.languages.values()}
@@ -177,7 +177,7 @@ def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]
 
 
 def _compare(bundle: ModelBundle, ours: Engine, theirs: Engine, samples: Sequence[list[int]]) -> Parity:
-    """Both engines' greedy outputs, side by side."""
+    """Compares both engines' greedy outputs."""
     begin = bundle.for_probe.marks.begin
     pieces = [Piece(source, prefix=[], required=[], banned=[], begin=begin) for source in samples]
     constraints = Constraints(bundle.tokenizers.target)

@@ -1,4 +1,4 @@
-"""A Transformer's weights and choices as CTranslate2's specification of a model."""
+"""Converts a Transformer's weights and settings to CTranslate2's specification of a model."""
 
 import math
 from typing import Any
@@ -16,7 +16,7 @@ from transduce.nn.positions import SINUSOIDS, LearnedPositions
 
 
 def make_specification(specs: Any, config: TransformerConfig, model: Transformer, longest: int | None) -> Any:
-    """CTranslate2's TransformerSpec, filled.
+    """Fills CTranslate2's TransformerSpec.
 
     Queries and keys may differ in size from values: the smaller get zeros, which change no product and no sum.
 
@@ -118,7 +118,7 @@ Projection = tuple[Tensor, Tensor]
 
 
 def _projections(attention: MultiHeadAttention) -> tuple[Projection, tuple[Projection, Projection], Projection]:
-    """Of queries, of keys and values, and of the output, with heads of one size."""
+    """Returns the projections of queries, of keys and values, and of the output, with heads of one size."""
     heads, kv_heads, key_dim, value_dim = attention.heads, attention.kv_heads, attention.key_dim, attention.value_dim
     head_dim = max(key_dim, value_dim)
 

@@ -29,7 +29,7 @@ TOKENS_AT_ONCE = 2048
 
 @dataclass(frozen=True)
 class Aligner:
-    """Aligns by one head of a model, and by one of a model of the other direction where there is one."""
+    """Aligns by one attention head of a model, and of a model of the other direction if there is one."""
 
     bundle: ModelBundle
     head: AlignmentHead
@@ -37,11 +37,11 @@ class Aligner:
     method: Symmetrization = "grow-diag"
 
     def align(self, pairs: Iterable[Pair]) -> list[Links]:
-        """Links of source and target words, counted from 0, of each pair of texts; none where a side is blank."""
+        """Returns links of source and target words, counted from 0, of each pair of texts; none if a side is blank."""
         return [links for chunk in self._chunks(pairs) for links in chunk]
 
     def stream(self, pairs: Iterable[Pair]) -> Iterator[str]:
-        """A line of Pharaoh format for each pair."""
+        """Yields a line of Pharaoh format for each pair."""
         return (pharaoh(links) for chunk in self._chunks(pairs) for links in chunk)
 
     def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Links]]:

@@ -35,22 +35,22 @@ class FoundAnswer:
     """A part of a passage that may answer a question."""
 
     text: str
-    """Empty where the model finds that the passage does not answer it."""
+    """The text of the part; empty if the model finds that the passage has no answer."""
     start: int
-    """In characters of the passage, from 0."""
+    """The start of the part, in characters of the passage, from 0."""
     end: int
-    """After it."""
+    """The end of the part, after its last character."""
     probability: float
-    """Among all the parts of the passage that were weighed, 0 to 1."""
+    """The probability of the part, 0 to 1, among all parts of the passage that were weighed."""
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What a model found in a passage."""
+    """The answers that a model found in a passage."""
 
     question: str
     answers: list[FoundAnswer]
-    """The likeliest first."""
+    """The answers, the likeliest first."""
 
     @property
     def text(self) -> str:
@@ -80,7 +80,7 @@ class Answerer:
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Answerer":
-        """From the folder of a model or a run: see `transduce.load`."""
+        """An answerer from the folder of a model or a run: see `transduce.load`."""
         place = find_device(device_for(precision, device))
         return Answerer(at_precision(ModelBundle.load(Path(path), place), precision))
 
@@ -93,9 +93,9 @@ class Answerer:
     def answer(
         self, question: str | Iterable[Asked], passage: str | None = None, n_best: int = N_BEST
     ) -> Answered | list[Answered]:
-        """One question from a passage, or several from theirs, given as pairs: as many results, in the same order.
+        """Answers one question from a passage, or several pairs of both: as many results, in the same order.
 
-        Long passages are read in windows that overlap; the best answer of all windows is told. There are fewer than
+        Long passages are read in windows that overlap; the best answer of all windows is reported. There are fewer than
         n_best answers where fewer were weighed.
 
         Raises InputError for a question without a passage, or several beside one.
@@ -110,7 +110,7 @@ class Answerer:
         return self._answer(asked, n_best)
 
     def look(self, question: str, passage: str) -> Look:
-        """What the model does with a question and a passage: attention, and which tokens its answer rests on.
+        """Shows how the model reads a question and a passage: attention, and which tokens its answer rests on.
 
         Raises InputError for either that is blank, or a passage that is not read at once.
         """
@@ -146,7 +146,7 @@ class Answerer:
 def find_span_logits(
     model: nn.Module, windows: Sequence[PassageWindow], special: SpecialIds
 ) -> list[NDArray[np.float32]]:
-    """How likely an answer begins and ends at each token of each window's row: [tokens, 2]."""
+    """Returns how likely an answer begins and ends at each token of each window's row: [tokens, 2]."""
     return read_texts(model, [(window.question, window.passage) for window in windows], special)
 
 

@@ -30,16 +30,16 @@ Text = str | tuple[str, str]
 
 @dataclass(frozen=True)
 class Classification:
-    """What a model makes of a text."""
+    """The class that a model gives a text."""
 
     label: str
     """The likeliest class."""
     probability: float
-    """Of this class, 0 to 1."""
+    """The probability of the likeliest class, 0 to 1."""
     probabilities: dict[str, float]
-    """Of all classes."""
+    """The probabilities of all classes."""
     truncated: bool = False
-    """Whether the text was longer than the model reads, so that its end was left out."""
+    """True if the text was longer than the model reads, so that its end was left out."""
 
     def __str__(self) -> str:
         return self.label
@@ -51,7 +51,7 @@ class Rating:
 
     score: float
     truncated: bool = False
-    """Whether the text was longer than the model reads, so that its end was left out."""
+    """True if the text was longer than the model reads, so that its end was left out."""
 
     def __str__(self) -> str:
         return f"{self.score:.4f}"
@@ -83,7 +83,7 @@ class Classifier:
 
     @property
     def reads_pairs(self) -> bool:
-        """Whether a text is two texts that are read together."""
+        """True if the model reads pairs of texts, the two together."""
         return self.head.pair
 
     @overload
@@ -95,7 +95,7 @@ class Classifier:
     def classify(self, texts: Iterable[Text]) -> list[Classification | Rating]: ...
 
     def classify(self, texts: Text | Iterable[Text]) -> Classification | Rating | list[Classification | Rating]:
-        """One text, or several: as many results, in the same order. Where the model reads pairs, each is a tuple.
+        """Classifies one text, or several: as many results, in the same order; tuples if the model reads pairs.
 
         Raises InputError for a pair where the model reads single texts, and the reverse.
         """
@@ -104,7 +104,7 @@ class Classifier:
         return self._classify(list(texts))
 
     def look(self, text: Text) -> Look:
-        """What the model does with a text, or a pair: attention, and which tokens its class or score rests on.
+        """Shows how the model reads a text, or a pair: attention, and which tokens its class or score rests on.
 
         Raises InputError for one that is blank, or longer than the model reads.
         """
@@ -144,7 +144,7 @@ class Classifier:
 
 
 def is_pair(value: object) -> bool:
-    """Whether this is two texts to be read together."""
+    """Returns True if a value is two texts to be read together."""
     return isinstance(value, tuple) and len(value) == 2 and all(isinstance(text, str) for text in value)
 
 

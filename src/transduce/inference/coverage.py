@@ -1,4 +1,4 @@
-"""Finished hypotheses ranked anew by how much of the source they attended to (Wu et al. 2016, eq. 14)."""
+"""Ranks finished hypotheses anew by how much of the source they attended to (Wu et al. 2016, eq. 14)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ def rerank(
     weight: float,
     begins: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Each sentence's hypotheses, best first by their score plus `weight` times their coverage."""
+    """Returns each sentence's hypotheses, best first by their score plus `weight` times their coverage."""
     flat = [(i, hypothesis) for i, hypotheses in enumerate(found) for hypothesis in hypotheses]
     own = None if begins is None else [begins[i] for i, _ in flat]
     targets = [hypothesis.tokens for _, hypothesis in flat]
@@ -47,7 +47,7 @@ def coverage(
     targets: Sequence[list[int]],
     begins: Sequence[int] | None = None,
 ) -> list[float]:
-    """The coverage of each pair of token ids: 0 if each source token was attended to with a sum of 1, else below."""
+    """Returns the coverage of each pair of token ids: 0 if each source token got attention summing to 1, else below."""
     lengths = [max(len(source), len(target)) + 2 for source, target in zip(sources, targets, strict=True)]
     results = [0.0] * len(lengths)
     for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
@@ -68,13 +68,13 @@ def coverage(
 
 
 def coverage_of(weights: Float[Tensor, "rows target_time source_time"], lengths: Sequence[int]) -> list[float]:
-    """The sum over a row's first source tokens of log min(1, what all target tokens attend to it)."""
+    """Returns the sum over a row's first source tokens of log min(1, what all target tokens attend to it)."""
     attended = weights.sum(1).clamp(1e-9, 1.0).log()  # [rows, source_time]
     return [float(row[:length].sum()) for row, length in zip(attended, lengths, strict=True)]
 
 
 def _mean(calls_of_modules: Iterable[list[Tensor]], source_time: int) -> Float[Tensor, "rows target_time source_time"]:
-    """The mean attention to the source, over all layers and heads."""
+    """Returns the mean attention to the source, over all layers and heads."""
     maps = [torch.cat(calls, 2) for calls in calls_of_modules if calls and calls[0].shape[-1] == source_time]
     if not maps:
         raise InputError("coverage_penalty needs a model with attention to its source, and this one has none")

@@ -18,7 +18,7 @@ TOKENS_AT_ONCE = 1024
 
 
 RUNNERS_UP = 4
-"""Other tokens that are told of each place."""
+"""The number of runners-up reported for each token."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class TokenProbability:
     """A token of an output."""
 
     token: str
-    """As it stands in the vocabulary; the end token last."""
+    """The token as the vocabulary spells it; the end token comes last."""
     probability: float
-    """Given the source and the tokens before it."""
+    """The probability of the token, given the source and the tokens before it."""
     runners_up: list[tuple[str, float]] = field(default_factory=list)
-    """The most probable others in its place, as they stand in the vocabulary, with their probabilities."""
+    """The most probable other tokens in its place, as the vocabulary spells them, with their probabilities."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Details:
     tokens: list[TokenProbability]
     source_words: list[str]
     words: list[str]
-    """Of the translation."""
+    """The words of the translation."""
     word_of_tokens: list[int]
     """The word of each token, counted from 0; the end token belongs to the last."""
     alignment: list[tuple[int, int]] | None
-    """Which source word goes with which word, counted from 0; None for a model without attention to its source."""
+    """Pairs (source word, target word) that go together, counted from 0; None without attention to the source."""
 
     @staticmethod
     def joined(pieces: Sequence["Details"]) -> "Details":
-        """Of a line that was translated piece by piece."""
+        """Returns the details of a line that was translated piece by piece."""
         links: list[tuple[int, int]] | None = []
         source_words, words = 0, 0
         word_of_tokens = []
@@ -108,14 +108,14 @@ def details_of(
 def _without(
     token: int, tokenizer: Tokenizer, best: Sequence[int], probabilities: Sequence[float]
 ) -> list[tuple[str, float]]:
-    """The best tokens of a place and their probabilities, but for the one that stands there."""
+    """Returns the best tokens of a position and their probabilities, without the token that is there."""
     others = [(other, share) for other, share in zip(best, probabilities, strict=True) if other != token]
     pieces = tokenizer.pieces([other for other, _ in others])
     return list(zip(pieces, [share for _, share in others], strict=True))[:RUNNERS_UP]
 
 
 def find_head(bundle: ModelBundle, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> AlignmentHead | None:
-    """The head that is kept with the model, else the best on a sample of pairs; None for a model that has none."""
+    """Returns the head kept with the model, else the best on a sample of pairs; None for a model without attention."""
     if bundle.folder is not None and (kept := AlignmentHead.load(bundle.folder)) is not None:
         return kept
     try:

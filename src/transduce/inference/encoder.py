@@ -33,50 +33,50 @@ GUESSES = 5
 
 @dataclass(frozen=True)
 class Guess:
-    """A token that may stand at a hidden place."""
+    """A token that the model guesses for a hidden token."""
 
     token: str
     probability: float
-    """0 to 1."""
+    """The probability of the token, 0 to 1."""
     text: str
-    """The whole text with this token in its place, as the tokenizer spells it; other hidden places stay hidden."""
+    """The whole text with this token filled in, as the tokenizer spells it; other hidden tokens stay hidden."""
 
 
 @dataclass(frozen=True)
 class HiddenPlace:
-    """A place that the text hides."""
+    """A hidden token of a text."""
 
     start: int
-    """Of its mark, in characters of the text, from 0."""
+    """The start of the mark, in characters of the text, from 0."""
     end: int
-    """After it."""
+    """The end of the mark, after its last character."""
     guesses: list[Guess]
-    """The likeliest first."""
+    """The guesses, the likeliest first."""
 
 
 @dataclass(frozen=True)
 class FilledText:
-    """What a model guesses of a text."""
+    """A text with a model's guesses at its hidden tokens."""
 
     text: str
-    """As it was given."""
+    """The text as it was given."""
     places: list[HiddenPlace]
 
 
 @dataclass(frozen=True)
 class HiddenStates:
-    """What each layer of an encoder makes of a text."""
+    """The output of each layer of an encoder for one text."""
 
     tokens: list[str]
     """The text's tokens as the encoder reads them, special ones included."""
     layers: list[NDArray[np.float32]]
-    """[tokens, width], one after another: what the first layer reads (embeddings), then what each layer makes; the
-    last is what the encoder gives, after its final norm if it has one. Widths are the same but in recurrent models."""
+    """Per layer [tokens, width]: the embeddings that the first layer reads, then each layer's output; the last is the
+    encoder's output, after its final norm if it has one. Widths differ only in recurrent models."""
 
 
 @shown_by(lambda tool: bundle_facts(tool.bundle))
 class Encoder:
-    """Reads texts by the encoder of a bundle's model, whatever else stands on it, on its device and at its precision.
+    """Reads texts by the encoder of a bundle's model, on its device and at its precision.
 
     Of a translation model that is the source's encoder. Raises InputError for a model without an encoder.
     """
@@ -107,7 +107,7 @@ class Encoder:
         normalize: bool = True,
         layer: int | None = None,
     ) -> NDArray[np.float32]:
-        """A vector of one text [dim], or of each of several [texts, dim]; a text that is too long is cut.
+        """Returns a vector of one text [dim], or of each of several [texts, dim]; a text that is too long is cut.
 
         Args:
             texts: one or several.
@@ -148,7 +148,7 @@ class Encoder:
     def hidden_states(self, texts: Iterable[str]) -> list[HiddenStates]: ...
 
     def hidden_states(self, texts: str | Iterable[str]) -> HiddenStates | list[HiddenStates]:
-        """What each layer makes of one text, or of each of several; a text that is too long is cut."""
+        """Returns each layer's output for one text, or for each of several; a text that is too long is cut."""
         rows = self._rows([texts] if isinstance(texts, str) else list(texts))
         widths: list[int] = []
 
@@ -172,7 +172,7 @@ class Encoder:
     def fill(self, texts: Iterable[str], guesses: int = GUESSES) -> list[FilledText]: ...
 
     def fill(self, texts: str | Iterable[str], guesses: int = GUESSES) -> FilledText | list[FilledText]:
-        """Guess what stands at each [MASK] of one text, or of several.
+        """Guesses the token at each [MASK] of one text, or of several.
 
         Raises InputError for a model that was not trained to, or a text without [MASK] or too long for it.
         """
@@ -186,7 +186,7 @@ class Encoder:
         return self._fill(list(texts), guesses)
 
     def look(self, text: str, second: str | None = None) -> Look:
-        """What the model does with a text, or two: attention; and its guess at each [MASK], where it was trained to.
+        """Shows how the model reads a text, or two: attention; and its guess at each [MASK], if it was trained to.
 
         Raises InputError for a text that is blank, or more than the model reads, or a translation model.
         """
@@ -211,7 +211,7 @@ class Encoder:
         return self._read([([], None)], lambda batch: self._encode(batch).hidden)[0].shape[1]
 
     def _rows(self, texts: Sequence[str]) -> list[Row]:
-        """The ids of texts, cut where the model reads no more."""
+        """Returns the ids of texts, cut to what the model reads."""
         if not self._reads_sources:
             return [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(texts)]
         most = min(self.bundle.config.longest_source + len(self.bundle.marks.source) + 1, self._source_limit or 2**62)
@@ -228,7 +228,7 @@ class Encoder:
         return EncodedText(hidden, hidden[:, 0], batch.is_real)
 
     def _states(self, batch: TextBatch) -> list[torch.Tensor]:
-        """[rows, time, width] of the embeddings and of each layer."""
+        """Returns the embeddings and each layer's output, [rows, time, width] each."""
         encoder = self.model.encoder
         with record_inputs(self._layers) as read:
             last = self._encode(batch).hidden
@@ -263,7 +263,7 @@ class Encoder:
         return [self._filled(*each, guesses) for each in zip(texts, found, strict=True)]
 
     def _logits(self, rows: Sequence[Row]) -> list[NDArray[np.float32]]:
-        """Those at the hidden places of the first text of each row, [places, vocabulary]; none are made elsewhere."""
+        """Returns logits at the hidden positions alone of the first text of each row, [positions, vocabulary]."""
         model, mask = self.bundle.reader, self.bundle.tokenizers.target.mask
         head = model.head
         assert isinstance(head, WordHead) and mask is not None
@@ -279,7 +279,7 @@ class Encoder:
         return [logits[: list(first).count(mask)] for logits, (first, _) in zip(found, rows, strict=True)]
 
     def _hidden(self, text: str) -> Ids:
-        """The ids of a text, with the token that hides at its marks."""
+        """Returns the ids of a text, with the mask token at its marks."""
         tokenizer = self.bundle.tokenizers.target
         if tokenizer.mask is None:
             raise InputError("the model's tokenizer has no [MASK]")
@@ -310,7 +310,7 @@ class Encoder:
 
 
 def _make_source_batch(rows: Sequence[Row], special: SpecialIds) -> TextBatch:
-    """Sources of a translation model, which end with a token and begin without one."""
+    """Makes a batch of a translation model's sources, which end with a token and begin without one."""
     tokens, is_real = pad([ids for ids, _ in rows], special.source_pad, special.source_eos)
     return TextBatch(tokens, torch.zeros_like(tokens), is_real)
 
@@ -319,5 +319,5 @@ MARK = re.compile("|".join(map(re.escape, MASKS)))
 
 
 def spelled(piece: str) -> str:
-    """A token of the vocabulary as it reads in a text."""
+    """Returns a token of the vocabulary as it reads in a text."""
     return piece.removeprefix("##").replace("▁", " ").strip()

@@ -1,4 +1,4 @@
-"""A trained language model as a tool: texts in, texts that go on out."""
+"""A trained language model as a tool: texts in, their continuations out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from transduce.text.running_text import encode_running
 MAX_TOKENS = 200
 LOOK_TOKENS = 24
 READ_AT_ONCE = 512
-"""Tokens of a prompt; attention to a bounded memory need not be longer."""
+"""The most tokens of a prompt read at once; attention to a bounded memory need not be longer."""
 BYTES_OF_CHARACTER = 4
 
 
@@ -46,24 +46,23 @@ class GeneratedText:
     """One text that a model has written."""
 
     text: str
-    """The prompt and what comes after it."""
+    """The prompt and its continuation."""
     log_probability: float
-    """Natural logarithm, of all tokens written after the prompt, those of a stop too; lowered by the
-    penalty of repetitions."""
+    """The log-probability, in nats, of all tokens after the prompt, those of a stop too, with repetition penalty."""
     tokens: int
-    """How many these are."""
+    """The number of tokens written after the prompt."""
     stopped: bool
-    """Whether a stop ended it, rather than the number of tokens."""
+    """True if a stop ended it, rather than the number of tokens."""
 
 
 @dataclass(frozen=True)
 class Generation:
-    """What has become of a prompt."""
+    """A prompt and its continuations."""
 
     prompt: str
-    """As the model has read it."""
+    """The prompt as the model has read it."""
     n_best: list[GeneratedText]
-    """Of a beam the best, best first; of sampling so many draws, as drawn."""
+    """The continuations: a beam's best first, samples in the order drawn."""
 
     @property
     def text(self) -> str:
@@ -81,7 +80,7 @@ class Generation:
 
 @shown_by(lambda tool: bundle_facts(tool.bundle))
 class Generator:
-    """Goes on with texts by a bundle's model, on its device and at its precision.
+    """Continues texts by a bundle's model, on its device and at its precision.
 
     Further bundles of the same vocabulary make an ensemble, whose probabilities are the mean of all models'. Raises
     InputError for a model that is no language model, or where the vocabularies differ.
@@ -99,7 +98,7 @@ class Generator:
             one.config.longest_source for one in (bundle, *others) if not isinstance(one.model, SegmentRecurrence)
         ]
         self.window = min(windows, default=None)
-        """The most tokens that a model reads of a text; None where all remember what they have read."""
+        """The most tokens that a model reads of a text; None if all remember what they have read."""
         self._constraints = Constraints(bundle.tokenizers.target)
 
     @staticmethod
@@ -136,7 +135,7 @@ class Generator:
         max_tokens: int = MAX_TOKENS,
         stop: Iterable[str] = (),
     ) -> Generation | list[Generation]:
-        """Go on with one prompt, or with several: as many results, in the same order.
+        """Continues one prompt, or several: as many results, in the same order.
 
         A model that remembers earlier segments goes on at the same cost for each token. With others, when the window
         that the model was trained on is full, its second half is read anew as the context of what follows; each of
@@ -161,7 +160,7 @@ class Generator:
         max_tokens: int = MAX_TOKENS,
         stop: Iterable[str] = (),
     ) -> Iterator[str]:
-        """What `generate` writes after one prompt, piece by piece as it comes; one draw, or greedily.
+        """Yields what `generate` writes after one prompt, piece by piece as it comes; one draw, or greedily.
 
         Raises InputError for a search that follows several hypotheses: use `generate`.
         """
@@ -176,7 +175,7 @@ class Generator:
     def look(
         self, prompt: str, continuation: str | None = None, search: Beam | None = None, max_tokens: int = LOOK_TOKENS
     ) -> Look:
-        """What the model does with a prompt: attention, confidence, and the search that continues it.
+        """Shows how the model continues a prompt: attention, confidence, and the search.
 
         With a continuation this is looked at instead of one that is searched. Raises InputError for an ensemble, or a
         text that is longer than the window.
@@ -220,12 +219,12 @@ class Generator:
             yield text.written[shown:]
 
     def encode(self, prompt: str) -> list[int]:
-        """The ids of a text whose last line goes on; of an empty one, the end token."""
+        """Returns the ids of a text whose last line goes on; for an empty one, the end token."""
         tokenizer = self.bundle.tokenizers.target
         return encode_running(tokenizer, prompt) or [tokenizer.eos]
 
     def prompt_text(self, prompt: str) -> str:
-        """A prompt as the model reads it; nothing for an empty one, for which it reads the end token."""
+        """Returns a prompt as the model reads it; nothing for an empty one, for which it reads the end token."""
         return self.text_of(self.encode(prompt)) if prompt else ""
 
     def text_of(self, ids: Iterable[int]) -> str:
@@ -246,7 +245,7 @@ class Generator:
         ]
 
     def _generation(self, prompt: str, writings: Sequence[Writing], ends: Ends, are_draws: bool) -> Generation:
-        """All draws, of which some may be alike; of a beam, what spells one text counts once."""
+        """Returns all draws, of which some may be alike; of a beam's outputs, those that spell one text count once."""
         drafts = []
         for one in writings:
             written = self._written(one)
@@ -258,7 +257,7 @@ class Generator:
         return Generation(prompt, drafts if are_draws else list(found.values()))
 
     def _written(self, one: Writing) -> str:
-        """What was added to a prompt."""
+        """Returns the text that was added to a prompt."""
         return self.text_of(one.ids)[len(self.text_of(one.ids[: one.begun])) :]
 
     def _go_on(
@@ -268,7 +267,7 @@ class Generator:
         search: Search,
         ends: Ends,
     ) -> list[list[Writing]]:
-        """All writings that are not at their end, a stretch longer; those of one context's length at once."""
+        """Continues all unfinished writings by a stretch; those of one context's length at once."""
         alike: dict[tuple[int, int], list[tuple[int, int, Piece]]] = {}
         for i, of_prompt in enumerate(writings):
             for j, one in enumerate(of_prompt):
@@ -296,7 +295,7 @@ class Generator:
         ]
 
     def _stretch(self, request: Request, writing: Writing, ends: Ends) -> tuple[Piece, int]:
-        """The context that is read next, and how many tokens may be written after it."""
+        """Returns the context that is read next, and how many tokens may be written after it."""
         left = ends.max_tokens - writing.written
         ids = writing.ids
         if request.required:
@@ -312,7 +311,7 @@ class Generator:
     def _problem(
         self, pieces: Sequence[Piece], writings: Sequence[Writing], search: Search, length: int, ends: Ends
     ) -> SearchProblem[DecoderState]:
-        """What is searched after contexts of one length, which are read but for their last tokens."""
+        """Returns the problem of a search after contexts of one length; all their tokens but the last are read here."""
         context = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
         state = self.model.start(self.model.encode(context[:, :0], context[:, :0].bool()))
         for read in context[:, :-1].split(READ_AT_ONCE, 1) if context.shape[1] > 1 else ():
@@ -324,7 +323,7 @@ class Generator:
         return problem_of(self.model, state, limits, context[:, -1], pieces, vocabulary, search, rules=rules)
 
     def _vocabulary(self, ends_with_line: bool) -> Vocabulary:
-        """All tokens; an end token that only ends a line is text like any other, unless writing ends there."""
+        """Returns all tokens; an end token that only ends a line is text like any other, unless writing ends there."""
         tokenizer = self.bundle.tokenizers.target
         vocabulary = replace(Vocabulary.of(tokenizer, lambda: self._constraints.edges), decode=self.text_of)
         if ends_with_line or tokenizer.newline_is_text:
@@ -339,7 +338,7 @@ class Generator:
         vocabulary: Vocabulary,
         ends: Ends,
     ) -> list[Rule]:
-        """What may not come next, by all that stands before, and that nothing comes after a stop."""
+        """Returns the rules on next tokens, given all that was written before; nothing follows a stop."""
         contexts = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
         rules: list[Rule] = [AfterContext(contexts, rules_for(pieces, vocabulary, search))]
         if not ends.texts:
@@ -360,7 +359,7 @@ class Generator:
     def _search(
         self, pieces: Sequence[Piece], writings: Sequence[Writing], search: Search, length: int, ends: Ends
     ) -> list[list[tuple[list[int], float, bool]]]:
-        """Of each context the tokens written after it, their log-probability, and whether they ended by themselves."""
+        """Returns for each context the tokens written after it, their log-probability, and whether they ended."""
         problem = self._problem(pieces, writings, search, length, ends)
         with threads_for(len(pieces) * search.rows, size_of(self.bundle.model), self.bundle.device):
             found = search.find(problem)
@@ -368,7 +367,7 @@ class Generator:
 
     @torch.inference_mode()
     def _tokens(self, piece: Piece, writing: Writing, search: Search, length: int, ends: Ends) -> Iterator[int]:
-        """The tokens written after a context, as they come."""
+        """Yields the tokens written after a context, as they come."""
         problem = self._problem([piece], [writing], search, length, ends)
         sampling = search if isinstance(search, Sampling) else None
         generator = sampling.generator(piece.source) if sampling else None
@@ -385,5 +384,5 @@ def _request(prompt: str | Request) -> Request:
 
 
 def _alone(search: Search) -> Search:
-    """The same search for hypotheses that go on by themselves."""
+    """Returns the same search for hypotheses that go on by themselves."""
     return msgspec.structs.replace(search, n_best=1)

@@ -1,4 +1,4 @@
-"""The tool that a model is for, from its folder."""
+"""Loads the tool that a model is for, from its folder."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def load(
     shortlist: bool | str | Path = False,
     compile: bool = False,
 ) -> Translator | Generator | Reader:
-    """What runs the model in a folder: a Translator, or a Generator for a language model; of several an ensemble.
+    """Loads a folder's model as a Translator, or a Generator for a language model; several models make an ensemble.
 
     For models that read texts: a Classifier, a Tagger, an Answerer, or an Encoder for one without such a head.
 

@@ -28,7 +28,7 @@ from transduce.text.tokenizer import Tokenizer
 def look_at_translation(
     bundle: ModelBundle, constraints: Constraints, piece: Piece, target: str | None, search: Beam, text: str
 ) -> Look:
-    """Translate a piece of text, unless a target is given, and look at what happened.
+    """Translates a piece of text, unless a target is given, and looks at what happened.
 
     Raises InputError for a target that is too long, or where the search finds nothing.
     """
@@ -65,7 +65,7 @@ def look_at_generation(
     given: Sequence[int] | None,
     spell: Callable[[Sequence[int]], str],
 ) -> Look:
-    """Continue a context by so many tokens, unless those that come next are given, and look at what happened.
+    """Continues a context by this many tokens, unless the next ones are given, and looks at what happened.
 
     `spell` gives the text of tokens.
     """
@@ -94,7 +94,7 @@ def look_at_generation(
 
 
 def look_at_texts(bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], told: Told) -> Look:
-    """Look at what a model told of a text, or of two, that it read as this row."""
+    """Looks at a model's result for a text, or two, that it read as this row."""
     return look_at_reading(bundle, _name(bundle), "\n".join(texts), row, told)
 
 
@@ -109,13 +109,13 @@ def whole_row(bundle: ModelBundle, first: str, second: str | None, longest: int)
 
 
 def check_not_blank(*texts: str) -> None:
-    """Raise InputError for a text that is blank."""
+    """Raises InputError for a text that is blank."""
     if not all(map(str.strip, texts)):
         raise InputError("there is no text to look at")
 
 
 def check_length(tokens: int, longest: int) -> None:
-    """Raise InputError for a text of more tokens than are read at once."""
+    """Raises InputError for a text of more tokens than are read at once."""
     if tokens > longest:
         raise InputError(f"the text has {tokens:,} tokens, but the model reads at most {longest:,} at once; shorten it")
 
@@ -123,7 +123,7 @@ def check_length(tokens: int, longest: int) -> None:
 def _searched(
     find: Callable[[Beam, TakeStep], list[int]], search: Beam, vocabulary: Vocabulary, tokenizer: Tokenizer
 ) -> tuple[list[int], SearchTree]:
-    """What a beam finds, and the tree of its search, in which greedy search's way is marked."""
+    """Returns a beam's output and the tree of its search, in which the path of greedy search is marked."""
     watched = SearchTrace(search, tokenizer.pieces, vocabulary.decode)
     tokens = find(search, watched.take_step)
     alone = msgspec.structs.replace(search, size=1, n_best=1, coverage_penalty=0.0)
@@ -135,7 +135,7 @@ def _searched(
 
 
 def _name(bundle: ModelBundle) -> str:
-    """The run's folder, or the model's own where it is in none."""
+    """Returns the run's folder, or the model's own if it is in none."""
     folder = bundle.folder
     if folder is None:
         return f"{bundle.config.source}-{bundle.config.target}"

@@ -1,4 +1,4 @@
-"""What can be asked of the translation of one line; needs no PyTorch, so that documents' processes can use it."""
+"""A request: one line to translate, with its constraints; needs no PyTorch, so documents' processes can use it."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,6 @@ class Request:
     prefix: str = ""
     """Whole words that the translation begins with."""
     required: tuple[str, ...] = ()
-    """Words or phrases that it must hold; of a line that is split, its last piece."""
+    """Words or phrases that the translation must hold; of a line that is split, its last piece."""
     banned: tuple[str, ...] = ()
-    """Words or phrases that it must not hold."""
+    """Words or phrases that the translation must not hold."""

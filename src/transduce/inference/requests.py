@@ -1,4 +1,4 @@
-"""What can be asked of the translation of one line, and how a target vocabulary writes it."""
+"""Requests for the translation of one line, and how a target vocabulary writes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Piece:
     required: list[Phrase]
     banned: list[Banned]
     begin: int | None = None
-    """What the decoder reads first, where this tells it the language; None for the token that begins all outputs."""
+    """The decoder's first input, where this is the token of a language; None for the token that begins all outputs."""
 
 
 class Constraints:
@@ -33,11 +33,11 @@ class Constraints:
 
     @cached_property
     def edges(self) -> WordEdges:
-        """Where words of the target vocabulary may begin and end."""
+        """The word boundaries of the target vocabulary: where words may begin and end."""
         return WordEdges(self.wording.continues, self.wording.precedes_no_letter)
 
     def pieces(self, request: Request, sources: Sequence[list[int]], begin: int | None = None) -> list[Piece]:
-        """One a source piece: bans hold for all, the prefix for the first, required phrases for the last.
+        """Returns a piece for each source piece: bans for all, the prefix for the first, required phrases for the last.
 
         Raises InputError for constraints that contradict each other, or a prefix that the vocabulary cannot write.
         """
@@ -54,7 +54,7 @@ class Constraints:
         ]
 
     def found_in(self, text: str, phrases: Sequence[str]) -> list[str]:
-        """Those of the phrases that stand in an output as whole words, written as outputs write them."""
+        """Returns the phrases that occur in an output as whole words, in outputs' spelling."""
         return [phrase for phrase in phrases if holds(text, self.wording.normal(phrase) or phrase)]
 
     def _check(self, request: Request) -> None:

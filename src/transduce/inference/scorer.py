@@ -1,4 +1,4 @@
-"""How probable a model finds translations that it is given."""
+"""Scores given translations: how probable a model finds them."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,19 +33,19 @@ class TokenScore:
     """One target token and how probable it was."""
 
     piece: str
-    """As it stands in the vocabulary."""
+    """The token as the vocabulary spells it."""
     log_probability: float
-    """Natural logarithm."""
+    """The log-probability of the token, in nats."""
 
 
 @dataclass(frozen=True)
 class PairScore:
-    """What a model thinks of one target, given its source."""
+    """The score of one target, given its source."""
 
     log_probability: float
-    """Of the whole target, the end token counted, in nats."""
+    """The log-probability of the whole target, including the end token, in nats."""
     per_token: float
-    """The same divided by the tokens."""
+    """The log-probability divided by the number of tokens."""
     perplexity: float
     """The exponential of the negative log-probability per token."""
     tokens: list[TokenScore]
@@ -108,7 +108,7 @@ class Scorer:
 
 
 def check_lengths(side: str, sequences: Sequence[list[int]], limit: int | None, first: int) -> None:
-    """Raise InputError for a sequence of more tokens than a model can take, with the number of its pair."""
+    """Raises InputError for a sequence of more tokens than a model can take, with the number of its pair."""
     for number, ids in enumerate(sequences, first):
         if limit is not None and len(ids) + 1 > limit:
             raise InputError(
@@ -118,5 +118,5 @@ def check_lengths(side: str, sequences: Sequence[list[int]], limit: int | None, 
 
 
 def perplexity(per_token: float) -> float:
-    """Of a mean log-probability in nats; bounded, so that it is a number of JSON."""
+    """Returns the perplexity for a mean log-probability in nats; bounded, so that JSON can write it."""
     return math.exp(min(-per_token, 700))

@@ -1,4 +1,4 @@
-"""A trained tagger as a tool: texts in; the tag of each word, and the entities that they tell, out."""
+"""A trained tagger as a tool: texts in; the tag of each word, and the entities, out."""
 
 import re
 import unicodedata
@@ -44,12 +44,12 @@ class TaggedWord:
 
     text: str
     start: int
-    """In characters of the text, from 0."""
+    """The start of the word, in characters of the text, from 0."""
     end: int
-    """After it."""
+    """The end of the word, after its last character."""
     tag: str
     probability: float
-    """Of the tag, 0 to 1."""
+    """The probability of the tag, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ class Entity:
     text: str
     kind: str
     start: int
-    """In characters of the text, from 0."""
+    """The start of the entity, in characters of the text, from 0."""
     end: int
-    """After it."""
+    """The end of the entity, after its last character."""
     probability: float
-    """The least of its tags'."""
+    """The lowest probability of its tags."""
 
 
 @dataclass(frozen=True)
 class TaggedText:
-    """What a model tells of a text."""
+    """A text with the tags and entities that a model found in it."""
 
     text: str
     words: list[TaggedWord]
@@ -107,7 +107,7 @@ class Tagger:
         return self._tag([texts])[0] if isinstance(texts, str) else self._tag(list(texts))
 
     def look(self, text: str) -> Look:
-        """What the model does with a text: attention, and which tokens the tag of each word rests on.
+        """Shows how the model reads a text: attention, and which tokens the tag of each word rests on.
 
         Raises InputError for one that is blank, or longer than the model reads at once.
         """

@@ -1,4 +1,4 @@
-"""What a model with an encoder makes of many texts: those of similar length at once."""
+"""Runs an encoder on many texts, those of similar length at once."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -26,7 +26,7 @@ def read_texts(
     tokens_at_once: int = TOKENS_AT_ONCE,
     make_batch: Callable[[Sequence[Row], SpecialIds], TextBatch] = make_text_batch,
 ) -> list[NDArray[np.float32]]:
-    """What a model makes of each row, float32: a vector, or one for each of its tokens.
+    """Returns a model's output for each row, float32: a vector, or one for each of its tokens.
 
     Args:
         model: in evaluation mode.

@@ -74,16 +74,16 @@ def _n_best_html(translation: "Translation") -> str:
 @shown_by(_translation_facts, _n_best_html)
 @dataclass(frozen=True, repr=False)
 class Translation:
-    """What became of one line."""
+    """The translation of one line."""
 
     text: str
     """The best translation; empty for a blank line."""
     n_best: list["Candidate"]
-    """As many as were asked for, best first; one alone for a line that was split."""
+    """The translations asked for, best first; only one for a line that was split."""
     was_split: bool = False
-    """Whether the line was longer than any the model was trained on, and was translated piece by piece."""
+    """True if the line was longer than any the model was trained on, and was translated piece by piece."""
     truncated: bool = False
-    """Whether the output reached the longest length allowed."""
+    """True if the output reached the longest length allowed."""
     satisfied: list[str] = field(default_factory=list)
     """Required phrases that the translation holds."""
     unsatisfied: list[str] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Translation:
     violated: list[str] = field(default_factory=list)
     """Banned phrases that it holds all the same: at the end of a truncated output, or where split pieces meet."""
     details: Details | None = None
-    """Probabilities of its tokens, and an alignment of words, where they were asked for."""
+    """Probabilities of its tokens, and an alignment of words, if they were asked for."""
 
     def __str__(self) -> str:
         return self.text
@@ -103,9 +103,9 @@ class Candidate:
 
     text: str
     score: float
-    """Log-probability, normalised for length; of minimum Bayes risk decoding the expected chrF, 0 to 100."""
+    """The log-probability, normalised for length; in minimum Bayes risk decoding, the expected chrF, 0 to 100."""
     log_probability: float
-    """Natural logarithm, the end token counted."""
+    """The log-probability in nats, the end token counted."""
 
 
 @shown_by(lambda tool: bundle_facts(tool.bundle))
@@ -160,7 +160,8 @@ class Translator:
         return translator
 
     def warm_up(self, search: DecisionRule | None = None) -> None:
-        """Search two made-up sentences at great length, so that all is compiled that others will need in such a search.
+        """Searches two made-up sentences at great length, so that all is compiled that others will need in such a
+        search.
 
         Raises ConfigError where it cannot be compiled.
         """
@@ -222,7 +223,7 @@ class Translator:
         to: str | None = None,
         from_: str | None = None,
     ) -> Translation | list[Translation]:
-        """Translate one line of text, or several: as many translations, in the same order.
+        """Translates one line of text, or several: as many translations, in the same order.
 
         A blank line stays blank; one without letters (`***`, `42`, an emoji) comes back as it is, unless the model's
         vocabulary has no letters either.
@@ -243,7 +244,7 @@ class Translator:
     def score(self, pairs: Iterable[Pair]) -> list[PairScore]: ...
 
     def score(self, pairs: Pair | Iterable[Pair]) -> PairScore | list[PairScore]:
-        """How probable the model, or the ensemble, finds given translations: of one pair, or of several in order.
+        """Returns how probable the model, or the ensemble, finds one given translation, or several in order.
 
         A shortlist plays no part. Raises InputError for an exported model, or a pair that is too long.
         """
@@ -255,7 +256,7 @@ class Translator:
         return scorer.score(cast(Iterable[Pair], pairs))
 
     def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look:
-        """What the model does with one line: attention, search, confidence, and what the output depends on.
+        """Shows how the model translates one line: attention, search, confidence, and what the output depends on.
 
         With a target this is looked at instead of a translation. Raises InputError for an ensemble, an exported model,
         a line that is blank or too long to translate at once, or required phrases.
@@ -272,13 +273,14 @@ class Translator:
         return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
-        """Do something with the model that must not happen while it translates for others, who may share it."""
+        """Runs work with the model that must not happen while it translates for others, who may share it."""
         return work()
 
     def stream(
         self, texts: Iterable[str | Request], search: DecisionRule | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
-        """Translate any number of lines, holding a bounded number at a time; InputError for a string in their place."""
+        """Translates any number of lines, holding a bounded number at a time; InputError for a string in place of
+        lines."""
         if isinstance(texts, str):
             raise InputError(f"{texts[:60]!r} is one line, not several; give a list, or use translate")
         lines = iter(texts)
@@ -293,9 +295,9 @@ class Translator:
         with_details: bool = False,
         encoded: Sequence[list[list[int]]] | None = None,
     ) -> list[Translation]:
-        """Translate lines that are held together: sorted by length inside, returned in order; with details if wanted.
+        """Translates lines that are held together: sorted by length inside, returned in order; with details if wanted.
 
-        Whoever is to be told hears, after each batch, the share of all source tokens that is done. What `encode` has
+        `tell` is called after each batch with the share of all source tokens that is done. What `encode` has
         made of the same lines need not be made again.
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
@@ -312,7 +314,7 @@ class Translator:
         return self._with_details(translations, lines, hypotheses) if with_details else translations
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
-        """Why a translation lacks a phrase that it was required to hold, and what may help."""
+        """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
         if not self._constraints.wording.forms(phrase):
             return f"the model's vocabulary cannot write {phrase!r}"
         if translation.truncated:
@@ -322,7 +324,7 @@ class Translator:
         return "the search did not find a place for it; search with a larger beam"
 
     def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
-        """Token ids of each line: of the whole, of its pieces where it is too long, of nothing if it has no words."""
+        """Returns token ids of each line: of the whole, of its pieces if it is too long, of nothing without words."""
         tokenizer = self.bundle.tokenizers.source
         lines = [text.strip() if self._is_translated(text) else "" for text in texts]
         return [
@@ -331,7 +333,7 @@ class Translator:
         ]
 
     def _is_translated(self, text: str) -> bool:
-        """Whether the model is asked for a text: it has words, or the model is one of numbers or signs."""
+        """Returns True if the model should translate a text: it has words, or the model is one of numbers or signs."""
         if has_words(text) or not self.bundle.tokenizers.source.has_letters:
             return True
         return self.bundle.config.languages is not None and any(
@@ -372,7 +374,7 @@ class Translator:
         return [replace(one, details=details) for one, details in zip(translations, details, strict=True)]
 
     def _single_model(self) -> ModelBundle:
-        """The model that translates, where it is one that can be looked into."""
+        """The model that translates, if it is one that can be looked into."""
         if not isinstance(self.engine, PyTorchEngine) or isinstance(self.engine.model, Ensemble):
             raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
         return self._own(self.engine.bundle)
@@ -385,7 +387,7 @@ class Translator:
     def _search(
         self, pieces: list[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
     ) -> list[list[Hypothesis]]:
-        """The outputs of each piece that are wanted, best first."""
+        """Returns the outputs wanted of each piece, best first."""
         search = search_of(rule)
         batches: list[list[int]] = []
         for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
@@ -456,7 +458,7 @@ class Translator:
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:
-    """Raise InputError unless both models read and write the same tokens."""
+    """Raises InputError unless both models read and write the same tokens."""
     for side in ("source", "target"):
         if getattr(first.tokenizers, side).content != getattr(other.tokenizers, side).content:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The state of a text that a language model writes: where it ends, how far it is, and how its tokens read."""
+"""The state of a text that a language model writes: where it ends, its length, and how its tokens read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
 
 @dataclass(frozen=True)
 class Ends:
-    """When writing ends."""
+    """The conditions that end writing."""
 
     max_tokens: int
     texts: tuple[str, ...]
 
     @property
     def with_line(self) -> bool:
-        """Whether the end of a line is one."""
+        """True if the end of a line is a stop."""
         return "\n" in self.texts
 
     def find(self, written: str) -> int | None:
-        """Where the first of the texts begins; None where there is none."""
+        """Returns where the first stop in a text begins; None without one."""
         return min((place for end in self.texts if (place := written.find(end)) >= 0), default=None)
 
     def unsure(self, written: str) -> int:
-        """How many of the last characters may be the beginning of a stop."""
+        """Returns how many of the last characters may be the beginning of a stop."""
         return max((n for end in self.texts for n in range(1, len(end)) if written.endswith(end[:n])), default=0)
 
 
@@ -36,22 +36,22 @@ class Writing:
 
     ids: list[int]
     begun: int
-    """How many of them were given."""
+    """The number of ids that were given."""
     log_probability: float = 0.0
     stopped: bool = False
 
     @property
     def written(self) -> int:
-        """How many tokens were added."""
+        """The number of tokens that were added."""
         return len(self.ids) - self.begun
 
     def is_open(self, ends: Ends) -> bool:
-        """Whether it goes on."""
+        """Returns True if the text may still be continued."""
         return not self.stopped and self.written < ends.max_tokens
 
 
 def ends_of(max_tokens: int, stop: Iterable[str]) -> Ends:
-    """Where writing ends; InputError for what is no number of tokens, or no text."""
+    """Checks and returns where writing ends; raises InputError for an invalid number of tokens or stop."""
     texts = (stop,) if isinstance(stop, str) else tuple(stop or ())
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
         raise InputError(f"max_tokens must be a whole number, but is {max_tokens!r}")
@@ -65,7 +65,7 @@ def ends_of(max_tokens: int, stop: Iterable[str]) -> Ends:
 
 
 class GrowingText:
-    """The text that is added to some tokens, decoded line by line, so that long texts take no longer."""
+    """Decodes the text added to some tokens line by line, so that long texts take no longer."""
 
     def __init__(self, tokenizer: Tokenizer, ids: Sequence[int]) -> None:
         self._tokenizer = tokenizer
@@ -73,10 +73,10 @@ class GrowingText:
         self._given = len(text_of(tokenizer, self._line))
         self._lines = ""
         self.written = ""
-        """All that was added."""
+        """The text that was added."""
 
     def add(self, token: int) -> str:
-        """The same with one more token."""
+        """Adds a token, and returns the added text."""
         self._line.append(token)
         text = text_of(self._tokenizer, self._line)[self._given :]
         self.written = self._lines + text
@@ -86,7 +86,7 @@ class GrowingText:
 
     @property
     def unsure(self) -> int:
-        """How many of the last characters the next tokens may change."""
+        """The number of last characters that the next tokens may change."""
         broken = len(self.written) - len(self.written.rstrip(UNFINISHED))
         if not self._tokenizer.joins_words or not self._line:
             return broken
@@ -95,12 +95,12 @@ class GrowingText:
 
 
 def _after_last_line(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """The place after the last token that ends a line."""
+    """Returns the index after the last token that ends a line."""
     return next((place + 1 for place in range(len(ids) - 1, -1, -1) if _ends_line(tokenizer, ids[place])), 0)
 
 
 def _ends_line(tokenizer: Tokenizer, token: int) -> bool:
-    """Whether what follows a token reads the same without what stands before it."""
+    """Returns True if the text after a token reads the same without the text before it."""
     return token == tokenizer.eos or (tokenizer.newline_is_text and text_of(tokenizer, [token]).endswith("\n"))
 
 

@@ -1,11 +1,11 @@
-"""Characters as readers see them, and which scripts write words without spaces."""
+"""Finds characters as readers see them, and which scripts write words without spaces."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
 Span = tuple[int, int]
-"""Characters of a text, from the first to before the last."""
+"""A range of characters of a text, from the first to before the last."""
 
 _HAN = "\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SOUTH_EAST_ASIAN = (
@@ -16,11 +16,11 @@ UNSPACED = re.compile(f"[{_HAN}\u3041-\u3096\u309d-\u309f\u3105-\u312f\u31a0-\u3
 """A letter of a script in which any letter may begin a word: Chinese characters, hiragana, bopomofo, Yi, Thai and its
 neighbours. Katakana are not among them: a run of katakana is a word."""
 SPELLED = re.compile(f"[{_SOUTH_EAST_ASIAN}]")
-"""Those among them that spell sounds, with vowels that are written onto consonants."""
+"""A letter of the South-East Asian scripts, which spell sounds and write vowels onto consonants."""
 
 _JOINER = "\u200d"
 INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff")
-"""Characters that only say where a line may break, or that a file begins."""
+"""Characters that only show where a line may break, or where a file begins."""
 _FOLLOWING = frozenset("ะาำๅະາຳぁぃぅぇぉゃゅょゎゝゞーヽヾ\uff70\uff9e\uff9f\u200c\u200d")
 """Characters that belong to the one before them, beside those that Unicode calls marks: vowels, small kana."""
 _LEADING = frozenset("เแโใไເແໂໃໄ")

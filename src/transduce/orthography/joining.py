@@ -1,4 +1,4 @@
-"""How sentences of a language follow each other: with a blank between them, or without one."""
+"""Joins sentences of a language: with a blank between them, or without one."""
 
 import re
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U0002
 
 
 def joint(before: str, after: str, language: str = "") -> str:
-    """Returns what is written between two sentences: nothing in Chinese and Japanese, a blank in other languages. Where
-    the language is not known, or words of another script meet, the characters that meet tell."""
+    """Returns the text between two sentences: nothing in Chinese and Japanese, a blank in other languages. If the
+    language is not known, or words of another script meet, the characters that meet decide."""
     is_wide = _WIDE.match(before[-1:]) is not None, _WIDE.match(after[:1]) is not None
     code = language.replace("_", "-").partition("-")[0].casefold()
     if code in WITHOUT_BLANKS or not 2 <= len(code) <= 3:
@@ -27,7 +27,7 @@ def join_sentences(sentences: Sequence[str], language: str = "") -> str:
 
 
 def gap_in_translation(gap: str, source: tuple[str, str], translation: tuple[str, str], language: str) -> str:
-    """Returns what is between two sentences of a translation.
+    """Returns the text between two sentences of a translation.
 
     Args:
         gap: what is between the sentences of the source. Line ends, tabs and several blanks stay as they are.

@@ -1,4 +1,4 @@
-"""Words of a text in any script, and whether a text holds a phrase as whole words."""
+"""Finds words of a text in any script, and whether a text holds a phrase as whole words."""
 
 import re
 import unicodedata
@@ -92,7 +92,7 @@ def _divided(run: str) -> Iterator[Span]:
 
 
 def _kind(character: str) -> str:
-    """The kind of letters with which a letter makes words; "" for one of a script without spaces, and for signs."""
+    """Returns the kind of letters that make words with this one; "" in a script without spaces, and for signs."""
     if UNSPACED.match(character) or not (character.isalnum() or character == "_" or is_extending(character)):
         return ""
     if _KATAKANA.match(character):

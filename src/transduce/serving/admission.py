@@ -1,4 +1,4 @@
-"""Who may ask for how much: keys, rates, and a place among the requests in progress."""
+"""Admits requests: keys, rates, and the number of requests in progress."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from transduce.serving.metrics import Metrics
 from transduce.serving.settings import ServerSettings
 
 MOST_WITHOUT_KEY = 262_144
-"""Bytes of a body that is read to find a key in it; a larger one needs its key in a header or the query."""
+"""The largest body in bytes that is read to find a key in it; a larger one needs its key in a header or the query."""
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -35,7 +35,7 @@ class Admission:
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self.settings = settings
         self.running = 0
-        """Requests that are translated, or wait for it."""
+        """The number of requests that are translated, or wait for it."""
         self.keys = None if settings.keys is None else KeyLookup(Keys(settings.keys))
         self._metrics = metrics
         self._requests = RateLimit("requests")
@@ -43,7 +43,7 @@ class Admission:
         self._turns: Holdings[_Turn] = Holdings(settings.max_waiting)
 
     async def enter(self, http: HTTPRequest, takes_key_in_body: bool) -> None:
-        """Find out whose request it is before its body is read.
+        """Finds out who makes a request before its body is read.
 
         RefusedError for a wrong key, for none where it cannot come later (403), and for a client that has to wait
         (429).
@@ -64,16 +64,16 @@ class Admission:
                 raise _key_too_late()
 
     def leave(self, http: HTTPRequest, status: int) -> None:
-        """Count a request that was never admitted, since its mistakes cost something too."""
+        """Counts a request that was never admitted, since its mistakes cost something too."""
         if status >= 400 and not getattr(http.state, "is_counted", True):
             self._count(http)
 
     def count_refused(self, address: str) -> None:
-        """Count something of an address that was no request at all."""
+        """Counts data from an address that was no request at all."""
         self._requests.note(address, 1, self.settings.requests_per_minute)
 
     async def check_admin(self, http: HTTPRequest) -> None:
-        """Raise RefusedError (403) for who is no administrator, which takes a key."""
+        """Raises RefusedError (403) unless the client is an administrator, which takes a key."""
         if self.keys is not None and (token := _token(http)):
             key = await self.keys.find(token)
             if key is not None and key.is_admin:
@@ -81,7 +81,7 @@ class Admission:
         raise RefusedError(403, "This takes an administrator's key")
 
     async def admit(self, http: HTTPRequest, given: str | None, texts: Sequence[str] = (), more: int = 0) -> None:
-        """Count a request with its texts, and more characters that go with them.
+        """Counts a request with its texts, and more characters that go with them.
 
         RefusedError for one without a key (403), too large (413), too soon (429), or that is no Unicode (400).
         """
@@ -102,7 +102,7 @@ class Admission:
         self.charge(http, characters)
 
     async def may_read_upload(self, http: HTTPRequest, given: str, read: int) -> None:
-        """Raise RefusedError (403) where a form has a wrong key, or none in what may be read without one."""
+        """Raises RefusedError (403) if a form has a wrong key, or none within what may be read without one."""
         if self.keys is None or http.state.key is not None:
             return
         if given.strip():
@@ -111,7 +111,7 @@ class Admission:
             raise _key_too_late()
 
     def charge(self, http: HTTPRequest, characters: int) -> None:
-        """Count characters of a request that has been admitted; RefusedError (429) where they come too soon."""
+        """Counts characters of a request that has been admitted; RefusedError (429) if they come too soon."""
         http.state.characters = getattr(http.state, "characters", 0) + characters
         own = None if http.state.key is None else http.state.key.characters_per_minute
         limit = self.settings.characters_per_minute if own is None else own
@@ -119,7 +119,7 @@ class Admission:
         self._metrics.characters(characters)
 
     def charge_more(self, http: HTTPRequest, characters: int) -> None:
-        """Count characters that go with a request that has been admitted; they are part of its texts' limit (413)."""
+        """Counts characters that go with a request that has been admitted; they are part of its texts' limit (413)."""
         if characters:
             self._check_characters(http.state.characters + characters)
             self.charge(http, characters)
@@ -135,10 +135,10 @@ class Admission:
 
     @asynccontextmanager
     async def turn(self, seconds: float) -> AsyncIterator[None]:
-        """A place among the requests in progress, for the one that is being answered.
+        """Holds a turn among the requests in progress, for the request that is being answered.
 
         RefusedError where half of all are its client's, or it is the client that has most and another needs a place
-        (429), or nobody has more than it would have (503); to be tried again after so many seconds.
+        (429), or nobody has more than it would have (503); to be tried again after these seconds.
         """
         client, task = CLIENT.get(), asyncio.current_task()
         assert task is not None
@@ -206,6 +206,6 @@ def _token(http: HTTPRequest) -> str:
 
 
 def size_of(http: HTTPRequest) -> int:
-    """How many bytes a request says that it has."""
+    """Returns the size in bytes that a request announces."""
     said = http.headers.get("content-length", "")
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0

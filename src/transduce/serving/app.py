@@ -1,4 +1,4 @@
-"""The web application: both APIs, the page, and what holds for all answers."""
+"""The web application: both APIs, the page, and the rules for all answers."""
 
 import asyncio
 import json
@@ -126,7 +126,7 @@ def _answer(error: RefusedError) -> JSONResponse:
 
 
 async def _check_may_read_metrics(server: Server, http: HTTPRequest) -> None:
-    """Raise RefusedError (403) for who is neither an administrator nor, where there are no keys, on this machine."""
+    """Raises RefusedError (403) unless the client is an administrator or, without keys, on this machine."""
     settings = server.settings
     if settings.keys is not None:
         await server.admission.check_admin(http)
@@ -205,13 +205,13 @@ class Watch:
             )
 
     def _most(self, path: str) -> int:
-        """The bytes that a request may have."""
+        """Returns the most bytes that a request may have."""
         settings = self._server.settings
         is_upload = path in POSTED and POSTED[path].kinds == (FORM,)
         return settings.max_upload_bytes if is_upload else min(settings.max_upload_bytes, settings.max_body_bytes)
 
     async def _enter(self, http: HTTPRequest, most: int) -> None:
-        """Raise RefusedError for a request that is refused whatever its body says."""
+        """Raises RefusedError for a request that is refused whatever its body says."""
         host = http.headers.get("host")
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
             raise RefusedError(421, "The server does not go by this name")
@@ -228,12 +228,12 @@ class Watch:
 
 @dataclass(frozen=True)
 class Posted:
-    """What is posted to a path."""
+    """The kinds of bodies that a path accepts."""
 
     kinds: tuple[str, ...]
     """Kinds of bodies; an upload's is a form."""
     takes_key: bool = True
-    """Whether a key may be in the body."""
+    """True if a key may be in the body."""
 
 
 POSTED = {
@@ -246,12 +246,12 @@ POSTED = {
 
 
 def too_large(most: int) -> RefusedError:
-    """An error for a body of more bytes than are taken."""
+    """Returns an error for a body of too many bytes."""
     return RefusedError(413, f"The request has more than {most:,} bytes")
 
 
 class JsonLines(logging.Formatter):
-    """A JSON object for each line of a log."""
+    """Formats each line of a log as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See logging."""

@@ -21,9 +21,9 @@ from transduce.serving.wanted import WantedTokens
 WINDOW = 0.002
 """Seconds for which a batch waits for company, when nothing else is waiting."""
 ROWS_AT_ONCE = 3072
-"""Padded tokens times hypotheses of a batch: half of a file's, since others wait for its end."""
+"""Padded tokens times hypotheses of a batch: half of a file's, since other requests wait for its end."""
 PAUSE = 0.5
-"""Seconds between a mistake that ends the batcher's thread and a new beginning."""
+"""The pause in seconds between an error that ends the batcher's thread and a restart."""
 log = logging.getLogger("transduce.serving")
 
 
@@ -37,39 +37,39 @@ class Batcher:
     def __init__(self, translator: Translator, metrics: Metrics | None = None) -> None:
         self.translator = translator
         self.restarts = 0
-        """How many times its thread had to be started again."""
+        """The number of times its thread had to be restarted."""
         self._metrics = metrics
         self._queue = FairQueue()
         self._dropped: set[Job] = set()
-        """Jobs of which somebody has given up a sentence."""
+        """Jobs of which a sentence was given up."""
         self._changed = threading.Condition()
         self._is_closed = False
         self._at_work: list[tuple[Future[Any], Callable[[], None]]] = []
-        """What the thread owes to whom, should it die."""
+        """Each future at work, with a function to call for it if the thread should die."""
         self._busy_since: float | None = None
         self._start()
 
     @property
     def waiting(self) -> int:
-        """Sentences that wait."""
+        """The number of sentences that wait."""
         with self._changed:
             self._forget_dropped()
             return self._queue.sentences
 
     @property
     def seconds(self) -> float:
-        """How long what waits will take, about."""
+        """The estimated seconds that the waiting work will take."""
         with self._changed:
             return self._queue.seconds_per_token * self._queue.tokens
 
     @property
     def busy_seconds(self) -> float:
-        """How long the batch that is searched has been at it; 0 where there is none."""
+        """The seconds since the current batch began; 0 without one."""
         since = self._busy_since
         return 0.0 if since is None else time.monotonic() - since
 
     def waiting_of(self, client: str) -> int:
-        """Sentences of a client that wait."""
+        """Returns the number of sentences of a client that wait."""
         with self._changed:
             self._forget_dropped()
             return self._queue.sentences_of(client)
@@ -84,7 +84,7 @@ class Batcher:
         client: str | None = None,
         encoded: Sequence[list[list[int]]] | None = None,
     ) -> list["Future[Translation]"]:
-        """Queue sentences; a future that is cancelled before its batch begins costs nothing more.
+        """Queues sentences; a future that is cancelled before its batch begins costs nothing more.
 
         `tell` is called in the batcher's thread after each batch that held some of them: once, since it costs time
         there to wake another thread. Of a model of several directions, `translator` is the one for the direction. The
@@ -108,14 +108,14 @@ class Batcher:
         return [sentence.future for sentence in sentences]
 
     def run(self, work: Callable[[], Result], client: str | None = None) -> "Future[Result]":
-        """Queue other work with the model."""
+        """Queues other work with the model."""
         job = Job(time.monotonic(), CLIENT.get() if client is None else client, work=work)
         job.done.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
         self._add(job)
         return job.done
 
     def revive(self) -> None:
-        """Start the thread again where it is dead; whoever waited for its last batch is told."""
+        """Restarts the thread if it is dead; whoever waited for its last batch gets an error."""
         with self._changed:
             if self._is_closed or self._thread.is_alive():
                 return
@@ -123,7 +123,7 @@ class Batcher:
             self._start()
 
     def close(self) -> None:
-        """Do what is queued, and end."""
+        """Ends the thread once the queued work is done."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -180,7 +180,7 @@ class Batcher:
                 self._do(job, batch)
 
     def _next_batch(self) -> tuple[Job | None, list[QueuedPiece]]:
-        """Take the next work, or sentences that are searched together, off the queue."""
+        """Takes the next work, or sentences that are searched together, off the queue."""
         self._forget_dropped()
         return self._queue.next(time.monotonic(), ROWS_AT_ONCE)
 
@@ -253,7 +253,7 @@ def _divided(
 
 
 def _put(job: Job, piece: QueuedPiece, translation: Translation) -> None:
-    """Keep a piece's translation, and give the sentence's where it was the last one."""
+    """Keeps a piece's translation, and completes the sentence's if it was the last one."""
     translator, rule, sentence = job.translator, job.rule, piece.sentence
     assert translator is not None and rule is not None
     sentence.found[piece.number] = translation
@@ -282,7 +282,7 @@ def _fail(future: "Future[Any]", error: Exception) -> None:
 
 
 class SharedTranslator:
-    """Stands for a batcher's translator where documents are translated, in a thread that may wait."""
+    """A batcher's translator for documents, which are translated in a thread that may wait."""
 
     def __init__(self, batcher: Batcher, translator: Translator | None = None) -> None:
         self.batcher = batcher
@@ -322,7 +322,7 @@ class SharedTranslator:
         return cast(Result, self._wait(lambda: [self.batcher.run(work, self._client)])[0])
 
     def cancel(self) -> None:
-        """Drop what waits, and let whoever waits for it end."""
+        """Drops the waiting work, and ends the wait for it."""
         with self._lock:
             self._is_cancelled = True
             for future in self._futures:

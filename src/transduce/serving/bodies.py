@@ -1,4 +1,4 @@
-"""What requests say in their query, as JSON or in a form; read only as far as it is wanted."""
+"""Reads requests' values from the query, JSON or a form; only as far as they are wanted."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -14,12 +14,12 @@ from transduce.serving.failures import RefusedError
 
 JSON, FORM, URLENCODED = "application/json", "multipart/form-data", "application/x-www-form-urlencoded"
 MOST_FIELDS = 20
-"""Fields of a form beside its texts."""
+"""The most fields of a form beside its texts."""
 MOST_PART_HEADERS = 8192
-"""Bytes of the headers of a part of a form."""
+"""The most bytes of the headers of a part of a form."""
 
 Values = dict[str, Any]
-"""By name what was given; a list where something was given several times."""
+"""The given values by name; a list if a value was given several times."""
 
 
 @dataclass
@@ -31,22 +31,22 @@ class UploadedFile:
 
 
 def content_type(http: HTTPRequest) -> str:
-    """The kind of a request's body, without parameters; "" where it says none."""
+    """Returns the kind of a request's body, without parameters; "" if it says none."""
     return http.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def is_json(kind: str) -> bool:
-    """Whether a kind of body is JSON."""
+    """Returns True if a kind of body is JSON."""
     return kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 def has_body(http: HTTPRequest) -> bool:
-    """Whether a request says that it has a body."""
+    """Returns True if a request announces a body."""
     return http.headers.get("content-length", "0").strip() != "0" or "transfer-encoding" in http.headers
 
 
 async def read_values(http: HTTPRequest, most_values: int) -> Values:
-    """What the query, and a form or JSON, say; RefusedError (400, 413, 415) for what is none of these."""
+    """Returns the values in the query and in a form or JSON; RefusedError (400, 413, 415) for another body."""
     values = _collected(_pairs(http.url.query, most_values))
     kind = content_type(http)
     if kind == FORM:
@@ -73,7 +73,7 @@ async def read_form(
     most_values: int,
     may_read: Callable[[Values, int], Awaitable[None]] | None = None,
 ) -> tuple[Values, dict[str, UploadedFile]]:
-    """The fields of a form, and its files.
+    """Returns the fields of a form, and its files.
 
     `may_read` hears after each part of the body of the fields that are complete, and of the bytes that were read, and
     raises RefusedError where no more shall be read. Raises RefusedError (400) for what is no such form.
@@ -101,7 +101,7 @@ async def read_form(
 
 
 def unsupported() -> RefusedError:
-    """An error for a body of another kind: a page of elsewhere can have a browser send plain text without asking."""
+    """Returns an error for a body of another kind: a foreign page can have a browser send plain text without asking."""
     return RefusedError(415, "Unsupported media type: send application/json, or a form")
 
 
@@ -120,7 +120,7 @@ class _Form:
         self._data = bytearray()
 
     def callbacks(self) -> dict[str, Callable[..., None]]:
-        """What the parser calls."""
+        """The functions that the parser calls."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": lambda data, start, end: self._add_header(0, data[start:end]),
@@ -172,7 +172,7 @@ def _pairs(text: str, most_values: int) -> list[tuple[str, str]]:
 
 
 def _collected(pairs: list[tuple[str, str]]) -> Values:
-    """Values by name; several of one name as a list."""
+    """Returns values by name; several of one name as a list."""
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)

@@ -1,4 +1,4 @@
-"""Who a client is, and how what the server has is shared out among clients."""
+"""Identifies clients, and shares the server's resources among them."""
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -13,7 +13,7 @@ CLIENT: ContextVar[str] = ContextVar("client", default=UNKNOWN)
 
 
 def client_of(address: str) -> str:
-    """The name under which an address is counted: of IPv6 its /64 network, all of which one customer has."""
+    """Returns the name under which an address is counted; for IPv6 its /64 network, all of which one customer has."""
     found = _parse(address)
     if found is None:
         return UNKNOWN
@@ -23,7 +23,7 @@ def client_of(address: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is one of this machine's own, which no other machine can have."""
+    """Returns True if an address is one of this machine's own, which no other machine can have."""
     found = _parse(address)
     return found is not None and found.is_loopback
 
@@ -38,7 +38,7 @@ def _parse(address: str) -> IPv4Address | IPv6Address | None:
 
 @dataclass(eq=False)
 class Holding(Generic[T]):
-    """Something that a client has of the server: a connection, a request in progress, a file."""
+    """A resource of the server that a client holds: a connection, a request in progress, a file."""
 
     client: str
     thing: T
@@ -52,7 +52,7 @@ def newest(held: list[Holding[T]]) -> Holding[T]:
 
 @dataclass
 class Holdings(Generic[T]):
-    """What clients have of the server, at most so much in all.
+    """Clients' shares of a resource of the server, up to a total.
 
     Where there is no room, the client who has most gives something up, if it has more than the one who asks would have
     then. So none can take from others what they need.
@@ -60,7 +60,7 @@ class Holdings(Generic[T]):
 
     most: int
     first_to_go: Callable[[list[Holding[T]]], Holding[T]] = newest
-    """Which of its holdings, listed by age, a client gives up."""
+    """Chooses which of its holdings, listed by age, a client gives up."""
     total: int = 0
     _held: dict[str, list[Holding[T]]] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
@@ -69,15 +69,15 @@ class Holdings(Generic[T]):
         return (holding for held in self._held.values() for holding in held)
 
     def of(self, client: str) -> list[Holding[T]]:
-        """What a client has, by age."""
+        """Returns a client's holdings, by age."""
         return list(self._held.get(client, ()))
 
     def size_of(self, client: str) -> int:
-        """How much a client has."""
+        """Returns how much a client holds."""
         return self._sizes.get(client, 0)
 
     def make_room(self, client: str, size: int = 1) -> list[Holding[T]] | None:
-        """Take back what makes room for a client; None, and nothing is taken, where none has more than it would."""
+        """Takes back enough for a client; None, and nothing is taken, if no client has more than it would."""
         taken: list[Holding[T]] = []
         while self.total + size > self.most:
             greediest = max(self._sizes, key=self._sizes.__getitem__, default=client)
@@ -90,13 +90,13 @@ class Holdings(Generic[T]):
         return taken
 
     def add(self, client: str, thing: T, size: int = 1) -> Holding[T]:
-        """Give a client something, whether or not there is room."""
+        """Gives a client a holding, whether or not there is room."""
         holding = Holding(client, thing, size)
         self._put(holding)
         return holding
 
     def remove(self, holding: Holding[T]) -> None:
-        """Take something back; nothing happens where that was done before."""
+        """Takes a holding back; nothing happens if that was done before."""
         held = self._held.get(holding.client, [])
         if holding not in held:
             return

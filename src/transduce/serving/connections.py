@@ -17,19 +17,19 @@ from transduce.serving.clients import Holding, Holdings, client_of
 from transduce.serving.settings import ServerSettings
 
 SLOWEST = 32_768
-"""Bytes a second of a body, beyond those that come within the time for a body."""
+"""The lowest rate of a body in bytes a second, beyond those that come within the time for a body."""
 LINGER = 2.0
 """Seconds in which a client can read why it was refused before its connection is cut."""
 PIECE = 65_536
 PIPELINED = 8
-"""Requests that may wait on one connection for the answer to the first."""
+"""The most requests that may wait on one connection for the answer to the first."""
 STARTS_AT_ONCE = 16
-"""Requests that begin in one turn of the event loop."""
+"""The most requests that begin in one turn of the event loop."""
 TOO_MANY = "There are too many connections; close some, or try again soon"
 
 
 def raw_answer(status: int, message: str) -> bytes:
-    """An answer to a client before there is a request, after which its connection is closed."""
+    """Returns an answer to a client without a request, after which its connection is closed."""
     body = json.dumps({"error": message}).encode()
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
@@ -51,10 +51,10 @@ class Connections:
         self.bodies = BodyBytes(settings.max_upload_bytes)
         self.starts = _Starts()
         self.on_refused: Callable[[str, int], None] = lambda client, status: None
-        """Hears of answers that no application gave, by client and status."""
+        """Called with client and status for answers that no application gave."""
 
     def enter(self, client: str, connection: "LimitedProtocol") -> "Holding[LimitedProtocol] | None":
-        """Take a new connection in, if need be in place of another; None where it must go.
+        """Admits a new connection, if need be in place of another; None if it must close.
 
         One client has at most half of all. Beyond, its oldest without a request gives way to the new one.
         """
@@ -71,7 +71,7 @@ class Connections:
 
 
 class BodyBytes:
-    """Bytes of requests that are in memory, by client: each may have those of four of the largest uploads.
+    """Counts bytes of requests in memory, by client: each may have those of four of the largest uploads.
 
     Sixteen are taken in all; then those who have more than an equal part wait their turn.
     """
@@ -82,7 +82,7 @@ class BodyBytes:
         self._total = 0
 
     def take(self, client: str, size: int, is_proxy: bool = False) -> bool:
-        """Count bytes; False, and none are counted, where the client has too many."""
+        """Counts bytes; returns False, and counts none, if the client has too many."""
         own = self._of.get(client, 0) + size
         if own > self._most_each and not is_proxy:
             return False
@@ -93,7 +93,7 @@ class BodyBytes:
         return True
 
     def give_back(self, client: str, size: int) -> None:
-        """Forget bytes that were counted."""
+        """Forgets bytes that were counted."""
         if size:
             self._of[client] -= size
             self._total -= size
@@ -102,7 +102,7 @@ class BodyBytes:
 
 
 class _Starts:
-    """Requests that are about to begin: clients take turns, so that many of one do not hold up one of another."""
+    """Requests that are about to begin: clients take turns, so that many of one do not hold up another's."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
@@ -135,7 +135,7 @@ class _Message:
     """A request that is being received."""
 
     raw: int = 0
-    """Bytes of its head so far, or of its body."""
+    """The bytes of its head so far, or of its body."""
     url: int = 0
     headers: int = 0
     has_head: bool = False
@@ -144,14 +144,14 @@ class _Message:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """uvicorn's connection, which ends where a client takes too long, or sends too much before anyone has read it.
+    """A connection of uvicorn that ends if a client takes too long, or sends too much before anyone has read it.
 
     A head and the gap before the next one have their time, a body has some and a lowest rate beyond, and an answer must
     be read. Heads, addresses and bodies have their size.
     """
 
     shared: Connections
-    """Set in a class of the server's own, see `protocol_of`."""
+    """The state of all connections, set in a class of the server's own, see `protocol_of`."""
 
     def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: Any = None) -> None:
         super().__init__(config, server_state, app_state, _loop)
@@ -168,11 +168,11 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being answered."""
+        """True if no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def cut(self) -> None:
-        """End the connection at once."""
+        """Ends the connection at once."""
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -294,12 +294,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self.refuse(400, "Invalid request: this is not HTTP")
 
     def refuse(self, status: int, message: str) -> None:
-        """Answer in place of the application, and close the connection soon after."""
+        """Answers in place of the application, and closes the connection soon after."""
         if self.cycle is not None and not self.cycle.response_complete:
             if self.cycle.response_started or self.pipeline:
                 self.cut()
                 return
-            self.cycle.disconnected = True  # the application is told that the client has gone
+            self.cycle.disconnected = True  # the application learns that the client has gone
             self.cycle.message_event.set()
         self._answer(status, message)
 
@@ -325,7 +325,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self._settings.max_url_bytes + self._settings.max_header_bytes
 
     def _check(self, before: _Message | None, size: int) -> None:
-        """Count what was just read, and refuse what is too much."""
+        """Counts what was just read, and refuses too much."""
         message = self._message
         if self._refusal is None and message is not None:
             message.raw += size if message is before else 0
@@ -373,7 +373,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.refuse(408, "The headers took too long")
 
     def _body_is_late(self) -> None:
-        """Refuse a body that is slower than any has to be; time in which the application does not read is no matter."""
+        """Refuses a body that is too slow; time in which the application does not read does not count."""
         message = self._message
         assert message is not None
         late = message.began + self._settings.body_timeout + message.raw / SLOWEST - time.monotonic()
@@ -384,10 +384,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def protocol_of(connections: Connections) -> type[LimitedProtocol]:
-    """The class of a server's connections, for uvicorn."""
+    """Returns the class of a server's connections, for uvicorn."""
     return type("ServerProtocol", (LimitedProtocol,), {"shared": connections})
 
 
 def _first_to_go(held: "list[Holding[LimitedProtocol]]") -> "Holding[LimitedProtocol]":
-    """A connection without a request, the oldest first; else the newest."""
+    """Returns a connection without a request, the oldest first; else the newest."""
     return next((one for one in held if one.thing.is_idle), held[-1])

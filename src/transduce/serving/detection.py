@@ -1,4 +1,4 @@
-"""Which language a text is in: by py3langid where it is installed."""
+"""Detects the language of a text, by py3langid if it is installed."""
 
 import re
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ ALIASES = {"nb": "no", "iw": "he", "in": "id", "fil": "tl", "zt": "zh", "cmn": "
 """Codes that servers use, and those of py3langid for the same languages."""
 NO_LANGUAGE = "zxx"
 SERVED_WEIGHT = 4.0
-"""How many times as probable a language is, before its text is read, that the server translates."""
+"""The factor by which a language that the server translates is more probable before its text is read."""
 LEAST = 1.0
-"""Percent; less probable languages are left out."""
+"""The least probability of a language that is reported, in percent."""
 MOST_LANGUAGES = 5
 LOOKED_AT = 2000
-"""Characters of a text that are looked at: the library's normalisation takes quadratic time on stacked accents."""
+"""The most characters of a text that are read: the library's normalisation takes quadratic time on stacked accents."""
 _TAG = re.compile(r"<[^<>]*+>")
 
 
 class Detector:
-    """Tells languages apart; without py3langid it takes the first."""
+    """Detects languages; without py3langid it takes the first."""
 
     def __init__(self) -> None:
         try:
@@ -31,7 +31,7 @@ class Detector:
             self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
     def detect(self, text: str, languages: Sequence[str]) -> list[dict[str, Any]]:
-        """Each language and how sure it is, in percent, the surest first; at least one language must be given."""
+        """Returns each language and its confidence in percent, the surest first; needs at least one language."""
         codes = list(dict.fromkeys(languages))
         if self._identifier is None or not text.strip():
             return [_fact(0.0, codes[0])]
@@ -40,7 +40,7 @@ class Detector:
         return [_fact(share, code) for share, code in sorted(shares, key=lambda one: -one[0])]
 
     def detect_any(self, text: str, served: Sequence[str]) -> list[dict[str, Any]]:
-        """The probable ones of all languages, the surest first; those that are served by their own codes."""
+        """Returns the probable ones of all languages, the surest first; those that are served by their own codes."""
         if self._identifier is None or not text.strip():
             return [_fact(0.0, served[0])]
         codes: dict[str, str] = {}
@@ -62,12 +62,12 @@ class Detector:
 
 
 def without_tags(text: str) -> str:
-    """A page's text, about, whose tags are in no language of its own."""
+    """Returns roughly the text of a page, without tags, which are in no language of its own."""
     return _TAG.sub(" ", text)
 
 
 def _known(code: str) -> str:
-    """The code of py3langid for a language."""
+    """Returns the code of py3langid for a language."""
     own = primary(code)
     return ALIASES.get(own, own)
 

@@ -1,4 +1,4 @@
-"""What a client is told when a request cannot be done."""
+"""Answers for requests that cannot be done."""
 
 from starlette.exceptions import HTTPException
 

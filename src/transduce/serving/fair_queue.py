@@ -1,4 +1,4 @@
-"""What waits for a model, by client: each gets its share of the model's time, however much it asks for."""
+"""The queue for a model: each client gets its share of the model's time, however much it asks for."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,19 +12,19 @@ from transduce.search.choices import DecisionRule, search_of
 from transduce.serving.clients import UNKNOWN
 
 SPREAD = 2.0
-"""How many times as long as its shortest sentence the longest of a batch may be, beyond SHORT tokens."""
+"""The most times that a batch's longest sentence may be as long as its shortest, beyond SHORT tokens."""
 SHORT = 16
 SLACK = 0.1
-"""Seconds of the model that a client may have had more than another, and still go into a batch beside it."""
+"""Seconds of the model that a client may have had more than another, and still share a batch with it."""
 PARTS = 4
-"""A client has at most one of so many parts of a batch beside others, who wait for its end."""
+"""The number of parts of a batch; a client gets at most one beside others, who wait for its end."""
 LOOKED_AT = 256
-"""Sentences of a job that are looked through for those that fit into a batch."""
+"""Sentences of a job that are searched for those that fit into a batch."""
 
 
 @dataclass(eq=False)
 class Sentence:
-    """A sentence that waits, and what becomes of its pieces where it is divided."""
+    """A sentence that waits, and its pieces if it is divided."""
 
     request: Request
     future: "Future[Translation]"
@@ -34,31 +34,31 @@ class Sentence:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody waits for it any more, or one of its pieces has failed."""
+        """True if nobody waits for it any more, or one of its pieces has failed."""
         return self.future.done()
 
 
 @dataclass(eq=False)
 class QueuedPiece:
-    """What is translated at once: a sentence, or a part of one that is too long for the model."""
+    """Text that is translated at once: a sentence, or a part of one that is too long for the model."""
 
     sentence: Sentence
     number: int
     request: Request
     encoded: list[list[int]]
-    """Token ids; none for a blank line."""
+    """The token ids; none for a blank line."""
     tokens: int
-    """Tokens that are read or must be written."""
+    """The number of tokens that are read or must be written."""
     client: str = UNKNOWN
 
     @property
     def source_tokens(self) -> int:
-        """Tokens that are read, the end token included."""
+        """The number of tokens that are read, the end token included."""
         return sum(map(len, self.encoded)) + 1
 
     @property
     def is_constrained(self) -> bool:
-        """Whether the request asks for more than a translation; the search may fail, and others should not be in it."""
+        """True if the request asks for more than a translation; its search may fail, so no other should share it."""
         return bool(self.request.prefix or self.request.required or self.request.banned)
 
 
@@ -73,18 +73,18 @@ class Job:
     with_details: bool = False
     waiting: list[QueuedPiece] = field(default_factory=list)
     tokens: int = 0
-    """Tokens that wait."""
+    """The number of tokens that wait."""
     work: Callable[[], Any] | None = None
     done: "Future[Any]" = field(default_factory=Future)
     """The result of other work."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it waits."""
+        """True if no piece of the job waits any more."""
         return not self.waiting if self.work is None else self.done.cancelled()
 
     def goes_with(self, other: "Job") -> bool:
-        """Whether both can be searched for together."""
+        """Returns True if both can be searched for together."""
         if self.work is not None or self.translator is not other.translator:
             return False
         return (self.rule, self.with_details) == (other.rule, other.with_details)
@@ -92,11 +92,11 @@ class Job:
 
 @dataclass
 class _Line:
-    """What waits for one client."""
+    """The jobs of one client that wait."""
 
     jobs: list[Job] = field(default_factory=list)
     sentences: int = 0
-    """Pieces that wait."""
+    """The number of pieces that wait."""
 
 
 @dataclass
@@ -114,30 +114,30 @@ class FairQueue:
     _had: dict[str, float] = field(default_factory=dict)
     """Seconds of the model that clients have had, from a common beginning."""
     _level: float = 0.0
-    """What the client had who went last."""
+    """The model's time, in seconds, that the client served last has had."""
 
     @property
     def sentences(self) -> int:
-        """Sentences, and pieces of divided ones, that wait."""
+        """The number of sentences, and pieces of divided ones, that wait."""
         return sum(line.sentences for line in self._lines.values())
 
     @property
     def tokens(self) -> int:
-        """Tokens that wait."""
+        """The number of tokens that wait."""
         return sum(job.tokens for line in self._lines.values() for job in line.jobs)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
+        """True if nothing waits."""
         return not self._lines
 
     def sentences_of(self, client: str) -> int:
-        """Sentences of a client that wait."""
+        """Returns the number of sentences of a client that wait."""
         line = self._lines.get(client)
         return 0 if line is None else line.sentences
 
     def add(self, job: Job) -> None:
-        """Let a job wait."""
+        """Adds a job."""
         line = self._lines.get(job.client)
         if line is None:
             line = self._lines[job.client] = _Line()
@@ -147,20 +147,20 @@ class FairQueue:
         job.tokens = sum(piece.tokens for piece in job.waiting)
 
     def drop(self, job: Job) -> None:
-        """Forget what nobody waits for any more of a job."""
+        """Removes the parts of a job that nobody waits for any more."""
         self._keep(job, [piece for piece in job.waiting if not piece.sentence.is_over])
         self._tidy(job.client)
 
     def charge(self, client: str, seconds: float) -> None:
-        """Count time that the model has worked for a client."""
+        """Counts time that the model has worked for a client."""
         self._had[client] = self._had.get(client, self._level) + seconds
         if len(self._had) > 1000:
             self._had = {name: had for name, had in self._had.items() if name in self._lines or had > self._level}
 
     def next(self, now: float, rows: int) -> tuple[Job | None, list[QueuedPiece]]:
-        """Take the next work out of the queue, or sentences that are searched together.
+        """Takes the next work out of the queue, or sentences that are searched together.
 
-        These have at most so many rows, padded tokens times hypotheses, or are one alone.
+        These have at most `rows` rows, padded tokens times hypotheses, or are one alone.
         """
         while self._lines:
             clients = sorted(self._lines, key=self._had.__getitem__)
@@ -208,7 +208,7 @@ class FairQueue:
         job.tokens = sum(piece.tokens for piece in pieces)
 
     def _tidy(self, client: str) -> None:
-        """Forget jobs of which nothing waits."""
+        """Removes jobs of which nothing waits."""
         if (line := self._lines.get(client)) is not None:
             line.jobs = [job for job in line.jobs if not job.is_over]
             if not line.jobs:
@@ -229,14 +229,14 @@ class _Batch:
         self._shortest = self._longest = 0
 
     def fits(self, piece: QueuedPiece) -> bool:
-        """Whether the piece is like the others in length, and there is room for it."""
+        """Returns True if the piece is like the others in length, and there is room for it."""
         if not self.pieces:
             return True
         shortest, longest = min(self._shortest, piece.tokens), max(self._longest, piece.tokens)
         return (len(self.pieces) + 1) * longest <= self.room and longest <= max(SHORT, SPREAD * shortest)
 
     def add(self, piece: QueuedPiece) -> None:
-        """Take one more."""
+        """Adds a piece."""
         if not self.pieces:
             self._shortest = self._longest = piece.tokens
         self.pieces.append(piece)

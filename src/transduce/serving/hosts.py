@@ -1,4 +1,4 @@
-"""Under which names a server is reached: a page of elsewhere whose name leads here must not use it."""
+"""Checks the names under which a server is reached: a foreign page whose name leads here must not use it."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ class Hosts:
             self._names = [settings.host.lower(), *LOOPBACK]
 
     def takes(self, header: str | None) -> bool:
-        """Whether a request may name this host; one of HTTP/1.0 names none, and no browser sends it."""
+        """Returns True if a request may name this host; one of HTTP/1.0 names none, and no browser sends it."""
         if self._takes_all or header is None:
             return True
         name = _without_port(header.strip().lower())
@@ -26,7 +26,7 @@ class Hosts:
 
 
 def _without_port(header: str) -> str | None:
-    """The name in `name:port` or `[address]:port`; None for what is neither."""
+    """Returns the name in `name:port` or `[address]:port`; None for other text."""
     if header.startswith("["):
         name, bracket, port = header[1:].partition("]")
         port = port.removeprefix(":")

@@ -29,7 +29,7 @@ class KeptFile:
 
 
 class Files:
-    """Translated files for ten minutes, each to be fetched as often as its client likes.
+    """Translated files, kept for ten minutes, each to be fetched as often as its client likes.
 
     A client has at most a quarter of the room; beyond, its oldest file goes. Where there is no room, the oldest of the
     client that has most.
@@ -44,11 +44,11 @@ class Files:
 
     @property
     def total(self) -> int:
-        """Bytes that are kept."""
+        """The number of bytes that are kept."""
         return self._kept.total
 
     def keep(self, data: bytes, name: str, client: str) -> str:
-        """The name under which to fetch it.
+        """Keeps a file, and returns the name under which to fetch it.
 
         RefusedError for a file larger than any can be kept (413), or larger than all that another client has (503).
         """
@@ -70,7 +70,7 @@ class Files:
         return key
 
     def find(self, key: str) -> KeptFile:
-        """A file that is kept; RefusedError (404) where it is gone."""
+        """Returns a file that is kept; RefusedError (404) if it is gone."""
         holding = self._by_key.get(key)
         if holding is None or holding.thing.until < time.monotonic():
             raise RefusedError(404, "There is no such file; each is kept for ten minutes at most")
@@ -82,7 +82,7 @@ class Files:
 
 
 def download(http: HTTPRequest, file: KeptFile) -> Response:
-    """A file, or the range of its bytes that is asked for, no faster than the client reads it."""
+    """Returns a file, or the range of its bytes that is asked for, no faster than the client reads it."""
     size = len(file.data)
     begin, end, status = 0, size, 200
     head = {"Content-Disposition": f'attachment; filename="{file.name}"', "Accept-Ranges": "bytes"}

@@ -1,4 +1,4 @@
-"""Looks up keys of clients in a thread, and remembers them while their file stays as it is."""
+"""Looks up keys of clients in a thread, and remembers them while their file is unchanged."""
 
 import asyncio
 import logging
@@ -13,13 +13,13 @@ from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Key, Keys
 
 REMEMBERED = 10_000
-"""Keys, right and wrong ones."""
+"""The most keys remembered, right and wrong ones."""
 REMEMBERED_SECONDS = 30.0
 PAUSE = 1.0
-"""Seconds after which a file is tried again that could not be read."""
+"""Seconds until a file that could not be read is tried again."""
 AT_ONCE = 4
 LONGEST = 512
-"""Characters of a key; none is longer."""
+"""The most characters of a key."""
 log = logging.getLogger("transduce.serving")
 
 
@@ -27,7 +27,7 @@ log = logging.getLogger("transduce.serving")
 class _Known:
     key: Key | None
     stamp: tuple[int, ...]
-    """The state of the file from which it is known."""
+    """The state of the file when the key was read."""
     until: float
 
 
@@ -41,7 +41,7 @@ class KeyLookup:
         self._failed_at = -PAUSE
 
     async def find(self, token: str) -> Key | None:
-        """What is known of a key; None for a wrong one, RefusedError (503) where the file cannot be read now."""
+        """Returns the facts about a key; None for a wrong one, RefusedError (503) if the file cannot be read now."""
         if len(token) > LONGEST:
             return None
         stamp, known = self._stamp(), self._known.get(token)
@@ -66,7 +66,7 @@ class KeyLookup:
         return known
 
     def _stamp(self) -> tuple[int, ...]:
-        """Changes with the file."""
+        """Returns a stamp that changes with the file."""
         stamp: list[int] = []
         for name in (str(self._keys.path), f"{self._keys.path}-wal"):
             try:

@@ -24,15 +24,15 @@ create table if not exists keys (
 
 @dataclass(frozen=True)
 class Key:
-    """What is known of a key."""
+    """The facts about a client's key."""
 
     name: str
     created: str
     is_admin: bool
     requests_per_minute: int | None
-    """None for the server's own limit."""
+    """The requests a minute; None for the server's own limit."""
     characters_per_minute: int | None
-    """None for the server's own limit."""
+    """The characters a minute; None for the server's own limit."""
 
 
 class Keys:
@@ -48,7 +48,7 @@ class Keys:
         requests_per_minute: int | None = None,
         characters_per_minute: int | None = None,
     ) -> str:
-        """Make a key, which is told only once; InputError for a name that another has."""
+        """Makes a key, which is shown only once; InputError for a name that another has."""
         if not name.strip() or not name.isprintable() or len(name) > 100:
             raise InputError("a key's name must be 1 to 100 printable characters")
         key = PREFIX + secrets.token_urlsafe(32)
@@ -73,13 +73,13 @@ class Keys:
             return [_key(row) for row in rows]
 
     def revoke(self, name: str) -> None:
-        """Forget a key, which a running server refuses from then on; InputError where there is none of the name."""
+        """Revokes a key, which a running server refuses from then on; InputError without one of the name."""
         with self._open() as database:
             if not database.execute("delete from keys where name = ?", (name,)).rowcount:
                 raise InputError(f"{self.path} has no key {name!r}")
 
     def find(self, key: str) -> Key | None:
-        """What is known of a key that a client gives; None for a wrong one.
+        """Returns the facts about a key that a client gives; None for a wrong one.
 
         InputError where the file cannot be read.
         """

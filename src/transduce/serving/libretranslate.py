@@ -31,7 +31,7 @@ def _blank_as_missing(value: Any) -> Any:
 
 
 class TranslateBody(BaseModel):
-    """What `/translate` is asked for."""
+    """The body of a request to `/translate`."""
 
     q: str | list[str]
     source: str = "auto"
@@ -44,7 +44,7 @@ class TranslateBody(BaseModel):
 
 
 class DetectBody(BaseModel):
-    """What `/detect` is asked for."""
+    """The body of a request to `/detect`."""
 
     q: str
     api_key: str | None = Field(None, validation_alias=AliasChoices("api_key", "apiKey"))
@@ -57,21 +57,21 @@ class Upload:
     data: bytes
     name: str
     kind: str | None
-    """Its format; None for one that its name tells."""
+    """The document's format; None for one that its name tells."""
     source: str
     target: str
     retranslate: bool = False
-    """Whether translations that it has are replaced."""
+    """True if translations that the document has are replaced."""
 
     @property
     def new_name(self) -> str:
-        """What the translation is called."""
+        """The file name of the translation."""
         path = PurePath(self.name)
         return f"{path.stem}.{self.target}{path.suffix}"
 
 
 async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
-    """The document of a form, once its client is admitted; RefusedError (400) where there is none."""
+    """Returns the document of a form, once its client is admitted; RefusedError (400) without one."""
     if content_type(http) != FORM:
         raise unsupported()
 
@@ -104,7 +104,7 @@ def _text(values: Values, name: str) -> str:
 async def _source_of(
     http: HTTPRequest, server: Server, upload: Upload, detector: Detector, sources: Sequence[str]
 ) -> str:
-    """The language of a document, as the beginning of its text tells."""
+    """Returns the language of a document, as the beginning of its text tells."""
     sample = server.sample_document(http, upload.data, upload.name, upload.kind, upload.target)
     text = await server.finish(http, sample)
     found = await run_in_threadpool(detector.detect, text, sources)
@@ -113,7 +113,7 @@ async def _source_of(
 
 
 def libretranslate(server: Server, detector: Detector) -> APIRouter:
-    """Its routes."""
+    """Makes the routes of LibreTranslate's API."""
     router = APIRouter(tags=["LibreTranslate"])
 
     @router.get("/languages")
@@ -123,13 +123,13 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
 
     @router.get("/health")
     async def health() -> Response:
-        """Whether the server works, and with which models; 503 where a model answers no more."""
+        """Reports whether the server works, and with which models; 503 if a model answers no more."""
         facts, works = health_of(server)
         return JSONResponse(facts, 200 if works else 503)
 
     @router.get("/frontend/settings")
     async def frontend_settings() -> dict[str, Any]:
-        """What a page needs to know."""
+        """Returns the settings that a page needs."""
         first = server.models.all[0]
         return {
             "apiKeys": server.keys is not None,
@@ -187,7 +187,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
     async def translated(
         http: HTTPRequest, asked: TranslateBody, source: str, texts: Sequence[str]
     ) -> list[tuple[str, list[str]]]:
-        """The translation of each text of one language, and its alternatives."""
+        """Returns the translation of each text of one language, and its alternatives."""
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
                 return [(page, []) for page in await server.translate_pages(http, model, texts)]
@@ -224,7 +224,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
 
 
 def languages_of(server: Server) -> list[dict[str, Any]]:
-    """The languages as `/languages` tells them: every code that is served, and its targets."""
+    """Returns the languages for `/languages`: every code that is served, and its targets."""
     targets: dict[str, list[str]] = {}
     for model in server.models.all:
         targets.setdefault(model.source, []).append(model.target)
@@ -233,7 +233,7 @@ def languages_of(server: Server) -> list[dict[str, Any]]:
 
 
 def safe_name(name: str) -> tuple[str, str | None]:
-    """An upload's name without folders and odd characters, and its format; RefusedError (400) if not known."""
+    """Returns an upload's name without folders and odd characters, and its format; RefusedError (400) if not known."""
     name = re.sub(r"[^A-Za-z0-9 ._-]+", "_", PurePath(name.replace("\\", "/")).name)[-80:].lstrip(". ")
     kind = "text" if name.lower().endswith(".txt") else format_of(name)
     if kind is None:
@@ -244,7 +244,7 @@ def safe_name(name: str) -> tuple[str, str | None]:
 
 
 def health_of(server: Server) -> tuple[dict[str, Any], bool]:
-    """What `/health` tells, and whether all is well."""
+    """Returns the facts of `/health`, and True if all is well."""
     facts = {
         "status": "stuck" if server.is_stuck else "ok",
         "version": version("transduce"),
@@ -257,7 +257,7 @@ def health_of(server: Server) -> tuple[dict[str, Any], bool]:
 
 
 def describe(error: ValidationError) -> str:
-    """What is wrong with a request, in one line."""
+    """Describes in one line what is wrong with a request."""
     first = error.errors()[0]
     return f"Invalid request: {'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"[:300]
 

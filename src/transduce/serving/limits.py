@@ -1,4 +1,4 @@
-"""How much each client may ask for in a minute: token buckets, which fill again evenly."""
+"""Limits how much each client may ask for in a minute: token buckets, which fill again evenly."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from transduce.serving.failures import RefusedError
 
 MINUTE = 60.0
 CLIENTS = 10_000
-"""Buckets kept; beyond, those that are full again are forgotten."""
+"""The most buckets kept; beyond, full ones are forgotten."""
 
 
 @dataclass
@@ -18,7 +18,7 @@ class _Bucket:
 
 
 class RateLimit:
-    """An amount a minute for each client."""
+    """A limit for each client, per minute."""
 
     def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = what
@@ -26,7 +26,7 @@ class RateLimit:
         self._buckets: dict[str, _Bucket] = {}
 
     def take(self, client: str, amount: int, per_minute: int) -> None:
-        """Count an amount; raises RefusedError (429) where the client has to wait first. A limit of 0 is none.
+        """Counts an amount; raises RefusedError (429) if the client has to wait first. A limit of 0 is none.
 
         More than a minute's amount at once is let through if nothing was taken before, and waited for afterwards.
         """
@@ -34,7 +34,7 @@ class RateLimit:
         self.note(client, amount, per_minute)
 
     def check(self, client: str, amount: int, per_minute: int) -> None:
-        """Raise RefusedError (429) where `take` would, without counting."""
+        """Raises RefusedError (429) where `take` would, without counting."""
         if not per_minute:
             return
         level, needed = self._bucket(client, per_minute).level, min(amount, per_minute)
@@ -43,7 +43,7 @@ class RateLimit:
             raise RefusedError(429, f"Slow down: at most {per_minute:,} {self._what} a minute", wait)
 
     def note(self, client: str, amount: int, per_minute: int) -> None:
-        """Count an amount that has been taken already."""
+        """Counts an amount that has been taken already."""
         if per_minute:
             bucket = self._bucket(client, per_minute)
             bucket.level = max(bucket.level - amount, -max(amount, per_minute))

@@ -1,4 +1,4 @@
-"""The socket that a server listens on, which says so where it has no file descriptor for a connection."""
+"""The socket that a server listens on, which logs if it has no file descriptor for a connection."""
 
 import errno
 import logging
@@ -11,20 +11,20 @@ from transduce.serving.connections import raw_answer
 
 SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 QUIET_SECONDS = 10.0
-"""Seconds between two lines of the log about missing file descriptors."""
+"""The least seconds between two lines of the log about missing file descriptors."""
 log = logging.getLogger("transduce.serving")
 
 
 class ListeningSocket(socket.socket):
-    """A socket with a file descriptor in reserve, with which it refuses (503) who comes when there is no other."""
+    """A socket with a file descriptor in reserve, with which it refuses (503) clients when there is no other."""
 
     _reserve = -1
     _logged_at = -QUIET_SECONDS
     refused = 0
-    """Connections that were refused."""
+    """The number of connections that were refused."""
 
     def listen_on(self, host: str, port: int) -> None:
-        """Take an address; OSError where that cannot be."""
+        """Takes an address; OSError if that is impossible."""
         self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if self.family == socket.AF_INET6:
             self.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if host == "::" else 1)
@@ -34,7 +34,7 @@ class ListeningSocket(socket.socket):
         self._hold_reserve()
 
     def accept(self) -> tuple[socket.socket, object]:
-        """See socket; BlockingIOError, as if nobody came, where a client was refused."""
+        """See socket; BlockingIOError, as if nobody came, if a client was refused."""
         try:
             return super().accept()
         except OSError as error:
@@ -78,11 +78,11 @@ class ListeningSocket(socket.socket):
 
 
 BACKLOG = 2048
-"""Connections that the system keeps until they are accepted."""
+"""The number of connections that the system keeps until they are accepted."""
 
 
 def listening_socket(host: str, port: int) -> ListeningSocket:
-    """A socket at an address, which listens; OSError where that cannot be."""
+    """Returns a socket that listens at an address; OSError if that is impossible."""
     kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     made = ListeningSocket(kind, socket.SOCK_STREAM)
     try:

@@ -8,7 +8,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Metrics:
-    """What `/metrics` tells; a server has its own, so that two in one process do not mix."""
+    """The metrics of `/metrics`; a server has its own, so that two in one process do not mix."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -25,28 +25,28 @@ class Metrics:
         self._search_seconds = Counter("transduce_search_seconds", "Seconds of searching", registry=self.registry)
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
-        """Tell a value that is asked for when the metrics are read."""
+        """Adds a value that is read when the metrics are."""
         Gauge(name, help, registry=self.registry).set_function(value)
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """Count an answer."""
+        """Counts an answer."""
         self._requests.labels(path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)
 
     def characters(self, number: int) -> None:
-        """Count what is to be translated."""
+        """Counts characters to translate."""
         self._characters.inc(number)
 
     def batch(self, sentences: int, tokens: int, seconds: float) -> None:
-        """Count a batch that was searched."""
+        """Counts a batch that was searched."""
         self._batches.observe(sentences)
         self._tokens.inc(tokens)
         self._search_seconds.inc(seconds)
 
     def restart(self) -> None:
-        """Count a batcher that had to be started again."""
+        """Counts a batcher that had to be restarted."""
         self._restarts.inc()
 
     def text(self) -> bytes:
-        """All of them in Prometheus's format."""
+        """Returns all metrics in Prometheus's format."""
         return generate_latest(self.registry)

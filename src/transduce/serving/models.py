@@ -25,20 +25,20 @@ class ServedModel:
     target: str
     batcher: Batcher
     translator: Translator
-    """In the direction from source to target; models of several directions share their batcher."""
+    """The translator from source to target; models of several directions share their batcher."""
     users: int = 0
-    """Requests that have it."""
+    """The number of requests that use it."""
     is_retired: bool = False
 
     @property
     def name(self) -> str:
-        """The name of its folder, or of the run whose model it is."""
+        """The name of the model's folder, or of its run."""
         path = Path(self.folder).absolute()
         return path.parent.name if path.name == "model" else path.name
 
 
 class Models:
-    """Models by their languages; those that replace others are loaded beside them first."""
+    """Models by their languages; new ones are loaded beside those that they replace."""
 
     def __init__(self, folders: Sequence[str], load: Load, metrics: Metrics) -> None:
         self._folders = folders
@@ -50,11 +50,11 @@ class Models:
 
     @property
     def all(self) -> list[ServedModel]:
-        """In the order in which they were named."""
+        """All models, in the order in which they were named."""
         return list(self._models)
 
     def reload(self) -> None:
-        """Load all folders anew and verify them; requests that have begun keep the models that they have.
+        """Loads all folders anew and verifies them; requests that have begun keep the models that they have.
 
         Raises TransduceError where one cannot be loaded, and then all stays as it is.
         """
@@ -67,7 +67,7 @@ class Models:
                 _close_unused(old)
 
     def close(self) -> None:
-        """End the threads of all, each after the requests that have it; a batch that is searched goes on to no end."""
+        """Ends the threads of all, each after its requests; the result of a batch that is being searched is lost."""
         with self._lock:
             for model in self._models:
                 model.is_retired = True
@@ -75,7 +75,7 @@ class Models:
 
     @contextmanager
     def use(self, source: str, target: str) -> Iterator[ServedModel]:
-        """The model for two languages while a request needs it; RefusedError (400) where there is none."""
+        """Yields the model for two languages while a request needs it; RefusedError (400) if there is none."""
         with self._lock:
             model = next((one for one in self._models if (one.source, one.target) == (source, target)), None)
             if model is None:
@@ -119,7 +119,7 @@ def _directions_of(translator: Translator) -> list[Direction]:
 
 
 def _close_unused(models: Sequence[ServedModel]) -> None:
-    """Close what retired models share, where no request has any of them."""
+    """Closes what retired models share, if no request uses any of them."""
     retired = [model for model in models if model.is_retired]
     for batcher in {id(model.batcher): model.batcher for model in retired}.values():
         if not any(model.users for model in retired if model.batcher is batcher):

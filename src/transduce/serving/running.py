@@ -1,4 +1,4 @@
-"""Runs a server until it is told to end."""
+"""Runs a server until a signal ends it."""
 
 import logging
 import os
@@ -22,14 +22,14 @@ from transduce.serving.server import Server
 END_SECONDS = 2.0
 """Seconds of the grace in which unfinished requests are given up and the rest ends."""
 OTHER_FILES = 200
-"""File descriptors that are not connections: libraries, models, processes of documents."""
+"""The number of file descriptors that are not connections: libraries, models, processes of documents."""
 LEAST_CONNECTIONS = 8
 THREAD_SECONDS = 0.1
-"""Seconds that a thread has to end with the server."""
+"""The seconds that a thread has to end with the server."""
 
 
 class _Uvicorn(uvicorn.Server):
-    """Ends when Ctrl-C or SIGTERM asks for it, after what has begun; loads the models anew at SIGHUP."""
+    """Ends on Ctrl-C or SIGTERM, after the requests that have begun; loads the models anew at SIGHUP."""
 
     def __init__(self, config: uvicorn.Config, server: Server) -> None:
         super().__init__(config)
@@ -88,7 +88,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 def tell_systemd(state: str) -> None:
-    """Tell the service manager how the server is, where one has started it and waits to be told."""
+    """Reports the server's state to the service manager, if one has started it and waits for that."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
@@ -96,7 +96,7 @@ def tell_systemd(state: str) -> None:
 
 
 def end_at_the_latest(seconds: float) -> None:
-    """End the process after so many seconds, whatever it is at."""
+    """Ends the process after this many seconds, whatever it is doing."""
 
     def end() -> None:
         log.error("ended with work undone, %g seconds after the server was told to end", seconds)
@@ -108,7 +108,7 @@ def end_at_the_latest(seconds: float) -> None:
 
 
 def uvicorn_of(server: Server) -> uvicorn.Server:
-    """What runs the server; its `run` returns when it has ended."""
+    """Returns the uvicorn server that runs a server; its `run` returns when it has ended."""
     settings = server.settings
     connections = Connections(settings, settings.trusts, most_connections(settings.max_connections))
     connections.on_refused = server.refused
@@ -132,7 +132,7 @@ def uvicorn_of(server: Server) -> uvicorn.Server:
 
 
 def most_connections(wanted: int) -> int:
-    """How many connections may be open: as many as are wanted and there are file descriptors for.
+    """Returns how many connections may be open: as many as are wanted and there are file descriptors for.
 
     The process takes as many file descriptors as it needs and may have.
     """
@@ -154,7 +154,7 @@ def most_connections(wanted: int) -> int:
 
 
 def check_free(host: str, port: int) -> None:
-    """InputError, with the reason, for an address at which no server can listen now."""
+    """Raises InputError, with the reason, for an address at which no server can listen now."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -164,7 +164,7 @@ def check_free(host: str, port: int) -> None:
 
 
 def check_temporary_folder() -> None:
-    """InputError where no folder takes temporary files, which processes of documents need."""
+    """Raises InputError if no folder takes temporary files, which processes of documents need."""
     try:
         tempfile.gettempdir()
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def check_temporary_folder() -> None:
 
 
 def run_server(server: Server) -> None:
-    """Serve until SIGTERM or Ctrl-C; logs go to standard error as JSON lines. InputError where it cannot listen.
+    """Serves until SIGTERM or Ctrl-C; logs go to standard error as JSON lines. InputError if it cannot listen.
 
     The process ends with the server where threads are still at work that nobody waits for.
     """
@@ -194,7 +194,7 @@ def run_server(server: Server) -> None:
 
 
 def end_with_threads() -> None:
-    """End the process at once where threads are at work: native code aborts when the interpreter ends about it."""
+    """Ends the process at once if threads are at work: native code aborts when the interpreter ends around it."""
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("transduce-")]
     for thread in ours:
         thread.join(THREAD_SECONDS)

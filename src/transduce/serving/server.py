@@ -1,4 +1,4 @@
-"""What all parts of a server share: its models and limits, and how a text is translated."""
+"""The state that all parts of a server share: its models and limits, and how a text is translated."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -32,12 +32,12 @@ from transduce.text.glossary import Glossary
 T = TypeVar("T")
 PREPARED_AT_ONCE = 4
 SOON_PREPARED = 300
-"""Characters of a request that is prepared on the event loop, since a thread would take longer."""
+"""The most characters of a request that is prepared on the event loop, since a thread would take longer."""
 
 
 @dataclass
 class Server:
-    """Models with limits."""
+    """The models of a server, with limits."""
 
     models: Models
     settings: ServerSettings
@@ -62,7 +62,7 @@ class Server:
 
     @property
     def running(self) -> int:
-        """Requests that are translated, or wait for it."""
+        """The number of requests that are translated, or wait for it."""
         return self.admission.running
 
     @running.setter
@@ -71,26 +71,26 @@ class Server:
 
     @property
     def batchers(self) -> set[Batcher]:
-        """Those of all models."""
+        """The batchers of all models."""
         return {model.batcher for model in self.models.all}
 
     @property
     def keys(self) -> object:
-        """What knows the keys of clients; None where none are needed."""
+        """The keys of clients; None if none are needed."""
         return self.admission.keys
 
     @property
     def is_stuck(self) -> bool:
-        """Whether a batch has taken longer than any request may wait for it."""
+        """True if a batch has taken longer than any request may wait for it."""
         return any(batcher.busy_seconds > 2 * self.settings.timeout for batcher in self.batchers)
 
     def watch(self) -> None:
-        """Start again what should run and does not."""
+        """Restarts what should run and does not."""
         for batcher in self.batchers:
             batcher.revive()
 
     def refused(self, client: str, status: int) -> None:
-        """Count an answer that was given before there was a request."""
+        """Counts an answer that was given before there was a request."""
         self.metrics.request("none", status, 0.0)
         self.admission.count_refused(client)
 
@@ -106,7 +106,7 @@ class Server:
                 yield model
 
     async def finish(self, http: HTTPRequest, work: Awaitable[T], timeout: float | None = None) -> T:
-        """Wait for work, which is dropped when its client goes away or it takes too long (RefusedError, 503)."""
+        """Waits for work, which is dropped when its client goes away or it takes too long (RefusedError, 503)."""
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_until_gone(http))
         try:
@@ -132,7 +132,7 @@ class Server:
         prefix: str = "",
         charge: Callable[[int], None] = lambda characters: None,
     ) -> AsyncIterator[tuple[int, Sentence]]:
-        """The number of the text, and each of its sentences, in order; a prefix begins each text.
+        """Yields the number of the text and each of its sentences, in order; a prefix begins each text.
 
         `charge` counts the characters of terms that apply, before they cost anything.
 
@@ -171,7 +171,7 @@ class Server:
     async def _prepare(
         self, model: ServedModel, texts: Sequence[str], glossary: Glossary | None, prefix: str
     ) -> Prepared:
-        """See `prepare`: at once where it is soon done, else in a thread, one request of each client at a time."""
+        """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
         def work() -> Prepared:
             return prepare(model.translator, texts, glossary, prefix, self.settings.max_sentences)
@@ -196,7 +196,7 @@ class Server:
     async def translate(
         self, model: ServedModel, texts: Sequence[str], search: Search | None = None
     ) -> list[list[Sentence]]:
-        """The sentences of each text."""
+        """Translates the sentences of each text."""
         found: list[list[Sentence]] = [[] for _ in texts]
         async for number, sentence in self.sentences(model, texts, search):
             found[number].append(sentence)
@@ -206,7 +206,7 @@ class Server:
     async def open_document(
         self, http: HTTPRequest, model: ServedModel, data: bytes, name: str, kind: str | None
     ) -> AsyncIterator["OpenDocument"]:
-        """A document that a process has read, which ends with the block, and whose characters are counted.
+        """Opens a document in a process that ends with the block, and counts its characters.
 
         Raises InputError for one that cannot be read; RefusedError for too much text, or one that takes too much memory
         or processor time (413), for text that comes too soon (429), or where too many wait (503).
@@ -228,12 +228,12 @@ class Server:
             yield document
 
     async def sample_document(self, http: HTTPRequest, data: bytes, name: str, kind: str | None, target: str) -> str:
-        """The beginning of a document's text; raises as `open_document` does."""
+        """Returns the beginning of a document's text; raises as `open_document` does."""
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(Sample(File(data, name, kind), target), Sampled)).text
 
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
-        """Translate pages in HTML, or parts of some."""
+        """Translates pages in HTML, or parts of some."""
         pages = [number for number, text in enumerate(texts) if text.strip()]
         translated = list(texts)
         if pages:
@@ -258,17 +258,17 @@ class Server:
 
 @dataclass(frozen=True)
 class OpenDocument:
-    """Documents in a process of their own, and what translates their sentences."""
+    """Documents in a process of their own, and a translator of their sentences."""
 
     work: Work
     sentences: SentenceModel
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
-        """Read files, and count their text; first of all. No paragraph may have more than `longest` characters."""
+        """Reads files, and counts their text; first of all. No paragraph may have more than `longest` characters."""
         return await self.work.ask(self._order(files, longest), Counted)
 
     async def translate(self, retranslate: bool = False, tell: Tell | None = None) -> list[bytes]:
-        """Translate what was read, and replace translations that it has if that is asked for.
+        """Translates what was read, and replaces translations that it has if that is asked for.
 
         `tell` hears in another thread, now and then, the share that is done.
         """
@@ -276,7 +276,7 @@ class OpenDocument:
         return (await self.work.ask(order, Written, self.sentences, tell)).files
 
     async def translate_at_once(self, files: Sequence[File]) -> list[bytes]:
-        """Read files and translate them, however much text they have."""
+        """Reads files and translates them, however much text they have."""
         return (await self.work.ask(self._order(files, None), Written, self.sentences)).files
 
     def _order(self, files: Sequence[File], longest: int | None) -> Read:

@@ -1,4 +1,4 @@
-"""How a server limits what it does for its clients."""
+"""The limits of what a server does for its clients."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -11,7 +11,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Limits of a server, and what it tells; 0 is no limit of a rate.
+    """Settings and limits of a server; a rate of 0 is no limit.
 
     A client is a key, or an address where there are no keys. No limit is all for one client: one that has much gives
     way to others, see docs/serving.md.
@@ -81,26 +81,26 @@ class ServerSettings:
 
     @property
     def is_public(self) -> bool:
-        """Whether others than this machine reach it."""
+        """True if other machines can reach the server."""
         return self.host not in LOOPBACK
 
     @property
     def max_body_bytes(self) -> int:
-        """Bytes of a request that is no upload; a character may take twelve, as in `\\ud83d\\ude00`."""
+        """The most bytes of a request that is no upload; a character may take twelve, as in `\\ud83d\\ude00`."""
         return 12 * self.max_characters + 65_536
 
     @property
     def max_url_bytes(self) -> int:
-        """Bytes of an address, whose query may hold a text."""
+        """The most bytes of an address, whose query may hold a text."""
         return 12 * self.max_characters + 8192
 
     @property
     def max_waiting_sentences(self) -> int:
-        """Sentences of one client that wait for a batch, those of documents aside."""
+        """The most sentences of one client that wait for a batch, those of documents aside."""
         return 10 * self.max_sentences
 
     def trusts(self, address: str) -> bool:
-        """Whether an address is that of a proxy that says for whom it asks."""
+        """Returns True if an address is that of a proxy that says for whom it asks."""
         try:
             found = ip_address(address)
         except ValueError:

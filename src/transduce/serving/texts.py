@@ -1,4 +1,4 @@
-"""Texts of a request as sentences that a model can translate, and their translations as texts again."""
+"""Divides the texts of a request into sentences that a model can translate, and joins their translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from transduce.text.glossary import Glossary
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a text: where it stands, and its translation."""
+    """A sentence of a text: its position, and its translation."""
 
     start: int
     end: int
@@ -26,18 +26,18 @@ class Prepared:
     """Sentences that are ready to be searched."""
 
     places: list[tuple[int, int, int]]
-    """The number of the text, begin and end of each sentence."""
+    """The number of the text, the beginning and the end of each sentence."""
     requests: list[Request]
     encoded: list[list[list[int]]]
-    """Token ids of each sentence's pieces."""
+    """The token ids of each sentence's pieces."""
     characters: int
-    """Characters of the terms that apply."""
+    """The number of characters of the terms that apply."""
 
 
 def prepare(
     translator: Translator, texts: Sequence[str], glossary: Glossary | None, prefix: str, most: int
 ) -> Prepared:
-    """Divide texts into sentences, with what is asked of each; a prefix begins each text.
+    """Divides texts into sentences, with what is asked of each; a prefix begins each text.
 
     RefusedError (413) for more sentences than are taken at once, or for more that a translation must hold than a search
     can place in good time.
@@ -68,7 +68,7 @@ def _check_wanted(translator: Translator, requests: Sequence[Request]) -> None:
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    """Begin and end of each sentence; a line end ends one too."""
+    """Returns the beginning and the end of each sentence; a line end ends one too."""
     bounds, begin = [], 0
     for line in text.splitlines(keepends=True):
         bounds += [(begin + start, begin + end) for start, end in split_sentences(line)]
@@ -77,8 +77,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
 
 
 def joined(text: str, sentences: Sequence[Sentence], choice: int = 0, language: str = "") -> str:
-    """A text with the translations in place of its sentences, joined as their language joins sentences; of each the
-    choice, or the last that there is."""
+    """Joins translations in place of a text's sentences, as their language does; each by its choice, or its last."""
     pieces: list[str] = []
     before: Sentence | None = None
     for one in sentences:
@@ -90,7 +89,7 @@ def joined(text: str, sentences: Sequence[Sentence], choice: int = 0, language: 
 
 
 def gap_before(text: str, before: Sentence | None, one: Sentence, translations: tuple[str, str], language: str) -> str:
-    """What is written before a sentence of a translated text, after the sentence before it."""
+    """Returns the text between a sentence of a translated text and the sentence before it."""
     if before is None:
         return text[: one.start]
     own = text[before.start : before.end], text[one.start : one.end]

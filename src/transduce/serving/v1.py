@@ -1,4 +1,4 @@
-"""Our own API: what LibreTranslate's cannot say."""
+"""Our own API, which can do what LibreTranslate's cannot."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ from transduce.text.glossary import Entry, Glossary
 
 MOST = 16
 PAUSE = 0.1
-"""Seconds between two lines of progress."""
+"""The least seconds between two lines of progress."""
 
 
 class Term(BaseModel):
@@ -38,11 +38,11 @@ class Term(BaseModel):
     """Words that a sentence must hold for the entry to apply; none for every sentence."""
     target: str = Field(min_length=1, max_length=200)
     ban: bool = False
-    """Whether the translation must not hold the target, rather than hold it."""
+    """True if the translation must not hold the target, rather than hold it."""
 
 
 class Asked(BaseModel):
-    """What to translate, and how."""
+    """A request to translate, with its settings."""
 
     text: str | list[str]
     source: str
@@ -62,7 +62,7 @@ class Asked(BaseModel):
 
 
 def v1(server: Server, detector: Detector) -> APIRouter:
-    """Its routes."""
+    """Makes the routes of our own API."""
     router = APIRouter(prefix="/v1", tags=["Transduce"])
 
     @router.post("/translate", responses=ERRORS)
@@ -137,7 +137,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
 
 async def _while_at_work(shares: "asyncio.Queue[float]", task: "asyncio.Future[list[bytes]]") -> AsyncIterator[float]:
-    """The newest share, at most ten times a second, until work has ended, which is dropped when nobody reads on."""
+    """Yields the newest share, at most ten times a second, until work has ended; drops it when nobody reads on."""
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=PAUSE)
@@ -157,7 +157,8 @@ async def _all(facts: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:
 async def _stream(
     http: HTTPRequest, server: Server, facts: AsyncIterator[dict[str, Any]], timeout: float
 ) -> StreamingResponse:
-    """A line for each fact, beginning once the first is there: what is refused before that has a status of its own."""
+    """Returns a response with a line for each fact, begun once the first is there: an earlier refusal has its own
+    status."""
     made = _at_own_pace(facts, timeout)
     first = await server.finish(http, anext(made, None), timeout)
 
@@ -176,7 +177,7 @@ async def _stream(
 
 
 async def _at_own_pace(facts: AsyncIterator[dict[str, Any]], timeout: float) -> AsyncIterator[dict[str, Any]]:
-    """The same, made in a task of its own, so that a client that reads slowly holds up no model and no other client.
+    """Yields the same, made in a task of its own, so that a slow reader holds up no model and no other client.
 
     The task is dropped when nobody reads on; RefusedError (503) where it takes too long.
     """

@@ -1,4 +1,4 @@
-"""BPE-dropout: texts that are tokens already, segmented anew at random (Provilkov et al. 2020)."""
+"""BPE-dropout: segments texts that are tokens already anew at random (Provilkov et al. 2020)."""
 
 import json
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Segmented:
 
 @dataclass(frozen=True)
 class BpeDropout:
-    """Merges, and the probability, from 0 to 1, with which each is left out where it would be applied."""
+    """The merges, and the probability, from 0 to 1, with which each is left out where it would be applied."""
 
     merges: "BpeMerges"
     rate: float
 
     def segment(self, texts: Segmented, random: np.random.Generator) -> Segmented:
-        """The same texts, segmented at random."""
+        """Returns the same texts, segmented at random."""
         return self.merges.segment(texts, self.rate, random)
 
 
@@ -64,7 +64,7 @@ class BpeMerges:
         self._symbols = np.array([symbol for of_token in symbols for symbol in of_token], dtype=np.int64)
 
     def segment(self, texts: Segmented, dropout: float, random: np.random.Generator) -> Segmented:
-        """The same texts, merges left out at that rate; at 0, as the tokenizer segments them."""
+        """Returns the same texts, merges left out at that rate; at 0, as the tokenizer segments them."""
         symbols, begins, text = self._characters(texts)
         word = np.cumsum(begins) - 1
         found, found_word = self._merge(symbols, word, dropout, random)
@@ -73,12 +73,12 @@ class BpeMerges:
         return Segmented(found, np.concatenate([[0], np.cumsum(lengths)]))
 
     def check(self, texts: Segmented) -> None:
-        """Raise ConfigError for a tokenizer that segments these texts otherwise than its merges alone do."""
+        """Raises ConfigError for a tokenizer that segments these texts differently than its merges do."""
         if not np.array_equal(self.segment(texts, 0.0, np.random.default_rng()).ids, texts.ids):
             raise ConfigError("tokenizer.dropout: this tokenizer segments texts by more than its merges; leave it out")
 
     def _characters(self, texts: Segmented) -> tuple[Ids, NDArray[np.bool_], Ids]:
-        """All texts in symbols that no merge has made, where among them words begin, and the text of each."""
+        """Returns all texts in symbols that no merge has made, where among them words begin, and the text of each."""
         counts = self._count[texts.ids]
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
@@ -92,8 +92,8 @@ class BpeMerges:
         return symbols, begins, text
 
     def _merge(self, symbols: Ids, word: Ids, dropout: float, random: np.random.Generator) -> tuple[Ids, Ids]:
-        """Tokens and the word of each: in turns, of all merges possible in a word some are left out, and of the others
-        the first learned is applied, at its first place; a word is done when none is left (algorithm 1)."""
+        """Returns tokens and the word of each: in turns, of all merges possible in a word some are left out, and of the
+        others the first learned is applied, at its first position; a word is done when none is left (algorithm 1)."""
         done: list[tuple[Ids, Ids]] = []
         rank = self._ranks(symbols, word)  # of the merge with the symbol that follows
         while len(symbols):
@@ -121,7 +121,7 @@ class BpeMerges:
         return self._ranks_at(symbols, word, np.arange(len(symbols)))
 
     def _ranks_at(self, symbols: Ids, word: Ids, places: Ids) -> Ids:
-        """The rank of the merge of each of these symbols with the one that follows."""
+        """Returns the rank of the merge of each of these symbols with the next one."""
         after = np.minimum(places + 1, len(symbols) - 1)
         keys = symbols[places] * self._size + symbols[after]
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)

@@ -1,4 +1,4 @@
-"""chrF of every two of some texts, by which outputs are compared with each other."""
+"""chrF between every two of some texts, by which outputs are compared with each other."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ BETA = 2  # how much more recall counts than precision
 
 
 def pairwise_chrf(texts: Sequence[str]) -> Float[NDArray[np.float64], "outputs references"]:
-    """chrF2 (Popovic 2015), 0 to 100, of each text as an output with each as its reference, as sacreBLEU counts it.
+    """Returns chrF2 (Popovic 2015), 0 to 100, of each text as output with each as reference, as sacreBLEU has it.
 
     Spaces do not count. The n-grams of all texts are counted once, as the columns of a matrix a length.
     """
@@ -30,7 +30,7 @@ def pairwise_chrf(texts: Sequence[str]) -> Float[NDArray[np.float64], "outputs r
 
 
 def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "texts ngrams"]]:
-    """How often each n-gram of any text stands in each, for all lengths of n-grams that there are."""
+    """Yields how often each n-gram of any text occurs in each, for all lengths of n-grams that there are."""
     text = np.repeat(np.arange(len(texts)), np.array([len(one) for one in texts], dtype=np.int64))
     characters = np.array([ord(character) for one in texts for character in one], dtype=np.int64)
     kinds, character = np.unique(characters, return_inverse=True)
@@ -47,7 +47,7 @@ def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "text
 
 
 def _matches(counts: Int[NDArray[np.int64], "texts ngrams"]) -> Float[NDArray[np.float64], "texts texts"]:
-    """How many n-grams each two texts share: sums of the lesser counts, a matrix product for each count there is."""
+    """Returns how many n-grams each two texts share: sums of the lesser counts, a matrix product for each count."""
     shared = np.zeros((len(counts), len(counts)))
     for less, count in pairwise(np.unique(np.append(counts, 0))):
         has = (counts[:, (counts >= count).any(0)] >= count).astype(np.float32)  # whole numbers, exact in float32

@@ -1,4 +1,4 @@
-"""A glossary file: what translations of lines that hold a term must, or must not, contain."""
+"""A glossary file: phrases that translations of lines with a term must, or must not, contain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transduce.orthography.characters import without_invisible
 from transduce.text.phrases import holds
 
 BAN = "ban"
-"""Marks a phrase that translations must not hold, and names the column of such marks."""
+"""The mark of a phrase that translations must not hold, and the name of the column of such marks."""
 
 _NFC = normalizers.NFC()  # Python's takes time that is quadratic in the marks on a letter
 
@@ -28,19 +28,19 @@ class Entry:
     source: str
     """The words that a source line must hold for the entry to apply; empty for every line."""
     target: str
-    """The words that its translation must hold, or must not."""
+    """The words that the translation must hold, or must not."""
     is_banned: bool = False
 
 
 @dataclass(frozen=True)
 class Glossary:
-    """Entries, sought in source lines as whole words without regard to case."""
+    """The entries of a glossary, sought in source lines as whole words without regard to case."""
 
     entries: Sequence[Entry]
 
     @staticmethod
     def read(path: str | Path, source: str = "", target: str = "") -> "Glossary":
-        """Read a file of lines `source term TAB target phrase [TAB ban]`, a .csv, or a term base (.tbx).
+        """Reads a file of lines `source term TAB target phrase [TAB ban]`, a .csv, or a term base (.tbx).
 
         Args:
             path: the file.
@@ -57,15 +57,15 @@ class Glossary:
 
     @property
     def requires_any(self) -> bool:
-        """Whether any entry is more than a ban."""
+        """True if any entry is more than a ban."""
         return not all(entry.is_banned for entry in self.entries)
 
     def required(self, source: str) -> tuple[str, ...]:
-        """What the translation of a source line must hold."""
+        """Returns the phrases that the translation of a source line must hold."""
         return self._targets(source, is_banned=False)
 
     def banned(self, source: str) -> tuple[str, ...]:
-        """What the translation of a source line must not hold."""
+        """Returns the phrases that the translation of a source line must not hold."""
         return self._targets(source, is_banned=True)
 
     def _targets(self, source: str, is_banned: bool) -> tuple[str, ...]:
@@ -76,13 +76,13 @@ class Glossary:
 
 @lru_cache(1024)
 def _comparable(text: str) -> str:
-    """A text without regard to case, to what cannot be seen, and to whether accents are characters of their own."""
+    """Returns a text without regard to case, invisible characters, and whether accents are characters of their own."""
     composed: str = _NFC.normalize_str(without_invisible(text).casefold())
     return composed
 
 
 def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
-    """The entries of the lines of a table; a first line may name its columns."""
+    """Yields the entries of the lines of a table; a first line may name its columns."""
     columns: list[int] | None = None
     is_csv = Path(path).suffix.lower() == ".csv"
     rows = rows_of(read_lines(path), str(path), "" if is_csv else "\t")
@@ -106,7 +106,7 @@ def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
 
 
 def _columns(names: list[str], source: str, target: str) -> list[int]:
-    """Where a table whose first line names its columns has terms, phrases and bans; nothing for any other line."""
+    """Returns the columns of terms, phrases and bans in a table if its first line names them; else nothing."""
     terms = known_column(names, source, SOURCE_NAMES | {"term", "source term"})
     phrases = known_column(names, target, TARGET_NAMES | {"target phrase", "target term"})
     if terms is None or phrases is None or terms == phrases:
@@ -115,7 +115,7 @@ def _columns(names: list[str], source: str, target: str) -> list[int]:
 
 
 def _of_tbx(path: str | Path, source: str, target: str) -> Iterator[Entry]:
-    """Each term of the source with the concept's preferred term, or else its first, and bans of deprecated ones."""
+    """Yields each source term with the concept's preferred term, or else its first, and bans of deprecated ones."""
     if not source or not target or (source, target) == UNKNOWN:
         raise InputError(f"{path}: a term base has several languages, and the model does not tell its own")
     with open_bytes(path) as stream:

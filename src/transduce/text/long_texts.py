@@ -1,4 +1,4 @@
-"""Texts that are too long for a model, in pieces that are not."""
+"""Splits texts that are too long for a model."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -19,8 +19,8 @@ LEVELS: tuple[Callable[[str], Iterable[Span]], ...] = (
     characters,
     lambda text: ((place, place + 1) for place in range(len(text))),
 )
-"""Where a text may be cut, first the best places: after sentences, after commas, at blanks, between words of scripts
-without blanks, between characters as readers see them, anywhere."""
+"""Cuts of a text, the best first: after sentences, after commas, at blanks, between words of scripts without blanks,
+between characters as readers see them, anywhere."""
 
 
 def split_text(text: str, tokenizer: Tokenizer, longest: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""New words for a tokenizer that a model was trained with: pieces of their own, numbered after all others."""
+"""Adds new words to a tokenizer that a model was trained with: pieces of their own, numbered after all others."""
 
 import json
 from collections import Counter
@@ -17,11 +17,11 @@ from transduce.text.tokenizer import Tokenizer
 from transduce.text.tokenizer_training import NEVER
 
 MIN_COUNT = 2
-"""How often a word must occur in the training text to be added for its frequency."""
+"""The least number of times a word must occur in the training text to be added for its frequency."""
 BEFORE = "a "
-"""Stands before a word where its pieces are sought, so that they are those within a text."""
+"""Text before a word whose pieces are sought, so that they are those within a text."""
 PREFERENCE = 1e-3
-"""By which share a new piece of a unigram model is likelier than the pieces it was made of."""
+"""The share by which a new piece of a unigram model is likelier than the pieces it was made of."""
 
 
 class NewWordsConfig(Settings, frozen=True):
@@ -30,9 +30,9 @@ class NewWordsConfig(Settings, frozen=True):
     file: str | None = None
     """A file of words, one a line."""
     frequent: PositiveInt | None = None
-    """How many of the most frequent words of the training text that are split into many pieces, or are unknown."""
+    """The number of words to add: the most frequent in the training text that are unknown or split into many pieces."""
     min_pieces: Annotated[int, Meta(ge=2, le=1000)] = 3
-    """Into how many pieces a frequent word must be split."""
+    """The least number of pieces that a frequent word must be split into."""
 
     def _check_together(self) -> None:
         if self.file is None and self.frequent is None:
@@ -45,11 +45,11 @@ class Growth:
 
     tokenizer: Tokenizer
     former: list[list[int]]
-    """Of each new piece, from the first new number on, the pieces that it was split into."""
+    """The pieces that each new piece was split into, from the first new number on."""
 
 
 def read_words(path: Path) -> list[str]:
-    """The words of a file, one a line; raises ConfigError where it cannot be read or one is several words."""
+    """Reads the words of a file, one a line; raises ConfigError if it cannot be read or a line has several words."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
@@ -66,7 +66,7 @@ def read_words(path: Path) -> list[str]:
 
 
 def frequent_words(tokenizer: Tokenizer, texts: Iterable[str], count: int, min_pieces: int) -> list[str]:
-    """The most frequent words of a text that are split into so many pieces or unknown, at most `count`."""
+    """Returns the most frequent words of a text that are split into many pieces or unknown, at most `count`."""
     counts = Counter(word for text in texts for word in _words(tokenizer.backend, text))
     found: list[str] = []
     for word in sorted(counts, key=lambda word: (-counts[word], word)):
@@ -79,7 +79,7 @@ def frequent_words(tokenizer: Tokenizer, texts: Iterable[str], count: int, min_p
 
 
 def grow(tokenizer: Tokenizer, words: Sequence[str]) -> Growth:
-    """The tokenizer with a piece of its own for each word that had none; the others keep their numbers.
+    """Returns the tokenizer with a piece of its own for each word that had none; the others keep their numbers.
 
     A word that the tokenizer divides before it looks for pieces, such as one with a hyphen, is left out. Texts without
     the words stay as they were, but that subwords of unigram and wordpiece may begin longer words.
@@ -110,7 +110,7 @@ def _check_can_grow(tokenizer: Tokenizer, tree: dict[str, Any]) -> None:
 
 
 def _add(model: dict[str, Any], pieces: dict[str, list[int]], first: int) -> None:
-    """Number pieces from `first` on in a model of the tokenizers library."""
+    """Numbers pieces from `first` on in a model of the tokenizers library."""
     vocabulary = model["vocab"]
     if model["type"] == "Unigram":
         scores = [score for _, score in vocabulary]
@@ -126,7 +126,7 @@ def _add(model: dict[str, Any], pieces: dict[str, list[int]], first: int) -> Non
 
 
 def _piece(backend: Backend, word: str) -> str | None:
-    """How a word would stand in the vocabulary; None where it is not looked up as a whole."""
+    """Returns a word as the vocabulary would spell it; None if it is not looked up as a whole."""
     if backend.pre_tokenizer is None:
         return None
     found = backend.pre_tokenizer.pre_tokenize_str(_normal(backend, BEFORE + word))
@@ -134,12 +134,12 @@ def _piece(backend: Backend, word: str) -> str | None:
 
 
 def _former(tokenizer: Tokenizer, word: str) -> list[int]:
-    """The pieces that a word within a text is split into."""
+    """Returns the pieces that a word within a text is split into."""
     return tokenizer.encode(BEFORE + word)[len(tokenizer.encode(BEFORE.strip())) :]
 
 
 def _words(backend: Backend, text: str) -> Iterator[str]:
-    """What a tokenizer looks up, of what has letters."""
+    """Yields the words with letters that a tokenizer looks up."""
     if backend.pre_tokenizer is None:
         return
     normal = _normal(backend, text)

@@ -1,13 +1,13 @@
-"""What a tokenizer's normalisation does to text, by examples."""
+"""Shows by examples how a tokenizer normalises text."""
 
 from transduce.text.tokenizer import Tokenizer
 
 EXAMPLES = ("Cafe\u0301", "ÉCOLE", "ﬁn", "½", "Ｆｕｌｌ", "5\u00a0km", "two  spaces", "to-day;", "O’Neill", "ｶﾞ")
-"""Letters apart from their accents, capitals, ligatures, fractions, full-width letters, spaces, marks."""
+"""Examples: letters apart from their accents, capitals, ligatures, fractions, full-width letters, spaces, marks."""
 
 
 def normalization_examples(tokenizer: Tokenizer) -> dict[str, str]:
-    """Of the examples those that normalisation changes, and what becomes of each."""
+    """Returns the examples that normalisation changes, each with its result."""
     normalizer = tokenizer.backend.normalizer
     if normalizer is None:
         return {}
@@ -16,12 +16,12 @@ def normalization_examples(tokenizer: Tokenizer) -> dict[str, str]:
 
 
 def describe_normalization(examples: dict[str, str]) -> str:
-    """The same on one line; what one cannot see is spelled by its code."""
+    """Describes the examples on one line; invisible characters are spelled by their codes."""
     return ", ".join(f"{_visible(text)} becomes {_visible(normal)}" for text, normal in examples.items())
 
 
 def _visible(text: str) -> str:
-    """A text in quotes, with combining marks and odd spaces as \\u0301 and the like."""
+    """Returns a text in quotes, with combining marks and odd spaces as \\u0301 and the like."""
     shown = "".join(
         character if character.isalnum() or character.isascii() or character in "’½" else ascii(character)[1:-1]
         for character in text

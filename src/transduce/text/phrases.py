@@ -1,4 +1,4 @@
-"""How a tokenizer writes a phrase in each context, and which tokens begin, end or continue words."""
+"""Finds how a tokenizer writes a phrase in each context, and which tokens begin, end or continue words."""
 
 from functools import cached_property, lru_cache
 
@@ -7,13 +7,13 @@ from transduce.orthography.words import KOREAN_ENDING, holds, is_word_boundary
 from transduce.text.tokenizer import Tokenizer
 
 BEFORE = ("", "a ", '"', "(")
-"""What may stand before a phrase and change its tokens: nothing, a space, punctuation without a space."""
+"""Texts before a phrase that may change its tokens: nothing, a space, punctuation without a space."""
 
 CLOSING = tuple(".,;:!?)]}…")
-"""Punctuation with a space after it where the script has spaces."""
+"""Punctuation that has a space after it in scripts with spaces."""
 
 REMEMBERED = 1024
-"""Phrases of which it is remembered how they are written: those of a glossary come again with each sentence."""
+"""The number of phrases whose spellings are remembered: those of a glossary come again with each sentence."""
 
 __all__ = ["PhraseEncoder", "ends_with", "holds"]
 
@@ -26,7 +26,7 @@ def ends_with(text: str, phrase: str) -> bool:
 
 
 class PhraseEncoder:
-    """What a tokenizer makes of phrases; two passes over its vocabulary, made when first asked for."""
+    """Encodes phrases as a tokenizer may write them; two passes over its vocabulary, made when first asked for."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -34,12 +34,12 @@ class PhraseEncoder:
         self._closing = lru_cache(REMEMBERED)(self._make_closing)
 
     def normal(self, phrase: str) -> str | None:
-        """The phrase as outputs write it, lower-cased if they are; None if the vocabulary cannot write it."""
+        """Returns the phrase as outputs write it, lower-cased if they are; None if the vocabulary cannot write it."""
         ids = self.tokenizer.encode(phrase)
         return None if self.tokenizer.unknown in ids else self.tokenizer.decode(ids).strip()
 
     def forms(self, phrase: str) -> tuple[tuple[int, ...], ...]:
-        """The token ids of the phrase in each place; none if the vocabulary cannot write it."""
+        """Returns the token ids of the phrase in each context; none if the vocabulary cannot write it."""
         return self._forms(phrase)
 
     def _make_forms(self, phrase: str) -> tuple[tuple[int, ...], ...]:
@@ -52,7 +52,7 @@ class PhraseEncoder:
         return tuple(found)
 
     def closing(self, phrase: str) -> list[int]:
-        """The tokens that may complete the phrase and leave no word open, however its beginning is spelled."""
+        """Returns the tokens that may complete the phrase and leave no word open, however its beginning is spelled."""
         return list(self._closing(phrase))
 
     def _make_closing(self, phrase: str) -> list[int]:
@@ -68,22 +68,21 @@ class PhraseEncoder:
 
     @cached_property
     def continues(self) -> tuple[bool, ...]:
-        """Of each token: whether it goes on with a word that the text before it ends in."""
+        """For each token, True if it continues a word that the text before it ends in."""
         before = self.tokenizer.decode([self._letter])
         after = (self.tokenizer.decode([self._letter, token])[len(before) :] for token in range(len(self.tokenizer)))
         return tuple(_may_continue(text) for text in after)
 
     @cached_property
     def leaves_open(self) -> tuple[bool, ...]:
-        """Of each token: whether another may go on with the word, or the character, that it ends in."""
+        """For each token, True if another may continue the word, or the character, that it ends in."""
         if not any(self.continues):
             return (False,) * len(self.tokenizer)
         return tuple(_may_be_continued(text[-1:]) for text in self._texts)
 
     @cached_property
     def precedes_no_letter(self) -> tuple[bool, ...]:
-        """Of each token: whether a letter right after it would go on with its word, or lack the space that comes after
-        a comma or a full stop."""
+        """For each token, True if a letter right after it would continue its word, or lack a space as after commas."""
         return tuple(
             is_open or text.endswith(CLOSING) for is_open, text in zip(self.leaves_open, self._texts, strict=True)
         )
@@ -117,7 +116,7 @@ class PhraseEncoder:
 
 
 def _may_continue(text: str) -> bool:
-    """Returns True if a token that adds this text to a letter goes on with a word: not if it begins with a letter that
+    """Returns True if a token that adds this text to a letter continues its word: not if it begins with a letter that
     may begin one anywhere, or is a Korean particle."""
     first = text[:1]
     if not first or first == BROKEN or is_extending(first):
@@ -127,7 +126,7 @@ def _may_continue(text: str) -> bool:
 
 
 def _may_be_continued(last: str) -> bool:
-    """Returns True for what may end within a word: a letter, but no Chinese or Japanese one, which is a word."""
+    """Returns True if a character may end within a word: a letter, but no Chinese or Japanese one, which is a word."""
     if not last or last == BROKEN:
         return last != ""
     is_of_word = last.isalnum() or last == "_" or is_extending(last)

@@ -1,4 +1,4 @@
-"""Running text as token ids, the ends of its lines among them."""
+"""Encodes running text as token ids, the ends of its lines among them."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -9,7 +9,7 @@ PARTS_AT_ONCE = 4096
 
 
 def encode_running(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The ids of a text whose last line is not at its end; none for an empty one."""
+    """Returns the ids of a text whose last line is not at its end; none for an empty one."""
     if tokenizer.newline_is_text:
         return tokenizer.encode(text)
     first, *others = tokenizer.encode_batch(text.split("\n"))
@@ -17,7 +17,7 @@ def encode_running(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def encode_lines(tokenizer: Tokenizer, lines: Iterable[str]) -> Iterator[list[int]]:
-    """The ids of a text, each of whose lines has its end, some thousand lines at a time."""
+    """Yields the ids of a text, each of whose lines has its end, some thousand lines at a time."""
     parts = _parts(tokenizer, lines) if tokenizer.newline_is_text else iter(lines)
     end = [] if tokenizer.newline_is_text else [tokenizer.eos]
     while chunk := list(islice(parts, PARTS_AT_ONCE)):
@@ -25,7 +25,7 @@ def encode_lines(tokenizer: Tokenizer, lines: Iterable[str]) -> Iterator[list[in
 
 
 def _parts(tokenizer: Tokenizer, lines: Iterable[str]) -> Iterator[str]:
-    """A text cut where its tokens are the same as uncut: before a newline, unless white space stands before that too.
+    """Yields parts of a text with the same tokens as uncut: cut before a newline, unless white space precedes that.
 
     A tokenizer that joins a newline to the mark before it, or adds a space to each text, is given all of it at once.
     """

@@ -1,4 +1,4 @@
-"""SentencePiece `.model` files as tokenizers of ours: the protocol buffer is read here, and nothing in it is run."""
+"""Reads SentencePiece `.model` files as tokenizers of ours, by their protocol buffer; nothing in it is run."""
 
 import math
 import struct
@@ -27,9 +27,9 @@ from transduce.text.tokenizer_file import one_line_errors
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 MODELS = (".model", SENTENCEPIECE)
-"""How names of models end."""
+"""The endings of models' names."""
 COMPOSING = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
-"""SentencePiece's own rules, all of which compose characters."""
+"""The built-in rules of SentencePiece, all of which compose characters."""
 NONCHARACTERS = ELSEWHERE + PAST_THE_END + HIDDEN
 LEADING_SPACE = Regex(r"\A ")
 
@@ -40,32 +40,32 @@ class VocabularyEntry:
 
     text: str
     score: float
-    """Its log-probability, in a unigram model."""
+    """The log-probability of the entry, in a unigram model."""
     kind: int
-    """NORMAL and so on."""
+    """The kind of the entry: NORMAL and so on."""
 
 
 @dataclass(frozen=True)
 class SentencePieceModel:
-    """What a `.model` file says (sentencepiece_model.proto)."""
+    """The contents of a `.model` file (sentencepiece_model.proto)."""
 
     pieces: list[VocabularyEntry]
     kind: str
-    """unigram, bpe, word or char."""
+    """The kind of the model: unigram, bpe, word or char."""
     rules: str
-    """What the rules by which characters are normalised are called."""
+    """The name of the rules by which characters are normalised."""
     character_map: bytes
-    """How characters are normalised; empty where they stay as they are."""
+    """The map by which characters are normalised; empty if they stay as they are."""
     adds_space: bool
-    """Whether each text gets a space in front."""
+    """True if each text gets a space in front."""
     joins_spaces: bool
-    """Whether spaces at both ends go, and several become one."""
+    """True if spaces at both ends go, and several become one."""
     content: bytes
-    """The whole file."""
+    """The bytes of the whole file."""
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
-    """Read a `.model` file.
+    """Reads a `.model` file.
 
     Raises CheckpointError for one that is missing or damaged, InputError for one with settings that cannot be carried
     over.
@@ -90,7 +90,7 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
 
 
 def parse_sentencepiece(content: bytes) -> SentencePieceModel:
-    """What a `.model` file's bytes say; ValueError and the like for bytes that are none."""
+    """Parses the bytes of a `.model` file; ValueError and the like for other bytes."""
     fields = list(_fields(content))
     trainer, normalizer = (_message(fields, number) for number in (2, 3))
     return SentencePieceModel(
@@ -105,10 +105,10 @@ def parse_sentencepiece(content: bytes) -> SentencePieceModel:
 
 
 def read_model(path: Path, special: SpecialTokens | None = None) -> Tokenizer:
-    """The tokenizer of a `.model` file, its pieces numbered as there.
+    """Reads the tokenizer of a `.model` file, its pieces numbered as there.
 
-    Unless told which pieces serve as special tokens, those with the usual names do, missing ones are added, and no text
-    means them, as in SentencePiece.
+    By default, pieces with the usual names serve as special tokens, missing ones are added, and no text means
+    them, as in SentencePiece.
 
     Raises CheckpointError for a file that is missing or damaged, or lacks a special token, InputError for a model that
     cannot be carried over.
@@ -156,7 +156,7 @@ def read_model(path: Path, special: SpecialTokens | None = None) -> Tokenizer:
 
 
 def _merges(scores: Mapping[str, float]) -> list[tuple[str, str]]:
-    """The pairs of pieces that make a piece, best first: SentencePiece makes whichever piece has the best score."""
+    """Returns the pairs of pieces that make a piece, best first: SentencePiece makes whichever has the best score."""
     return [
         (piece[:place], piece[place:])
         for piece in sorted(scores, key=scores.__getitem__, reverse=True)
@@ -173,7 +173,7 @@ def with_vocabulary(
     languages: Mapping[str, str] | None = None,
     meant: Collection[str] = (),
 ) -> Tokenizer:
-    """A tokenizer that divides text by a model and numbers the pieces by a vocabulary of its own.
+    """Makes a tokenizer that divides text by a model and numbers the pieces by a vocabulary of its own.
 
     A piece that the vocabulary lacks is unknown. A run of characters that the model does not know may still be in the
     vocabulary, which serves another language too, and then has its number.
@@ -224,7 +224,7 @@ def with_vocabulary(
 
 
 def _divide_as(model: SentencePieceModel, backend: Backend) -> None:
-    """Let a backend normalise and mark spaces as a model does; spaces divide nothing."""
+    """Sets a backend to normalise and mark spaces as a model does; spaces divide nothing."""
     backend.normalizer = _normalizer(model)
     backend.pre_tokenizer = pre_tokenizers.Metaspace(
         replacement=SPACE, prepend_scheme="always" if model.adds_space else "never", split=False
@@ -260,7 +260,7 @@ def _message(fields: list[tuple[int, int | bytes]], number: int) -> dict[int, in
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Numbers and values of a message's fields (protobuf.dev/programming-guides/encoding)."""
+    """Yields numbers and values of a message's fields (protobuf.dev/programming-guides/encoding)."""
     place = 0
     while place < len(content):
         key, place = _varint(content, place)

@@ -1,4 +1,4 @@
-"""Tokenizers as SentencePiece `.model` files, where these divide text in the same way."""
+"""Writes tokenizers as SentencePiece `.model` files, if these divide text in the same way."""
 
 import io
 import json
@@ -15,15 +15,15 @@ from transduce.text.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, parse_s
 from transduce.text.tokenizer import BYTES, SPACE, Tokenizer
 
 KINDS = {"Unigram": 1, "BPE": 2}
-"""Numbers of TrainerSpec.ModelType, by what Hugging Face tokenizers calls the same."""
+"""Numbers of TrainerSpec.ModelType, by the names of Hugging Face tokenizers."""
 BETWEEN = "."
-"""Stands around characters whose normal form is asked for: nothing composes with it."""
+"""The character around those whose normal form is asked for: nothing composes with it."""
 HALF_WIDTH = {"\u3099": "\uff9e", "\u309a": "\uff9f"}
-"""Marks of kana that stand for others."""
+"""Marks of kana that replace others."""
 
 
 def require_sentencepiece() -> Any:
-    """The library; InputError if it is not installed."""
+    """Imports and returns SentencePiece; InputError if it is not installed."""
     try:
         import sentencepiece
     except ImportError:
@@ -35,7 +35,7 @@ def require_sentencepiece() -> Any:
 
 
 def what_cannot_be_written(tokenizer: Tokenizer) -> list[str]:
-    """Why no SentencePiece model divides text as a tokenizer does, in words; none where one does."""
+    """Lists why no SentencePiece model divides text as a tokenizer does, in words; empty if one does."""
     if tokenizer.sentencepiece is not None:
         return []
     tree = json.loads(tokenizer.backend.to_str())
@@ -55,14 +55,14 @@ def what_cannot_be_written(tokenizer: Tokenizer) -> list[str]:
 
 
 def write_sentencepiece(tokenizer: Tokenizer) -> bytes:
-    """The `.model` file (sentencepiece_model.proto) of a tokenizer, its pieces numbered as there.
+    """Returns the `.model` file (sentencepiece_model.proto) of a tokenizer, its pieces numbered as there.
 
     A tokenizer that was made from such a file gives it back. Of others, merges become scores, and what the normaliser
     does to each character becomes a table. Two or more combining marks on one letter that compose no character stay in
     the order in which they come, where Unicode's normal forms would sort them.
 
-    Raises InputError for a tokenizer that divides text as no SentencePiece model does (all reasons are told), or where
-    SentencePiece is not installed.
+    Raises InputError for a tokenizer that divides text as no SentencePiece model does (all reasons are listed), or
+    where SentencePiece is not installed.
     """
     if problems := what_cannot_be_written(tokenizer):
         raise InputError(f"the tokenizer cannot become a model of SentencePiece: {'; '.join(problems)}")
@@ -88,7 +88,7 @@ def _steps(part: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _scores(model: dict[str, Any], pieces: list[str]) -> list[float]:
-    """Of a unigram model its own; of BPE, the earlier a piece is merged, the higher."""
+    """Returns the scores of pieces: a unigram model's own; of BPE, the earlier a piece is merged, the higher."""
     if model["type"] == "Unigram":
         return [score for _, score in model["vocab"]]
     ranks = {"".join(merge): rank for rank, merge in enumerate(model["merges"])}
@@ -104,7 +104,7 @@ def _kind(tokenizer: Tokenizer, number: int, piece: str) -> int:
 
 
 def _character_map(tokenizer: Tokenizer) -> bytes:
-    """What a tokenizer's normaliser does to characters, compiled by SentencePiece."""
+    """Returns the map of a tokenizer's normaliser, compiled by SentencePiece."""
     library = require_sentencepiece()
     normalizer = tokenizer.backend.normalizer
     rules = []
@@ -129,8 +129,8 @@ def _character_map(tokenizer: Tokenizer) -> bytes:
 
 
 def _texts() -> Iterator[str]:
-    """Every character, every sequence that is canonically equivalent to one, and every character with a mark that what
-    it stands for composes with, as half-width kana do."""
+    """Yields every character, every sequence that is canonically equivalent to one, and every character with a mark
+    that what it represents composes with, as half-width kana do."""
     characters = [chr(code) for code in range(1, 0x110000)]
     characters = [one for one in characters if unicodedata.category(one) not in ("Cn", "Co", "Cs")]
     marks: dict[str, set[str]] = {}  # that compose with a letter
@@ -150,7 +150,7 @@ def _texts() -> Iterator[str]:
 
 
 def _equivalents(apart: str) -> set[str]:
-    """All sequences of several characters with the same canonical decomposition as this one."""
+    """Returns all sequences of several characters with the same canonical decomposition as this one."""
     first, marks = apart[0], apart[1:]
     found = set()
     for order in permutations(marks) if unicodedata.combining(marks[0]) else [tuple(marks)]:
@@ -163,7 +163,7 @@ def _equivalents(apart: str) -> set[str]:
 
 
 def _field(number: int, value: int | bytes) -> bytes:
-    """A field of a message (protobuf.dev/programming-guides/encoding)."""
+    """Encodes a field of a message (protobuf.dev/programming-guides/encoding)."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     return _varint(number << 3 | 2) + _varint(len(value)) + value

@@ -1,4 +1,4 @@
-"""Text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
+"""Turns text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
 
 import hashlib
 import unicodedata
@@ -36,29 +36,29 @@ ELSEWHERE, PAST_THE_END, HIDDEN = "\ufdd0", "\ufdd1", "\ufdd2"
 alone, the second after the vocabulary's last piece, where pieces follow that it lacks, the third before pieces that
 texts do not mean where they spell them."""
 SENTENCEPIECE = ".spm"
-"""Ends the name of a SentencePiece model beside the JSON that was made from it."""
+"""The ending of a SentencePiece model beside the JSON that was made from it."""
 ON_ONE_LINE = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]
 
 
 class SpecialTokens(Settings, frozen=True):
-    """Tokens of a file by what they serve as; one may serve as several. No other is added to the file's."""
+    """The special tokens of a tokenizer file by their roles; one may have several. No other is added to the file's."""
 
     pad: str
     """Padding of shorter sequences."""
     unknown: str
-    """What the vocabulary cannot spell."""
+    """The token for what the vocabulary cannot spell."""
     bos: str
     """The beginning of a text."""
     eos: str
     """The end of a text."""
     mask: str | None = None
-    """What hides a token of a text, which is to be guessed."""
+    """The token that hides a token of a text, which is to be guessed."""
 
 
 class SideConfig(Settings, frozen=True):
-    """How text of one language becomes tokens."""
+    """Settings for one language's tokenizer."""
 
     kind: TokenizerKind = "bpe"
     """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes; bert: WordPiece as BERT has it, with
@@ -66,13 +66,12 @@ class SideConfig(Settings, frozen=True):
     (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters,
     bytes, or a file."""
     size: VocabularySize | None = None
-    """Tokens in the vocabulary, the four special ones and 256 bytes included. Unless given, 8,000 for subwords, or all
-    that a short training text yields; all for words and characters."""
+    """Tokens in the vocabulary, the four special ones and 256 bytes included. Default: 8,000 for subwords, or all that
+    a short training text yields; all for words and characters."""
     max_size: VocabularySize | None = None
-    """Largest size of the vocabulary, in place of size: fewer tokens where the training text yields no more."""
+    """Largest size of the vocabulary, in place of size: fewer tokens if the training text yields no more."""
     min_frequency: PositiveInt = 2
-    """How often a word, a merge (bpe, wordpiece) or a character (characters) must occur in the training text to be
-    kept."""
+    """The fewest occurrences in training text of a kept word, merge (bpe, wordpiece) or character (characters)."""
     lowercase: bool = False
     """Lower-case the text."""
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
@@ -84,8 +83,8 @@ class SideConfig(Settings, frozen=True):
     """For kind = "file": a Hugging Face tokenizer JSON of your own, or a model of SentencePiece (`.model` or `.spm`),
     unigram or BPE."""
     special: SpecialTokens | None = None
-    """Which tokens of the file serve as padding, beginning and so on; a text that spells one of its special tokens then
-    means it. Unless given, tokens with the usual names do, missing ones are added, and no text means them."""
+    """The file's special tokens (padding, beginning and so on); a text that spells one of them means it. Default:
+    tokens with the usual names, missing ones are added, and no text means them."""
 
     def _check_together(self) -> None:
         if (self.kind == "file") != (self.file is not None):
@@ -99,17 +98,17 @@ class SideConfig(Settings, frozen=True):
 
     @property
     def folds_case(self) -> bool:
-        """Whether upper and lower case become one."""
+        """True if upper and lower case become one."""
         return self.lowercase or self.normalize == "letters"
 
     def is_smaller_than_default(self, found: int) -> bool:
-        """Whether a vocabulary of this size is less than the default, because its training text was short."""
+        """Returns True if a vocabulary of this size is less than the default, because its training text was short."""
         is_default = self.size is None and self.max_size is None
         return self.kind in SUBWORDS and is_default and found < DEFAULT_SUBWORDS
 
 
 def tokenizer_setting(given: Any) -> Any:
-    """What is kept of a tokenizer: a table as it is; of an object, which is written into the cache, its file's table.
+    """Returns the setting for a tokenizer: a table as it is; for an object, a table for its file, written to the cache.
 
     An object is a `tokenizers.Tokenizer`, or one that holds such a one, as the fast tokenizers of transformers and a
     `transduce.text.tokenizer.Tokenizer` do. Raises ConfigError for another.
@@ -144,7 +143,7 @@ class TokenizerConfig(SideConfig, frozen=True):
 
     @property
     def is_shared(self) -> bool:
-        """Whether both sides use the same tokenizer."""
+        """True if both sides use the same tokenizer."""
         return self.shared and self.source is None
 
     @property
@@ -159,7 +158,7 @@ class TokenizerConfig(SideConfig, frozen=True):
 
     @property
     def names_files(self) -> bool:
-        """Whether a tokenizer was brought in a file."""
+        """True if a tokenizer was brought in a file."""
         return any(side is not None and side.file is not None for side in (self, self.source, self.target))
 
 
@@ -171,7 +170,7 @@ class Tokenizers:
     target: "Tokenizer"
 
     def with_languages(self, languages: Mapping[str, str]) -> "Tokenizers":
-        """The same with tokens that stand for languages, on both sides."""
+        """Returns the same tokenizers with tokens for languages, on both sides."""
         source = self.source.with_languages(languages)
         return Tokenizers(source, source if self.target is self.source else self.target.with_languages(languages))
 
@@ -188,7 +187,7 @@ class Tokenizer:
     ) -> None:
         self.backend = backend
         self.sentencepiece = sentencepiece
-        """The SentencePiece model that it was made from, which exports give away again."""
+        """The SentencePiece model that it was made from, which exports return."""
         self._named = special
         backend.no_truncation()  # a file that is brought may cut and pad in silence,
         backend.no_padding()
@@ -198,9 +197,9 @@ class Tokenizer:
         mask_names = MASKS if special is None else [special.mask] if special.mask is not None else []
         found = (backend.token_to_id(name) for name in mask_names)
         self.mask: int | None = next((token for token in found if token is not None), None)
-        """What hides a token; None for a tokenizer without such a token."""
+        """The token that hides another; None for a tokenizer without one."""
         self.languages = {language: _special_id(backend, name) for language, name in (languages or {}).items()}
-        """The tokens that stand for languages; none in a tokenizer of a model of one direction."""
+        """The tokens of languages; none in a tokenizer of a model of one direction."""
         self._specials = {self.pad, self.bos, self.eos, *self.languages.values()}
         self._not_in_texts = self._specials if special is None else set()
         vocabulary = backend.get_vocab()
@@ -211,25 +210,25 @@ class Tokenizer:
         self._bytes = byte_ids if len(byte_ids) == len(BYTES) else None
         self._byte_of = {token: byte for byte, token in enumerate(self._bytes or ())}
         self.joins_words = isinstance(backend.model, models.WordLevel)
-        """Whether how tokens are spaced depends on those beside them."""
+        """True if the spacing of tokens depends on those beside them."""
         self._spaces_all = isinstance(backend.pre_tokenizer, pre_tokenizers.WhitespaceSplit)
         self.newline_is_text = special is not None and isinstance(backend.decoder, decoders.ByteLevel)
-        """Whether a line of running text ends with a newline, a character like any other, and the end token ends all of
+        """True if a line of running text ends with a newline, a character like any other, and the end token ends all of
         a text; else the end token ends each line."""
 
     def __len__(self) -> int:
         return self._size
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the text's tokens; none for a blank text."""
+        """Returns the ids of the text's tokens; none for a blank text."""
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text's tokens; UnicodeEncodeError for one that no bytes of UTF-8 can be."""
+        """Returns the ids of each text's tokens; UnicodeEncodeError for one that UTF-8 cannot encode."""
         return self._encode([self._known(text) for text in texts])
 
     def _known(self, text: str) -> str:
-        """The text without characters that cannot be seen, if the vocabulary lacks these: they would make words
+        """Returns the text without invisible characters, if the vocabulary lacks these: they would make words
         unknown."""
         if text.isascii() or self._knows_invisible or not (INVISIBLE & set(text)):
             return text
@@ -237,7 +236,7 @@ class Tokenizer:
 
     @cached_property
     def _knows_invisible(self) -> bool:
-        """Whether the vocabulary has characters that cannot be seen, or keeps texts as they are, blanks included."""
+        """True if the vocabulary has characters that cannot be seen, or keeps texts as they are, blanks included."""
         normalizer = self.backend.normalizer
         if normalizer is None or normalizer.normalize_str("a  b") == "a  b":
             return True
@@ -245,7 +244,7 @@ class Tokenizer:
 
     @cached_property
     def has_letters(self) -> bool:
-        """Whether the vocabulary spells letters: not that of a model of numbers or signs alone."""
+        """True if the vocabulary spells letters, unlike one of numbers or signs alone."""
         pieces = self.backend.get_vocab().keys() - set(BYTES)
         of_texts = [piece for piece in pieces if not (piece[:1] in "<[" and piece[-1:] in ">]")]
         return not of_texts or any(any(map(str.isalpha, piece)) for piece in of_texts)
@@ -260,7 +259,7 @@ class Tokenizer:
         return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
 
     def encode_with_places(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Ids of each text's tokens, and where in its characters each begins and ends.
+        """Returns the ids of each text's tokens, and where in its characters each begins and ends.
 
         Of a character that is spelled in several bytes, each byte's token has the place of the whole. Accents and other
         marks that are left out of tokens belong to what they are written on.
@@ -281,8 +280,8 @@ class Tokenizer:
         return found
 
     def words_of(self, text: str) -> list[range]:
-        """The numbers of the words that each token of a text is of, see `orthography.words`: one nearly always, but
-        several in scripts without spaces."""
+        """Returns the numbers of the words that each token of a text belongs to, see `orthography.words`: nearly always
+        one, but several in scripts without spaces."""
         text = self._known(text)
         encoding = self.backend.encode(text, add_special_tokens=False)
         if len(encoding.ids) != len(self.encode(text)):  # some are spelled in bytes, of the text as it is normalised
@@ -309,12 +308,12 @@ class Tokenizer:
         return found
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The tokens as they stand in the vocabulary."""
+        """Returns the tokens as the vocabulary spells them."""
         return [(self.backend.id_to_token(token) or "").lstrip(ELSEWHERE + HIDDEN) for token in ids]
 
     def decode(self, ids: Iterable[int], on_one_line: bool = True) -> str:
-        """Normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one line,
-        line ends, tabs and control characters, which bytes may spell, are spaces."""
+        """Returns normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one
+        line, line ends, tabs and control characters, which bytes may spell, are spaces."""
         kept = self._with_whole_characters([i for i in ids if i not in self._specials])
         if self.joins_words:
             text = (" ".join if self._spaces_all else detokenize)(self.pieces(kept))
@@ -326,31 +325,31 @@ class Tokenizer:
 
     @property
     def end_text(self) -> str:
-        """How the end token reads in running text."""
+        """The text of the end token in running text."""
         return self.pieces([self.eos])[0] if self.newline_is_text else "\n"
 
     @cached_property
     def line_ends(self) -> list[int]:
-        """How many lines of running text each token of the vocabulary ends."""
+        """The number of lines of running text that each token of the vocabulary ends."""
         if not self.newline_is_text:
             return [int(token == self.eos) for token in range(len(self))]
         return [self.decode([token], on_one_line=False).count("\n") for token in range(len(self))]
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer's JSON, and beside it the SentencePiece model that it was made from."""
+        """Writes the tokenizer's JSON, and beside it the SentencePiece model that it was made from."""
         path.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
         if self.sentencepiece is not None:
             path.with_suffix(SENTENCEPIECE).write_bytes(self.sentencepiece)
 
     def with_languages(self, languages: Mapping[str, str]) -> "Tokenizer":
-        """The same with tokens that stand for languages, which are added at the end where it lacks them."""
+        """Returns the same tokenizer with tokens for languages, which are added at the end if it lacks them."""
         return Tokenizer(Backend.from_str(self.backend.to_str()), self._named, self.sentencepiece, languages)
 
     @staticmethod
     def load(
         path: Path, special: SpecialTokens | None = None, languages: Mapping[str, str] | None = None
     ) -> "Tokenizer":
-        """Read a tokenizer's JSON; special tokens that it lacks are added, unless it is told which serve as these.
+        """Reads a tokenizer's JSON; special tokens that it lacks are added, unless `special` names them.
 
         Raises CheckpointError for a file that is none, has ids far apart, cannot encode any text, or lacks a token that
         is to serve as a special one, or to stand for a language.
@@ -366,7 +365,7 @@ class Tokenizer:
         return tokenizer
 
     def with_backend(self, backend: Backend) -> "Tokenizer":
-        """One with the same special tokens, those of languages too, by another backend."""
+        """Returns a tokenizer with the same special tokens, those of languages too, by another backend."""
         languages = dict(zip(self.languages, self.pieces(self.languages.values()), strict=True))
         return Tokenizer(backend, self._named, languages=languages)
 
@@ -377,7 +376,7 @@ class Tokenizer:
         return hashlib.sha256((self.backend.to_str() + named).encode()).hexdigest()
 
     def _with_whole_characters(self, ids: list[int]) -> list[int]:
-        """The same ids, but bytes that are no UTF-8 replaced: the library would replace their valid neighbours too."""
+        """Returns the same ids, but bytes that are no UTF-8 replaced: the library would replace valid ones too."""
         if self._bytes is None or not self._byte_of.keys() & set(ids):
             return ids
         whole: list[int] = []
@@ -414,7 +413,7 @@ class Tokenizer:
         return result
 
     def _unknown_pieces(self, encoding: Encoding, text: str) -> list[tuple[str, int]]:
-        """Each token with its piece, as it is spelled where it is unknown."""
+        """Returns each token with its piece, as the text spells it if it is unknown."""
         pieces: list[str] = encoding.tokens
         if isinstance(self.backend.model, models.BPE):  # which only says that it is unknown
             text = self._normal(text)
@@ -423,7 +422,7 @@ class Tokenizer:
         return list(zip(pieces, encoding.ids, strict=True))
 
     def _normal(self, text: str) -> str:
-        """The text after normalisation, but for a leading space that would be doubled when it is encoded again."""
+        """Returns the text after normalisation, without a leading space that encoding it again would double."""
         normalizer = self.backend.normalizer
         if normalizer is None:
             return text
@@ -432,14 +431,14 @@ class Tokenizer:
 
 
 def check_special(id_of: Callable[[str], int | None], special: SpecialTokens | None, path: Path) -> None:
-    """CheckpointError for a file that lacks a token that is to serve as a special one."""
+    """Raises CheckpointError for a file that lacks a token that is to serve as a special one."""
     for role, name in ({} if special is None else to_tree(special)).items():
         if id_of(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
 
 
 def _with_marks(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Places of tokens, each as far as the combining marks after it, which normalisation may have left out."""
+    """Returns the spans of tokens, each with the combining marks after it, which normalisation may have left out."""
     starts = [*(start for start, _ in places[1:]), len(text)][: len(places)]
     found = []
     for (start, end), after in zip(places, starts, strict=True):

@@ -19,7 +19,7 @@ MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 
 def read_backend(path: Path) -> Backend:
-    """The tokenizer of a Hugging Face tokenizers file; CheckpointError where it is none, or has ids far apart."""
+    """Reads a Hugging Face tokenizers file; CheckpointError if it is none, or has ids far apart."""
     if path.is_fifo():  # which would be waited for
         raise CheckpointError(f"{path}: a pipe; expected a file")
     try:
@@ -45,7 +45,7 @@ def read_backend(path: Path) -> Backend:
 
 
 def _grows_without_end(normalizer: Any) -> bool:
-    """Returns True for steps of which each makes the text of the one before longer, until no memory would hold it.
+    """Returns True for steps that each lengthen the text of the one before, until no memory would hold it.
 
     They are tried one by one on a text of what they replace and write.
     """
@@ -68,7 +68,7 @@ def _grows_without_end(normalizer: Any) -> bool:
 
 
 def _steps(normalizer: Any) -> Iterator[dict[str, Any]]:
-    """The steps of a normalizer's JSON, those of sequences in their order."""
+    """Yields the steps of a normalizer's JSON, those of sequences in their order."""
     if isinstance(normalizer, dict):
         if normalizer.get("type") == "Sequence":
             for step in normalizer.get("normalizers") or ():
@@ -78,7 +78,7 @@ def _steps(normalizer: Any) -> Iterator[dict[str, Any]]:
 
 
 def check_backend(backend: Backend, path: Path) -> None:
-    """CheckpointError for a tokenizer with two tokens of one id, or that cannot encode what its vocabulary lacks."""
+    """Raises CheckpointError for a tokenizer with two tokens of one id, or that cannot encode unknown text."""
     ids: dict[int, str] = {}
     for token, number in backend.get_vocab().items():
         if number in ids:
@@ -96,7 +96,7 @@ def check_backend(backend: Backend, path: Path) -> None:
 
 @contextmanager
 def one_line_errors(path: Path, what: str) -> Iterator[None]:
-    """The library raises bare Exception, or panics: then it prints a stack of its own, which is kept off the screen."""
+    """Raises CheckpointError, on one line, for the bare exceptions and panics of the library, whose stack is hidden."""
     try:
         with _no_standard_error():
             yield

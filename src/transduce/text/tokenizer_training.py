@@ -1,4 +1,4 @@
-"""Training tokenizers of every kind on text."""
+"""Trains tokenizers of every kind on text."""
 
 import json
 import re
@@ -34,7 +34,7 @@ FIRST = len(SPECIALS) + len(BYTES)
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 LONG_WORD = re.compile(r"\S{500}(?=\S)")
-"""Begins a word so long that it is learned in parts: merging pieces takes time that is quadratic in a word's length."""
+"""The beginning of a word so long that it is learned in parts: merging takes time quadratic in a word's length."""
 SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
 
 
@@ -45,7 +45,7 @@ def train_tokenizers(
     folder: Path = Path(),
     keep_spaces: bool = False,
 ) -> Tokenizers:
-    """Train on the training text of each side; tokenizer files are sought from the given folder."""
+    """Trains on the training text of each side; tokenizer files are sought in the given folder."""
     if config.is_shared:
         both = train_tokenizer(config, (text for side in (source, target) for text in side), folder, keep_spaces)
         return Tokenizers(both, both)
@@ -58,7 +58,7 @@ def train_tokenizers(
 def train_tokenizer(
     config: SideConfig, texts: Iterable[str], folder: Path = Path(), keep_spaces: bool = False
 ) -> Tokenizer:
-    """Train a tokenizer of the kind asked for, or read the file that is named.
+    """Trains a tokenizer of the kind asked for, or reads the file that is named.
 
     White space becomes one space wherever there is some inside a text, and none around it, unless all is to be kept.
     """
@@ -153,7 +153,7 @@ def _train_subwords(config: SideConfig, texts: Iterable[str], size: int, keep_sp
 
 
 def _train_bert(config: SideConfig, texts: Iterable[str], size: int) -> Backend:
-    """WordPiece (Wu et al. 2016) of words between spaces and punctuation, lower-cased without accents if asked for."""
+    """Trains WordPiece (Wu et al. 2016) on words between spaces and punctuation; may lower-case and drop accents."""
     backend = Backend(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     backend.normalizer = normalizers.BertNormalizer(lowercase=config.lowercase)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -197,7 +197,7 @@ def _subword_trainer(config: SideConfig, alphabet: Sequence[str], size: int) -> 
 
 
 def _without_added_tokens(backend: Backend) -> Backend:
-    """Special tokens and bytes stay in the vocabulary but are not sought in texts, nor dropped when decoding."""
+    """Returns a backend whose special tokens and bytes are not sought in texts, nor dropped when decoding."""
     tree = json.loads(backend.to_str())
     tree["added_tokens"] = []
     model = tree["model"]
@@ -208,7 +208,7 @@ def _without_added_tokens(backend: Backend) -> Backend:
 
 
 def _characters(config: SideConfig, texts: Iterable[str], size: int | None, keep_spaces: bool) -> Backend:
-    """Characters, or bytes alone: BPE without merges."""
+    """Trains on characters, or bytes alone: BPE without merges."""
     normalizer = _normalizer(config, keep_spaces)
     vocabulary = [*SPECIALS, *BYTES]
     if config.kind == "characters":
@@ -229,8 +229,8 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
 
 
 def _normalizer(config: SideConfig, keep_spaces: bool) -> normalizers.Normalizer:
-    """Any white space or control character is one space, so that tabs and line marks never enter a vocabulary, unless
-    they are to be kept."""
+    """Makes any white space or control character one space, so that tabs and line marks never enter a vocabulary,
+    unless they are to be kept."""
     spaces = [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
     steps = [] if keep_spaces else [normalizers.Replace(Regex(f"[{''.join(sorted(INVISIBLE))}]+"), ""), *spaces]
     if config.normalize == "letters":

@@ -1,4 +1,4 @@
-"""Text into words and punctuation, and back into normally spaced text."""
+"""Divides text into words and punctuation, and joins these to normally spaced text."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _SUSPENDED = frozenset(["und", "oder", "bzw", "sowie"])  # after a German hyphen
 
 
 def detokenize(words: Sequence[str]) -> str:
-    """Join words as they are normally written: punctuation to its word, quotation marks by turns.
+    """Joins words as they are normally written: punctuation to its word, quotation marks by turns.
 
     What the words no longer tell is guessed: a hyphen between words joins them, an abbreviation has no spaces.
     """
@@ -49,7 +49,7 @@ def detokenize(words: Sequence[str]) -> str:
 
 
 def _joins(before: str, word: str, after: str) -> bool:
-    """Whether the words on both sides of this one follow it without a space."""
+    """Returns True if the words on both sides of this one follow it without a space."""
     if not after[:1].isalnum() or (word == "-" and after in _SUSPENDED):
         return False
     if word in _APOSTROPHES:
@@ -60,14 +60,14 @@ def _joins(before: str, word: str, after: str) -> bool:
 
 
 def _ends_word(before: str, word: str, after: str, open_quotes: set[str]) -> bool:
-    """Whether this apostrophe belongs to the word before it: welders' masks, nothin'."""
+    """Returns True if this apostrophe belongs to the word before it: welders' masks, nothin'."""
     if word not in _APOSTROPHES or word in open_quotes or not before[-1:].isalpha():
         return False
     return (len(before) > 2 and before.endswith("s")) or not after[:1].isalnum()
 
 
 def _is_initial(words: Sequence[str], i: int) -> bool:
-    """Whether this is the second letter of an abbreviation such as "p.m." or "U.S."."""
+    """Returns True if this is the second letter of an abbreviation such as "p.m." or "U.S."."""
     if i < 2 or i + 1 >= len(words):
         return False
     is_letter = len(words[i]) == len(words[i - 2]) == 1 and words[i].isalpha() and words[i - 2].isalpha()

@@ -1,4 +1,4 @@
-"""Public files into a folder of the cache: resumed after a break, verified, and never half there under their name."""
+"""Downloads public files into a folder of the cache: resumed after a break, verified, complete under their names."""
 
 import hashlib
 import http.client
@@ -27,34 +27,34 @@ CHUNK = 1 << 16
 MAX_BYTES = 4 << 30  # of a download or an unpacked file: four times the largest of the data sets
 
 Progress = Callable[[str, int, int | None], None]
-"""Told of an address, the bytes that are there, and how many there will be, if that is known."""
+"""A function called with an address, the bytes that are there, and how many there will be, if that is known."""
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A public file, and what is kept of it."""
+    """A public file, and the parts of it that are kept."""
 
     address: str
     keep: Mapping[str, str]
-    """The names of files that are kept, with their places in the archive; one name and "" for a file that is none."""
+    """The names of files that are kept, with their paths in the archive; one name and "" for a plain file."""
     checksum: str | None = None
-    """As in "sha256:..." or "md5:..."; None where it is not known: then that of the first download is recorded."""
+    """The checksum, as "sha256:..." or "md5:..."; None if it is not known: then the first download's is recorded."""
     size: int | None = None
-    """Bytes, roughly where the address does not pin a version."""
+    """The size in bytes, roughly if the address does not pin a version."""
 
 
 @dataclass
 class Record:
-    """What is known of the files in a folder of downloads."""
+    """A record of the files in a folder of downloads."""
 
     addresses: dict[str, str]
-    """SHA-256 of what each address gave."""
+    """The SHA-256 of the file from each address."""
     files: dict[str, str]
-    """SHA-256 of each file that is kept."""
+    """The SHA-256 of each file that is kept."""
 
     @staticmethod
     def read(folder: Path) -> "Record":
-        """The folder's record, empty where there is none or it is damaged."""
+        """Reads the folder's record, empty if there is none or it is damaged."""
         try:
             tree = json.loads((folder / RECORD).read_text(encoding="utf-8"))
             return Record(dict(tree["addresses"]), dict(tree["files"]))
@@ -62,12 +62,12 @@ class Record:
             return Record({}, {})
 
     def write(self, folder: Path) -> None:
-        """Keep the record in the folder."""
+        """Saves the record in the folder."""
         write_text(folder / RECORD, json.dumps({"addresses": self.addresses, "files": self.files}, indent=1))
 
 
 def announce(tell: Callable[[str], None]) -> Progress:
-    """Progress in lines: one when a download begins."""
+    """Returns a function that reports progress in lines: one when a download begins."""
     announced: set[str] = set()
 
     def progress(address: str, done: int, total: int | None) -> None:
@@ -79,7 +79,7 @@ def announce(tell: Callable[[str], None]) -> Progress:
 
 
 def retrieve(remote: Remote, folder: Path, progress: Progress | None = None) -> None:
-    """Download what is not in the folder yet, or no longer what it was; another process that does so is waited for.
+    """Downloads files that are missing from the folder or changed; waits for another process that does so.
 
     Raises DataError for an address that cannot be reached, a wrong or changed checksum, or an archive that is damaged
     or lacks a file.
@@ -106,12 +106,12 @@ def retrieve(remote: Remote, folder: Path, progress: Progress | None = None) -> 
 
 
 def is_intact(path: Path, expected: str | None) -> bool:
-    """Whether a file is there with the SHA-256 expected of it."""
+    """Returns True if a file exists and has the expected SHA-256."""
     return expected is not None and path.is_file() and sha256(path) == expected
 
 
 def _download(remote: Remote, folder: Path, record: Record, progress: Progress | None) -> Path:
-    """The file at the address, with the checksum known or recorded."""
+    """Returns the file at the address, with the checksum known or recorded."""
     name = next(iter(remote.keep)) if list(remote.keep.values()) == [""] else remote.address.rsplit("/", 1)[-1]
     recorded = record.addresses.get(remote.address)
     checksum = remote.checksum or (f"sha256:{recorded}" if recorded else None)
@@ -143,14 +143,14 @@ def _download(remote: Remote, folder: Path, record: Record, progress: Progress |
 
 
 def _has(path: Path, checksum: str) -> bool:
-    """Whether a file has a checksum as in "md5:..."."""
+    """Returns True if a file has a checksum as in "md5:..."."""
     kind, _, expected = checksum.partition(":")
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, kind).hexdigest() == expected
 
 
 class TooLargeError(DataError):
-    """What comes is far larger than any data set, and is not written."""
+    """An error for a download that is far larger than any data set; it is not written."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what}: over {MAX_BYTES / 2**30:g} GiB, more than any file of the data sets; not kept")
@@ -167,7 +167,7 @@ class _Resuming:
         self._version = part.with_name(f"{part.name}.version")  # what the server calls this state of the file
 
     def download(self, address: str, path: Path) -> None:
-        """Download what is at an address and put it at a path once it is whole."""
+        """Downloads a file from an address to a path that it gets once it is whole."""
         fruitless = 0
         while True:
             before = self._size()
@@ -194,7 +194,7 @@ class _Resuming:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _continue(self, address: str) -> None:
-        """One connection; raises ConnectionError where it ends too early."""
+        """Makes one connection; raises ConnectionError if it ends too early."""
         version = self._version.read_text() if self._version.exists() else None
         start = self._size() if self.is_verified or version else 0
         headers = {"User-Agent": "transduce", "Accept-Encoding": "identity"}
@@ -231,7 +231,7 @@ class _Resuming:
 
 
 def _contents(download: Path, remote: Remote) -> Iterator[tuple[str, IO[bytes] | None]]:
-    """Each name to keep with its bytes; None for the download itself. Only names asked for are ever written."""
+    """Yields each name to keep with its bytes; None for the download itself. Only names asked for are ever written."""
     if list(remote.keep.values()) == [""]:
         yield next(iter(remote.keep)), None
         return
@@ -261,7 +261,7 @@ def _tar_members(path: Path, places: Any) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _write(content: IO[bytes] | None, path: Path) -> None:
-    """Copy into a file that has its name only when it is whole."""
+    """Copies into a file that has its name only when it is whole."""
     if content is None:
         return
     beside = path.with_name(f".{path.name}.new")

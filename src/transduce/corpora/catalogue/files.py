@@ -1,4 +1,4 @@
-"""Where the files of a data set stand: in the folder that TRANSDUCE_DATA names, in the cache, or still to download."""
+"""Finds the files of a data set: in the folder that TRANSDUCE_DATA names, in the cache, or still to download."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -23,26 +23,26 @@ class Shelf:
 
     files: tuple[str, ...]
     partial: str = ""
-    """What part of the split they are, if they are not the whole."""
+    """The part of the split that the files hold, if it is not the whole."""
 
 
 def in_language(file: str, language: str) -> str:
-    """The file of one language."""
+    """Returns the file of one language."""
     return file.replace("{language}", language)
 
 
 def cache_folder() -> Path:
-    """Where downloads and token stores are kept: TRANSDUCE_CACHE, or the user's cache."""
+    """The folder of downloads and token stores: TRANSDUCE_CACHE, or the user's cache."""
     return Path(os.environ.get("TRANSDUCE_CACHE") or platformdirs.user_cache_path("transduce"))
 
 
 def downloads_folder(dataset: Dataset) -> Path:
-    """Where what is downloaded of a data set is kept."""
+    """The folder of a data set's downloads."""
     return cache_folder() / "datasets" / dataset.name
 
 
 def place_of(dataset: Dataset) -> Place:
-    """Where all that a run needs of a data set would be taken from."""
+    """Says where all that a run needs of a data set would be taken from."""
     if dataset.kind == "generated":
         return "generated"
     if not what_is_missing(dataset):
@@ -54,7 +54,7 @@ def place_of(dataset: Dataset) -> Place:
 
 
 def what_is_missing(dataset: Dataset) -> list[str]:
-    """What the folder of data lacks of a data set, split by split; nothing where it is whole."""
+    """Lists what the folder of data lacks of a data set, split by split; empty if it is whole."""
     of_each = {language: _provided(dataset, [language]) for language in dataset.languages}
     missing = []
     for split in dataset.splits:
@@ -71,7 +71,7 @@ def what_is_missing(dataset: Dataset) -> list[str]:
 def find_split(
     dataset: Dataset, split: str, progress: Progress | None = None, languages: Sequence[str] | None = None
 ) -> Shelf:
-    """The files of a split: whole ones come before a part, and what is there before a download.
+    """Returns the files of a split: whole ones come before a part, and existing ones before a download.
 
     Only the files of `languages` (default: all of the data set's) are needed.
 
@@ -90,7 +90,7 @@ def find_split(
 
 
 def download(dataset: Dataset, files: list[str] | None = None, progress: Progress | None = None) -> Path:
-    """The folder in the cache with these files, or all, downloaded where they are not there yet."""
+    """Returns the folder in the cache with these files, or all, downloaded if they are not there yet."""
     folder = downloads_folder(dataset)
     for remote in dataset.remotes:
         if files is None or not remote.keep.keys().isdisjoint(files):
@@ -103,7 +103,7 @@ def _data_folder(dataset: Dataset) -> Path:
 
 
 def _provided(dataset: Dataset, languages: Sequence[str]) -> Layout:
-    """The splits that the folder of data holds in these languages, as downloaded or as it may lay them out itself."""
+    """Returns the splits that the folder of data holds in these languages, as downloaded or in a layout of its own."""
     if not os.environ.get("TRANSDUCE_DATA"):
         return {}
     folder = _data_folder(dataset)
@@ -116,7 +116,7 @@ def _provided(dataset: Dataset, languages: Sequence[str]) -> Layout:
 
 
 def _lack(dataset: Dataset, split: str, layout: Layout) -> str:
-    """What of the whole split the files lack that the layout names."""
+    """Returns the part of the split that the layout's files hold; "" for the whole."""
     return dataset.partial.get(split, "") if layout[split] != dataset.splits[split] else ""
 
 

@@ -1,4 +1,4 @@
-"""The built-in data sets: what each is, where the public has it, and which files its splits stand in."""
+"""The built-in data sets: what each is, where it is public, and which files hold its splits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from transduce.corpora.catalogue.download import Remote
 from transduce.errors import ConfigError
 
 Layout = Mapping[str, tuple[str, ...]]
-"""The files of each split, read one after another. `{language}` in a name stands for one file a language; a name
+"""The files of each split, read one after another. `{language}` in a name makes it one file per language; a name
 without it is a table with a column for each language, in the data set's order."""
 
 PARTS = ("train", "validation", "test")
@@ -27,31 +27,31 @@ class Dataset:
     licence: str
     languages: tuple[str, ...]
     size: int
-    """Training pairs; lines of text of one language; all pairs where there is no split."""
+    """The number of training pairs; lines of text of one language; all pairs if there is no split."""
     splits: Layout = field(default_factory=dict)
-    """As downloaded."""
+    """The files of each split, as downloaded."""
     remotes: tuple[Remote, ...] = ()
     provided: Layout = field(default_factory=dict)
-    """As a folder of data may hold them in other files."""
+    """The files of a split as a folder of data may hold them, other than the downloaded ones."""
     partial: Mapping[str, str] = field(default_factory=dict)
-    """What part of a split the provided files are, where they are not the whole."""
+    """The part of a split that the provided files hold, if it is not the whole."""
     kind: Literal["pairs", "text", "labels", "tags", "questions", "generated"] = "pairs"
     validation: str = "validation"
     """The split to validate on."""
     test: str | None = "test"
     """The split to test on."""
     lines: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
-    """The first line of a split in its file, and the first one after it, where it is not the whole file."""
+    """The first line of a split in its file, and the first one after it, if it is not the whole file."""
 
     columns: Mapping[str, int | str] = field(default_factory=dict)
-    """Where its files have texts and labels: "text", "second" and "label"; see LabelColumns."""
+    """The columns of texts and labels in its files: "text", "second" and "label"; see LabelColumns."""
 
     label_names: Mapping[str, str] = field(default_factory=dict)
-    """What labels are called, where files have something else, such as a number."""
+    """The names of labels by their form in the files, such as a number."""
 
     @property
     def has_own_split(self) -> bool:
-        """Whether its makers have split it."""
+        """True if its makers have split it."""
         return WHOLE not in self.splits
 
     @property
@@ -61,20 +61,20 @@ class Dataset:
 
     @property
     def download_size(self) -> int | None:
-        """Bytes of all downloads, where all are known."""
+        """The bytes of all downloads, if all are known."""
         sizes = [remote.size for remote in self.remotes]
         return sum(size for size in sizes if size) if all(sizes) else None
 
 
 def find_dataset(name: str) -> Dataset:
-    """The data set of that name."""
+    """Returns the data set of that name."""
     if name not in DATASETS:
         raise ConfigError(f"data.dataset: no data set '{name}'; there are {', '.join(DATASETS)}")
     return DATASETS[name]
 
 
 def _as_they_are(dataset: str, home: str, *files: str) -> tuple[Remote, ...]:
-    """Files that are kept under their own names."""
+    """Returns files that are kept under their own names."""
     known = CHECKSUMS.get(dataset, {})
     return tuple(
         Remote(f"{home}/{file}", {file: ""}, f"sha256:{known[file]}" if file in known else None) for file in files
@@ -82,7 +82,7 @@ def _as_they_are(dataset: str, home: str, *files: str) -> tuple[Remote, ...]:
 
 
 def _unpacked(address: str, *places: str, checksum: str | None = None, megabytes: int | None = None) -> Remote:
-    """Files of an archive, kept under the last part of their place in it."""
+    """Returns files of an archive, kept under the last part of their path in it."""
     keep = {place.rsplit("/", 1)[-1]: place for place in places}
     return Remote(address, keep, checksum, megabytes and megabytes * 2**20)
 
@@ -118,7 +118,7 @@ def _newstest(year: int, *languages: str) -> Remote:
 
 
 def _years(files: Mapping[str, str]) -> Layout:
-    """All years before the last to train on, the last to validate on, and each year by itself."""
+    """Returns a layout with all years before the last to train on, the last to validate on, and each year by itself."""
     *earlier, last = files
     joined = {"train": tuple(files[year] for year in earlier), "validation": (files[last],)}
     return joined | {f"newstest{year}": (file,) for year, file in files.items()}

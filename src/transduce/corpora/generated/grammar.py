@@ -39,13 +39,13 @@ from transduce.errors import DataError
 
 SHORTEST, LONGEST = 3, 16  # words of an English sentence
 WAS = ("war", "warst", "war", "waren")
-DRAWS_PER_PAIR = 50  # when so many draws bring nothing new, the grammar is taken to be exhausted
+DRAWS_PER_PAIR = 50  # draws without a new pair after which the grammar is taken to be exhausted
 
 T = TypeVar("T")
 
 
 def derive_pairs(count: int, seed: int) -> list[SentencePair]:
-    """Distinct pairs, no two with the same English side; the same arguments give the same list."""
+    """Returns distinct pairs, no two with the same English side; the same arguments give the same list."""
     pairs: dict[str, SentencePair] = {}
     rules, fruitless = _Rules(Random(seed)), 0
     while len(pairs) < count:
@@ -62,7 +62,7 @@ def derive_pairs(count: int, seed: int) -> list[SentencePair]:
 def split_pairs(
     pairs: Sequence[SentencePair], validation: int, test: int
 ) -> tuple[list[SentencePair], list[SentencePair], list[SentencePair]]:
-    """Training, validation and test pairs; the last two are taken from the end."""
+    """Returns training, validation and test pairs; the last two are taken from the end."""
     if validation < 0 or test < 0 or validation + test > len(pairs):
         raise DataError(f"split: {validation} + {test} pairs wanted of {len(pairs)}; derive more or ask for fewer")
     training_end, validation_end = len(pairs) - validation - test, len(pairs) - test
@@ -76,13 +76,13 @@ class NounPhrase:
     english: str
     english_object: str
     german: tuple[str, ...]
-    """In each of CASES."""
+    """The German forms, in each of CASES."""
     person: str
-    """One of PERSONS."""
+    """The person, one of PERSONS."""
     kind: str
-    """"pronoun", "definite", "indefinite" or "quantified"."""
+    """The kind: "pronoun", "definite", "indefinite" or "quantified"."""
     is_third: bool
-    """Whether an English verb in the present ends in -s."""
+    """True if an English verb in the present ends in -s."""
 
 
 @dataclass(frozen=True)
@@ -91,44 +91,44 @@ class Clause:
 
     subject: NounPhrase
     verb: Verb | None
-    """None for "to be"."""
+    """The verb; None for "to be"."""
     is_past: bool
     modal: Modal | None = None
     is_negated: bool = False
     objects: tuple[tuple[str, str, str], ...] = ()
-    """English, German, kind; `place` and `predicate` are kinds, too."""
+    """The objects: English, German, kind; `place` and `predicate` are kinds, too."""
     time: tuple[str, str] = ("", "")
     tail: tuple[str, str] = ("", "")
     """An infinitive with "zu" or a subordinate clause at the end."""
 
     def english_statement(self) -> str:
-        """Subject first."""
+        """Returns an English statement, subject first."""
         finite, rest = self._english_verb(self.is_negated)
         denied = "cannot" if finite == "can" else f"{finite} not"
         verb = denied if self.is_negated else finite
         return _joined(self.subject.english, verb, rest, *self._english_rest())
 
     def english_question(self, word: str = "") -> str:
-        """The auxiliary before the subject."""
+        """Returns an English question, the auxiliary before the subject."""
         finite, rest = self._english_verb(True)
         return _joined(
             word, finite, self.subject.english, "not" if self.is_negated else "", rest, *self._english_rest()
         )
 
     def german_statement(self, first: str = "") -> str:
-        """The finite verb second; `first` takes the subject's place before it."""
+        """Returns a German statement, the finite verb second; `first` takes the subject's position before it."""
         finite, end = self._german_verb()
         subject = self.subject.german[0]
         begin = [first, finite, subject] if first else [subject, finite]
         return _with_tail([*begin, *self._german_middle(), end], self.tail[1])
 
     def german_question(self, word: str = "") -> str:
-        """The finite verb before the subject."""
+        """Returns a German question, the finite verb before the subject."""
         finite, end = self._german_verb()
         return _with_tail([word, finite, self.subject.german[0], *self._german_middle(), end], self.tail[1])
 
     def german_verb_last(self, word: str) -> str:
-        """A subordinate clause."""
+        """Returns a German subordinate clause."""
         finite, end = self._german_verb()
         last = f"{end}{finite}" if self.verb and end == self.verb.prefix else _joined(end, finite)
         return _with_tail([word, self.subject.german[0], *self._german_middle(), last], self.tail[1])
@@ -137,7 +137,7 @@ class Clause:
         return [*(english for english, _, _ in self.objects), self.time[0], self.tail[0]]
 
     def _english_verb(self, needs_auxiliary: bool) -> tuple[str, str]:
-        """The finite verb, and the rest of the verb group."""
+        """Returns the finite verb, and the rest of the verb group."""
         subject, verb = self.subject, self.verb
         if verb is None:
             present = "am" if subject.person == "ich" else "is" if subject.is_third else "are"
@@ -155,7 +155,7 @@ class Clause:
         return past if self.is_past else third_person(base) if subject.is_third else base, complement
 
     def _german_verb(self) -> tuple[str, str]:
-        """The finite verb of a main clause, and what ends that clause."""
+        """Returns the finite verb of a main clause, and what ends that clause."""
         number = PERSONS.index(self.subject.person)
         verb = self.verb
         if verb is None:
@@ -167,7 +167,7 @@ class Clause:
         return verb.present[number], verb.prefix
 
     def _german_middle(self) -> list[str]:
-        """Pronouns, definite objects, time, "nicht", places and predicates, indefinite objects."""
+        """Returns pronouns, definite objects, time, "nicht", places and predicates, indefinite objects."""
 
         def of_kind(*kinds: str) -> list[str]:
             return [german for _, german, kind in self.objects if kind in kinds]
@@ -183,12 +183,12 @@ class Clause:
 
 
 class _Rules:
-    """The rules, drawing among their alternatives; both languages grow together."""
+    """The grammar's rules, drawing among their alternatives; both languages grow together."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
         self.used: set[str] = set()
-        """Words of the sentence so far, which do not come twice."""
+        """The words of the sentence so far, which do not come twice."""
 
     def pick(self, choices: Sequence[T]) -> T:
         return choices[int(self.random.random() * len(choices))]
@@ -202,7 +202,7 @@ class _Rules:
         return self.pick([*usual, self.compound, self.report, self.relative, self.purpose])()
 
     def statement(self) -> SentencePair:
-        """A clause; at times its time comes first."""
+        """Derives a clause; at times its time comes first."""
         clause = self.clause()
         if not clause.time[0] or self.chance(0.5):
             return _finished(clause.english_statement(), clause.german_statement())
@@ -211,7 +211,7 @@ class _Rules:
         return _finished(_joined(english, clause.english_statement()), clause.german_statement(german))
 
     def complex(self) -> SentencePair:
-        """A main and a subordinate clause, in either order."""
+        """Derives a main and a subordinate clause, in either order."""
         is_past = self.chance(0.5)
         english, german = self.pick(list(CONJUNCTIONS.items()))
         main, sub = self.clause(is_past, timed=False), self.clause(is_past, modals=False)
@@ -225,7 +225,7 @@ class _Rules:
         )
 
     def compound(self) -> SentencePair:
-        """Two main clauses; both languages put a comma before "but", and none before "and"."""
+        """Derives two main clauses; both languages put a comma before "but", and none before "and"."""
         english, german = self.pick(((", but", ", aber"), (" and", " und")))
         is_past = self.chance(0.5)
         first, second = self.clause(is_past, timed=False), self.clause(is_past)
@@ -235,7 +235,7 @@ class _Rules:
         )
 
     def report(self) -> SentencePair:
-        """Somebody says or hopes that."""
+        """Derives a sentence in which somebody says or hopes that something is so."""
         is_past = self.chance(0.4)
         inner = self.clause(is_past)
         tail = f"that {inner.english_statement()}", inner.german_verb_last("dass")
@@ -245,7 +245,7 @@ class _Rules:
         return _finished(clause.english_statement(), clause.german_statement())
 
     def relative(self) -> SentencePair:
-        """A subject with a relative clause."""
+        """Derives a clause whose subject has a relative clause."""
         noun, is_plural = self.noun(("person", "animal")), self.chance(0.4)
         phrase = self.noun_phrase(noun, is_plural, self.determiner(is_plural, "definite"))
         is_past = self.chance(0.5)
@@ -259,7 +259,7 @@ class _Rules:
         return _finished(clause.english_statement(), clause.german_statement())
 
     def purpose(self) -> SentencePair:
-        """An infinitive with "zu"."""
+        """Derives a clause with an infinitive with "zu"."""
         subject = self.subject(("person",))
         action = self.clause(
             False, replace(subject, english=""), ("person",), timed=False, modals=False, negatable=False
@@ -278,7 +278,7 @@ class _Rules:
         return _finished(clause.english_question(), clause.german_question(), mark="?")
 
     def word_question(self) -> SentencePair:
-        """Who, what, whom, why or when."""
+        """Derives a question with who, what, whom, why or when."""
         word = self.pick(("who", "object", "why", "when"))
         if word == "who":
             who = NounPhrase("who", "", ("wer",) * 3, "er", "definite", True)
@@ -303,7 +303,7 @@ class _Rules:
         modals: bool = True,
         negatable: bool = True,
     ) -> Clause:
-        """A clause about a subject of some kinds."""
+        """Derives a clause about a subject of some kinds."""
         kind = self.pick(kinds)
         is_past = self.chance(0.5) if is_past is None else is_past
         can_be = subject is None or subject.english  # an infinitive has a verb
@@ -326,7 +326,7 @@ class _Rules:
         return verb
 
     def objects(self, verb: Verb | None, subject: NounPhrase, kind: str) -> tuple[tuple[str, str, str], ...]:
-        """What a verb is about, and at times a place."""
+        """Returns the objects of a verb, and at times a place."""
         if verb is None:
             words = [word for word in ADJECTIVES if kind in word.kinds and word.english not in self.used]
             word, is_very = self.pick(words), self.chance(0.2)
@@ -363,7 +363,7 @@ class _Rules:
         return self.noun_phrase(self.noun(kinds), is_plural, self.determiner(is_plural))
 
     def object(self, kinds: Sequence[str], subject: NounPhrase | None) -> NounPhrase:
-        """An object; a pronoun only beside a subject of another person."""
+        """Derives an object; a pronoun only beside a subject of another person."""
         if subject is not None and "person" in kinds and self.chance(0.25):
             others = [one for one in PRONOUNS if one[0] not in self.used and one[-1] != subject.person]
             english, objective, *german, _ = self.pick([one for one in others if one[0] != "she"])
@@ -378,7 +378,7 @@ class _Rules:
         return noun
 
     def determiner(self, is_plural: bool, kind: str = "") -> Determiner:
-        """One for the number, "the" half of the time."""
+        """Draws a determiner for the number, "the" half of the time."""
         if self.chance(0.5):
             return DETERMINERS[0]
         return self.pick(
@@ -386,7 +386,7 @@ class _Rules:
         )
 
     def noun_phrase(self, noun: Noun, is_plural: bool, determiner: Determiner) -> NounPhrase:
-        """A determiner, at times an adjective, and a noun."""
+        """Derives a determiner, at times an adjective, and a noun."""
         adjective, is_very = None, self.chance(0.15)
         if self.chance(0.35):
             words = [one for one in ADJECTIVES if noun.kind in one.kinds and one.english not in self.used]
@@ -433,7 +433,7 @@ class _Rules:
 
 
 def _at(preposition: str, noun: Noun, case: str) -> str:
-    """A place after a preposition, contracted ("in dem Garten" becomes "im Garten")."""
+    """Returns a place after a preposition, contracted ("in dem Garten" becomes "im Garten")."""
     article = f"{preposition} d{_ending('article', noun.gender, CASES.index(case))}"
     return f"{CONTRACTIONS.get(article, article)} {noun.german_form(CASES.index(case), False)}"
 
@@ -443,7 +443,7 @@ def _ending(pattern: str, gender: str, case: int) -> str:
 
 
 def _joined(*parts: str) -> str:
-    """The parts that are not empty, with spaces between them."""
+    """Joins the parts that are not empty, with spaces between them."""
     return " ".join(part for part in parts if part)
 
 
@@ -453,5 +453,5 @@ def _with_tail(parts: Sequence[str], tail: str) -> str:
 
 
 def _finished(english: str, german: str, mark: str = ".") -> SentencePair:
-    """Both sides with a capital letter and a mark at the end."""
+    """Finishes both sides with a capital letter and a mark at the end."""
     return SentencePair(*(f"{side[0].upper()}{side[1:]}{mark}" for side in (english, german)))

@@ -158,7 +158,7 @@ class Noun:
     is_weak: bool = False
 
     def german_form(self, case: int, plural: bool) -> str:
-        """The form in a case: weak nouns end in -n or -en but in the nominative, other dative plurals in -n."""
+        """Returns the form in a case: weak nouns end in -n or -en but in the nominative, other dative plurals in -n."""
         if plural:
             return f"{self.german_plural}n" if case == 2 and self.german_plural[-1] not in "ns" else self.german_plural
         return self.german_plural if self.is_weak and case else self.german
@@ -176,7 +176,7 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Determiner:
-    """What a noun phrase begins with; `pattern` names its endings, `adjectives` those of adjectives after it."""
+    """A determiner of a noun phrase; `pattern` names its endings, `adjectives` those of adjectives after it."""
 
     singular: str
     plural: str
@@ -204,14 +204,14 @@ class Verb:
     english_past: str
     infinitive: str
     present: tuple[str, ...]
-    """For each of PERSONS, without the prefix."""
+    """The present forms for each of PERSONS, without the prefix."""
     participle: str
     auxiliary: str
     prefix: str
-    """Stands at the end of a main clause."""
+    """The prefix, which goes to the end of a main clause."""
     subjects: tuple[str, ...]
     object: str
-    """A case, a preposition and a case, `recipient` for two objects, `goal` for a place, or nothing."""
+    """The object: a case, a preposition and a case, `recipient` for two objects, `goal` for a place, or nothing."""
     objects: tuple[str, ...]
 
 
@@ -227,7 +227,7 @@ class Modal:
 
 @cache
 def third_person(verb: str) -> str:
-    """The English third person singular of a verb that may be followed by a particle ("turn on")."""
+    """Returns the English third person singular of a verb that may be followed by a particle ("turn on")."""
     head, _, tail = verb.partition(" ")
     if head.endswith(("s", "sh", "ch", "x", "z", "o")):
         head += "es"
@@ -239,7 +239,7 @@ def third_person(verb: str) -> str:
 
 
 def _present(infinitive: str, third: str) -> tuple[str, ...]:
-    """The forms for PERSONS: the changed stem of the third person is also that of the second ("fährt", "fährst")."""
+    """Returns forms for PERSONS: the third person's changed stem is also the second's ("fährt", "fährst")."""
     return infinitive[:-1], third if third[-2] in "sßz" else f"{third[:-1]}st", third, infinitive
 
 
@@ -248,7 +248,7 @@ def _entries(table: str) -> list[str]:
 
 
 def _kinds(table: str) -> list[tuple[list[str], str]]:
-    """The entries of each line before its colon, and the kinds after it."""
+    """Returns the entries of each line before its colon, and the kinds after it."""
     lines = (line.rpartition(":") for line in table.strip().splitlines())
     return [(_entries(entries), kinds.strip()) for entries, _, kinds in lines]
 

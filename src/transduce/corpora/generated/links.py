@@ -1,4 +1,4 @@
-"""Which words of the grammar's sentence pairs translate which, as far as the lexicon tells: the gold for alignments."""
+"""Gold word alignments of the grammar's sentence pairs, as far as the lexicon tells."""
 
 from functools import cache
 
@@ -20,7 +20,7 @@ PUNCTUATION = ".,?!"
 
 
 def word_links(pair: SentencePair) -> tuple[Links, Links]:
-    """Sure and possible links of English and German words, between spaces and counted from 0; the sure ones are both.
+    """Returns sure and possible links of English and German words at spaces, from 0; the sure ones are both.
 
     A word of the lexicon is surely linked with the only word of the other side that translates it. Of other words, such
     as articles, nothing is sure: each link of theirs is possible.
@@ -46,7 +46,7 @@ def word_links(pair: SentencePair) -> tuple[Links, Links]:
 
 @cache
 def _entries() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """For each English and each German form the entries of the lexicon that it may belong to."""
+    """Returns, for each English and each German form, the entries of the lexicon that it may belong to."""
     english: dict[str, set[str]] = {}
     german: dict[str, set[str]] = {}
     entries = [(name, [name], [name]) for name in NAMES]

@@ -12,7 +12,7 @@ from transduce.ranges import PositiveInt, Seed
 
 Task = Literal["copy", "reverse"]
 
-DRAWS_PER_SEQUENCE = 100  # for each found: when so many bring nothing new, all sequences are taken to be found
+DRAWS_PER_SEQUENCE = 100  # draws for each, after which all are taken to be found
 
 SequenceLength = Annotated[int, Meta(ge=1, le=100_000)]
 Sequences = Annotated[int, Meta(ge=1, le=100_000_000)]
@@ -22,13 +22,13 @@ class SequencesConfig(Settings, frozen=True):
     """The random sequences of the data sets copy and reverse; no sequence is in two splits, or twice in one."""
 
     symbols: PositiveInt = 10
-    """The integers that sequences are made of: 1 to this."""
+    """The largest integer of sequences, which are made of 1 to this."""
     min_length: SequenceLength = 5
     """Integers in the shortest sequences."""
     max_length: SequenceLength = 10
     """Integers in the longest sequences; all lengths are drawn equally often."""
     max_length_held_out: SequenceLength | None = None
-    """Integers in the longest sequences of validation and test; max_length unless given."""
+    """Integers in the longest sequences of validation and test (default: max_length)."""
     train: Sequences = 18_000
     """Sequences to train on."""
     validation: Sequences = 1_000
@@ -36,7 +36,7 @@ class SequencesConfig(Settings, frozen=True):
     test: Sequences = 1_000
     """Sequences to test on."""
     seed: Seed = 1
-    """Decides which sequences; apart from the run's seed."""
+    """Random seed of the sequences; apart from the run's seed."""
 
     def _check_together(self) -> None:
         if self.max_length < self.min_length:
@@ -46,12 +46,12 @@ class SequencesConfig(Settings, frozen=True):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sequences of each split, in the order in which they are drawn."""
+        """The number of sequences of each split, in the order in which they are drawn."""
         return {"test": self.test, "validation": self.validation, "train": self.train}
 
 
 def sequence_pairs(task: Task, config: SequencesConfig) -> dict[str, list[SentencePair]]:
-    """All pairs of each split; a longer training set begins as a shorter one does, beside the same other splits."""
+    """Returns all pairs of each split; a longer training set begins as a shorter one, beside the same other splits."""
     held_out = _Lengths(config.min_length, config.max_length_held_out or config.max_length)
     lengths = {"test": held_out, "validation": held_out, "train": _Lengths(config.min_length, config.max_length)}
     random, seen = Random(config.seed), set[tuple[int, ...]]()

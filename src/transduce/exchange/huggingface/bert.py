@@ -44,7 +44,7 @@ ARCHITECTURES = ("BertModel", "BertForPreTraining", "BertForSequenceClassificati
 
 
 def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
-    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
     fields.must_be("position_embedding_type", "absolute", "absolute")
     fields.must_be("is_decoder", False, False)
     fields.must_be("add_cross_attention", False, False)
@@ -112,12 +112,12 @@ def _labels(fields: Fields) -> tuple[str, ...]:
 
 
 def is_of(config: BundleConfig) -> bool:
-    """Whether a bundle has a BERT encoder."""
+    """Returns True if a bundle has a BERT encoder."""
     return isinstance(config.model, BertConfig)
 
 
 def problems(config: BundleConfig) -> list[str]:
-    """The settings of such a bundle that Hugging Face's BERT does not have, in words."""
+    """Lists the settings of such a bundle that Hugging Face's BERT does not have, in words."""
     model, found = config.model_as(BertConfig), []
     if model.activation not in ACTIVATIONS.values():
         known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
@@ -136,7 +136,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
-    """The config.json of a bundle without problems."""
+    """Returns the config.json of a bundle without problems."""
     model, head = bundle.config.model_as(BertConfig), bundle.config.head
     sizes = model.sizes
     config = {
@@ -163,7 +163,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def architecture(config: BundleConfig) -> str:
-    """The class of transformers for an encoder with this head."""
+    """Returns the class of transformers for an encoder with this head."""
     match config.head:
         case None:
             return "BertModel"
@@ -178,7 +178,7 @@ def architecture(config: BundleConfig) -> str:
 
 
 def same(config: BundleConfig) -> list[Same]:
-    """Which tensors are the same."""
+    """Lists the tensors that are the same."""
     model = config.model_as(BertConfig)
     return [*_encoder(model, "" if config.head is None else PREFIX), *_head(config.head)]
 
@@ -218,7 +218,7 @@ def _head(head: HeadConfig | None) -> Iterator[Same]:
 
 
 def rename(config: BundleConfig, name: str) -> str | None:
-    """With the prefix that models with a head have and others lack, and newer names of norms; None for a buffer."""
+    """Returns a tensor's name with the prefix of models with a head, and newer names of norms; None for a buffer."""
     if name.endswith(BUFFERS):
         return None
     for old, new in OLD_NAMES.items():
@@ -229,7 +229,7 @@ def rename(config: BundleConfig, name: str) -> str | None:
 
 
 def copies(config: BundleConfig) -> Mapping[str, str]:
-    """The output layer of a head that guesses words, which is the table of embeddings, and its bias, saved twice."""
+    """Maps the output layer of a head that guesses words to the table of embeddings, and its bias, saved twice."""
     if not isinstance(config.head, WordHeadConfig):
         return {}
     table = f"{PREFIX}embeddings.word_embeddings.weight"
@@ -238,7 +238,7 @@ def copies(config: BundleConfig) -> Mapping[str, str]:
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """What the head makes of a row, or the hidden vectors; of two tasks, the logits of both one after the other."""
+    """Returns the head's output for a row, or the hidden vectors; of two tasks, the logits of both, concatenated."""
     tokens = torch.tensor([ids])
     model, texts = bundle.reader, (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
     found: Tensor = model(*texts)
@@ -249,7 +249,7 @@ def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
 
 
 def their_outputs(found: Any) -> Tensor:
-    """The same of a model of transformers."""
+    """Returns the same outputs of a model of transformers."""
     if hasattr(found, "start_logits"):
         return torch.stack([found.start_logits, found.end_logits], -1)
     if hasattr(found, "seq_relationship_logits"):
@@ -261,7 +261,7 @@ def their_outputs(found: Any) -> Tensor:
 
 
 def longest(bundle: ModelBundle) -> int:
-    """The rows of the table of positions."""
+    """Returns the rows of the table of positions."""
     return bundle.config.model_as(BertConfig).max_positions
 
 

@@ -1,4 +1,4 @@
-"""The card of an exported model in the form that the hub reads: what the bundle knows as YAML, and text below it."""
+"""Writes the card of an exported model in the form that the hub reads: the bundle's facts as YAML, and text below."""
 
 import json
 import re
@@ -19,14 +19,14 @@ PIPELINES = {
     "tagging": "token-classification",
     "answering": "question-answering",
 }
-"""What the hub calls tasks."""
+"""The hub's names of tasks."""
 TITLES = {"bleu": "BLEU", "f1": "F1", "chrf": "chrF", "ter": "TER"}
 GENERAL_SCORES = "general_"
-"""Begins the names of scores on the text that an adapted model should not forget."""
+"""The beginning of the names of scores on the text that an adapted model should not forget."""
 
 
 def check_license(license: str | None) -> None:
-    """InputError for a licence that is not spelled as the hub's identifiers are."""
+    """Raises InputError for a licence that is not spelled as the hub's identifiers are."""
     if license is not None and not IDENTIFIER.fullmatch(license):
         raise InputError(
             f"the licence is {license!r}; expected an identifier of the hub, such as apache-2.0, mit or other"
@@ -34,12 +34,12 @@ def check_license(license: str | None) -> None:
 
 
 def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str:
-    """A README.md (huggingface.co/docs/hub/model-cards) with a model-index of the bundle's test scores.
+    """Returns a README.md (huggingface.co/docs/hub/model-cards) with a model-index of the bundle's test scores.
 
     Args:
-        bundle: what is told of.
+        bundle: the model to describe.
         architecture: the class of transformers that runs the model.
-        license: the hub's identifier; none is told unless given.
+        license: the hub's identifier (default: none is stated).
     """
     name = "-".join(dict.fromkeys((bundle.config.source, bundle.config.target)))
     facts: dict[str, Any] = {
@@ -62,19 +62,19 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
 
 
 def _pipeline(config: BundleConfig) -> str:
-    """An encoder without its head, which predicts masked words, gives vectors alone."""
+    """Returns the hub's name of the task; an encoder without its head, for masked words, gives vectors alone."""
     is_headless = config.task == "encoder" and config.head is None
     return "feature-extraction" if is_headless else PIPELINES[config.task]
 
 
 def _languages(config: BundleConfig) -> list[str]:
-    """Codes as the hub has them, without regions and scripts."""
+    """Returns language codes as the hub has them, without regions and scripts."""
     known = (config.source, config.target) if config.languages is None else config.languages.tokens
     return list(dict.fromkeys(code.partition("_")[0] for code in known if is_language(code)))
 
 
 def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any]:
-    """Scores on the data's test set, which the hub wants a name and an identifier of."""
+    """Returns scores on the data's test set, which the hub wants a name and an identifier of."""
     data = str(bundle.history.get("data", "unknown"))
     return {
         "task": {"type": _pipeline(bundle.config)},
@@ -84,8 +84,8 @@ def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _metrics(test: object) -> list[dict[str, Any]]:
-    """The scores among what a bundle's history tells of its test, but for those of a general text, which are not of the
-    data that it names; the rest of numbers and text says how they came."""
+    """Returns the scores of a bundle's test, without those on a general text, which are not of the data that it names;
+    other numbers and text say how they were made."""
     if not isinstance(test, Mapping):
         return []
     how = {key: test[key] for key in ("signature", "interval") if key in test}
@@ -100,7 +100,7 @@ def _metrics(test: object) -> list[dict[str, Any]]:
 
 
 def _yaml(value: Any) -> Iterator[str]:
-    """Lines of YAML; text is quoted as in JSON, which YAML has too."""
+    """Yields lines of YAML; text is quoted as in JSON, which YAML has too."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from _entry(f"{key}:", one)
@@ -123,7 +123,7 @@ def _entry(key: str, value: Any) -> Iterator[str]:
 
 
 def _scalar(value: Any) -> str:
-    """Words as they are, else as in JSON."""
+    """Writes plain words as they are, other values as in JSON."""
     is_word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z-]+[.\d]*", value)
     plain = is_word and value.lower() not in ("no", "yes", "on", "off", "true", "false", "null")
     return str(value) if plain else json.dumps(value, ensure_ascii=False)

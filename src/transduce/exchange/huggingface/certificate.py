@@ -1,4 +1,4 @@
-"""Whether a model is the same here and in Hugging Face transformers, where that is installed, by what both compute."""
+"""Checks that a model computes the same here and in Hugging Face transformers, if that is installed."""
 
 import logging
 import warnings
@@ -25,25 +25,25 @@ SAMPLES = (
     "Der Äquator, 北京, здравствуйте, 12,345.67 and 🙂👍🏽",
     "def same(ours, theirs):\n    return abs(ours - theirs) < 1e-3",
 )
-"""What begins, ends and goes on in several ways, in several scripts."""
+"""Texts that begin, end and go on in several ways, in several scripts."""
 
 
 class Certificate(Settings, frozen=True):
-    """What was compared when a model was imported or exported."""
+    """A record of what was compared when a model was imported or exported."""
 
     compared_with: str | None
-    """A library and its version; None where it is not installed."""
+    """The library and its version; None if it is not installed."""
     rows: int
-    """Texts, and one row of random tokens, that both models read."""
+    """The number of rows that both models read: texts, and one of random tokens."""
     tokens: int
-    """Of all of them."""
+    """The number of tokens in all rows."""
     largest_difference: float
-    """Between logits."""
+    """The largest difference between the two models' logits."""
     missing: str | None = None
-    """What is not installed, where nothing was compared."""
+    """The package that is not installed, if nothing was compared."""
 
     def describe(self) -> str:
-        """One line for people."""
+        """Returns one line for people."""
         if self.missing not in (None, LIBRARY):
             return f"not compared with {LIBRARY}, which needs {self.missing} to read such a model"
         if self.compared_with is None:
@@ -55,7 +55,7 @@ class Certificate(Settings, frozen=True):
 
 
 def certify(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
-    """Compare a bundle with what transformers makes of a folder.
+    """Compares a bundle with what transformers makes of a folder.
 
     Raises CheckpointError where token ids differ, or logits by more than rounding.
     """
@@ -98,7 +98,7 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
 
 
 def _load(folder: Path, family: Family, config: BundleConfig) -> tuple[str, Any, Any]:
-    """The library's name and version, and the model and the tokenizer that it reads."""
+    """Loads the model and the tokenizer with transformers, and returns them with the library's name and version."""
     import transformers
 
     try:
@@ -114,7 +114,7 @@ def _load(folder: Path, family: Family, config: BundleConfig) -> tuple[str, Any,
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The library says nothing: what matters of it is told as an error."""
+    """Silences the library: what matters of its messages is raised as an error."""
     import transformers
 
     before = transformers.logging.get_verbosity()
@@ -130,6 +130,6 @@ def _quiet() -> Iterator[None]:
 
 
 def _first(theirs: Sequence[int], ours: Sequence[int]) -> str:
-    """The first place where they differ."""
+    """Describes the first position where the token ids differ."""
     place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
     return f"{list(theirs[place : place + 3])} and {list(ours[place : place + 3])} from token {place + 1} on"

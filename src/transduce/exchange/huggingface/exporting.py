@@ -1,4 +1,4 @@
-"""A bundle as a folder of Hugging Face transformers, which is there only if it is the same when it is read again."""
+"""Writes a bundle as a folder of Hugging Face transformers, which is kept only if it is the same when read again."""
 
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,18 @@ from transduce.model_card import LICENSE
 from transduce.text.tokenizer import Tokenizer
 
 SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_eos_token_id")
-"""Settings that generation_config.json repeats."""
+"""The settings that generation_config.json repeats."""
 
 
 def export_huggingface(model: Path, folder: Path, license: str | None = None) -> Certificate:
-    """Write the folder, read it again, and compare both, and with transformers where that is installed.
+    """Writes the folder, reads it again, and compares both, and with transformers if that is installed.
 
     Args:
         model: the folder of a model or a run.
         folder: where to write; must not exist.
-        license: what the model's card says, as the hub spells it; what its run was told unless given.
+        license: the card's licence, as the hub spells it (default: that of its run).
 
-    Raises InputError for a model with settings that Hugging Face's does not have (all reasons are told), or where the
+    Raises InputError for a model with settings that Hugging Face's does not have (all reasons are listed), or where the
     folder exists; CheckpointError where the model is not whole, or where what is read again is another one.
     """
     check_absent(folder)
@@ -64,7 +64,7 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
 
 
 def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
-    """Raise InputError for a tokenizer that does more than its file tells."""
+    """Raises InputError for a tokenizer that does more than its file says."""
     alone = Backend.from_str(tokenizer.backend.to_str())
     if gaps := tokenizer.pieces(range(len(tokenizer))).count(""):
         raise InputError(
@@ -81,7 +81,7 @@ def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
 
 
 def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path, family: Family) -> None:
-    """Raise CheckpointError unless weights, token ids and logits are equal bit for bit."""
+    """Raises CheckpointError unless weights, token ids and logits are equal bit for bit."""
     weights, found = unshared_weights(bundle.model), unshared_weights(again.model)
     if changed := [name for name, tensor in weights.items() if not torch.equal(tensor, found[name])]:
         raise CheckpointError(f"{folder} is not written: {changed[0]} was another one when it was read again")

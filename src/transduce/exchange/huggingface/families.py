@@ -1,4 +1,4 @@
-"""The one table of Hugging Face families that are read and written."""
+"""The table of Hugging Face families that are read and written."""
 
 from transduce.bundle_config import BundleConfig
 from transduce.errors import InputError
@@ -15,7 +15,7 @@ FAMILIES = (GPT2, BERT, XLNET, MARIAN, M2M100)
 
 
 def family_of_folder(fields: Fields) -> Family:
-    """Whose model a config.json describes; raises InputError where it is of none, or of a class that cannot be read."""
+    """Returns the family of the model that a config.json describes; raises InputError for an unknown one."""
     family = fields.one_of("model_type", {family.model_type: family for family in FAMILIES})
     named = fields.values.get("architectures") or list(family.architectures)
     if not isinstance(named, list) or not any(name in family.architectures for name in named):
@@ -27,7 +27,7 @@ def family_of_folder(fields: Fields) -> Family:
 
 
 def family_of_bundle(model: object, config: BundleConfig) -> Family:
-    """Which family a bundle can be written as; raises InputError, with all reasons, where it cannot."""
+    """Returns the family that a bundle can be written as; raises InputError, with all reasons, if there is none."""
     family = next((family for family in FAMILIES if family.is_of(config)), None)
     if family is None:
         problems = [f'no family there is like model.kind = "{config.model.__struct_config__.tag}"']

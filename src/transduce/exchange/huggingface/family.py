@@ -1,4 +1,4 @@
-"""What must be known of a family of Hugging Face models to read and write it."""
+"""The interface of a family of Hugging Face models: all that reading and writing it needs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 def unlike(title: str, model: Any, expected: Mapping[str, object], activations: Iterable[str]) -> list[str]:
-    """The settings of a stack of attention layers that a family does not have, in words.
+    """Lists the settings of a stack of attention layers that a family does not have, in words.
 
     Args:
         title: the family's.
@@ -45,56 +45,56 @@ def _toml(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """Models of one `model_type`."""
+    """A family of models: those of one `model_type`."""
 
     model_type: str
-    """As config.json says it."""
+    """The family's name in config.json."""
     title: str
-    """As people call it."""
+    """The family's name for people."""
     architecture: Callable[[BundleConfig], str]
-    """The class of transformers that runs what is written, and that what is read is compared with."""
+    """Returns the class of transformers that runs what is written, and that what is read is compared with."""
     architectures: Sequence[str]
-    """All whose folders can be read."""
+    """All classes whose folders can be read."""
     inputs: Sequence[str]
-    """What the models of transformers read."""
+    """The inputs of the models of transformers."""
     roles: Mapping[str, str]
-    """What transformers calls the family's special tokens, by our roles."""
+    """The names that transformers gives the family's special tokens, by our roles."""
     special: Mapping[str, str]
-    """How its special tokens are spelled where no file says it, by our roles."""
+    """The spelling of its special tokens where no file says it, by our roles."""
     is_byte_level: bool
-    """Whether transformers gives it a byte-level tokenizer."""
+    """True if transformers gives it a byte-level tokenizer."""
     read: Callable[[Fields, TokenizerConfig], BundleConfig]
-    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
     is_of: Callable[[BundleConfig], bool] = lambda config: False
-    """Whether a bundle's model is of this family, if perhaps with settings that it does not have; none of one that is
-    only read."""
+    """Returns True for a bundle whose model is of this family, if perhaps with settings that it lacks; always False for
+    a family that is only read."""
     problems: Callable[[BundleConfig], list[str]] = lambda config: []
-    """The settings of such a bundle that the family does not have, in words."""
+    """Lists the settings of such a bundle that the family does not have, in words."""
     write: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
-    """The config.json of a bundle without problems."""
+    """Returns the config.json of a bundle without problems."""
     write_search: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
-    """How transformers is to search unless told otherwise, of the same."""
+    """Returns the default search of transformers for a bundle."""
     same: Callable[[BundleConfig], list[Same]]
-    """Which tensors are the same."""
+    """Lists the tensors that are the same."""
     rename: Callable[[BundleConfig, str], str | None]
-    """Brings the names of tensors into the form that `same` has; None for one that is of no use."""
+    """Renames a tensor to the form that `same` has; None for one that is of no use."""
     slow_tokenizer: SlowTokenizer
-    """Makes a tokenizer of the files that older versions wrote."""
+    """Makes a tokenizer from the files that older versions wrote."""
     outputs: Callable[[ModelBundle, Sequence[int]], Tensor]
-    """What a bundle's model makes of a row of tokens, which is compared."""
+    """Returns the outputs of a bundle's model for a row of tokens, to be compared."""
     their_outputs: Callable[[Any], Tensor]
-    """The same of what a model of transformers gives for a row, with an axis for the row."""
+    """Returns the same of the outputs of a transformers model for a row, with an axis for the row."""
     longest: Callable[[ModelBundle], int]
-    """The most tokens of a row."""
+    """Returns the most tokens of a row."""
     copies: Callable[[BundleConfig], Mapping[str, str]]
-    """Tensors that some versions save although they are others, by name, as tied matrices are."""
+    """Returns the tensors that some versions save although they are others, by name, as tied matrices are."""
     their_inputs: Callable[[Tensor], Mapping[str, Tensor]] = lambda tokens: {"input_ids": tokens}
-    """What a model of transformers is given, of a row of tokens with an axis for the row, to be compared."""
+    """Returns the inputs of a transformers model, to be compared, from a row of tokens with an axis for the row."""
     read_tokenizers: Callable[[Path, Fields], tuple[Tokenizers, TokenizerConfig]] | None = None
-    """Reads the tokenizers of a folder, where the family has files of its own for them."""
+    """Reads the tokenizers of a folder, if the family has files of its own for them."""
     write_tokenizers: Callable[[Path, ModelBundle], None] | None = None
-    """Writes them into a folder; raises InputError for some that cannot be such files."""
+    """Writes tokenizers into a folder; raises InputError for some that cannot be such files."""
     read_search: Callable[[Path], dict[str, Any]] = lambda folder: {}
-    """How transformers searches unless told otherwise."""
+    """Reads the default search of transformers from a folder."""
     needs: Sequence[str] = ()
-    """What transformers needs for the family's tokenizer."""
+    """The packages that transformers needs for the family's tokenizer."""

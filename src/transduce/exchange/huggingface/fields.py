@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Fields:
-    """What a JSON file says."""
+    """The fields of a JSON file."""
 
     path: Path
     values: Mapping[str, Any]
 
     def number(self, name: str, range_: Any, default: float | None = None) -> Any:
-        """A number of a range (see ranges.py); the default, which must be given, where it is missing or null."""
+        """Returns a number of a range (see ranges.py); the default, which must be given, if it is missing or null."""
         value = self._value(name, default)
         number = number_of(range_)
         assert number is not None
@@ -29,21 +29,21 @@ class Fields:
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false."""
+        """Returns True or False."""
         value = self._value(name, default)
         if not isinstance(value, bool):
             raise InputError(f"{self.path}: {name} must be true or false, but is {short(value)}")
         return value
 
     def language(self, name: str, default: str) -> str:
-        """The tag of a language."""
+        """Returns the tag of a language."""
         value = self._value(name, default)
         if not isinstance(value, str) or not is_tag(value):
             raise InputError(f"{self.path}: {name} must be a language such as de or pt_BR, but is {short(value)}")
         return value
 
     def one_of(self, name: str, known: Mapping[str, T], default: str | None = None) -> T:
-        """What one of several words stands for."""
+        """Returns the meaning of a field that is one of several words."""
         value = self._value(name, default)
         if not isinstance(value, str) or value not in known:
             raise InputError(
@@ -52,7 +52,7 @@ class Fields:
         return known[value]
 
     def must_be(self, name: str, supported: object, default: object) -> None:
-        """Raise InputError for a setting of another value than the one that is supported."""
+        """Raises InputError for a setting of another value than the one that is supported."""
         value = self.values.get(name)
         value = default if value is None else value
         if value != supported:
@@ -61,7 +61,7 @@ class Fields:
             )
 
     def must_lack(self, name: str, what: str) -> None:
-        """Raise InputError where there is such a setting, which says what the model is."""
+        """Raises InputError for such a setting, which says what the model is."""
         if self.values.get(name) is not None:
             raise InputError(f"{self.path}: {name}: {what}")
 

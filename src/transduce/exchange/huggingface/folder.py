@@ -33,14 +33,14 @@ SPECIAL_TOKENS = "special_tokens_map.json"
 ADVICE = "download or save the folder again"
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 SlowTokenizer = Callable[[Path, Mapping[str, Any]], Backend]
-"""Makes a tokenizer of a folder's older files, and of what tokenizer_config.json says."""
+"""Makes a tokenizer from a folder's older files, and the contents of tokenizer_config.json."""
 
 Rename = Callable[[str], str | None]
 """The name by which a family knows a tensor of a file; None for one that is of no use."""
 
 
 def read_fields(folder: Path) -> Fields:
-    """What config.json says; raises InputError for a path that is no Hugging Face folder."""
+    """Reads config.json; raises InputError for a path that is no Hugging Face folder."""
     if not folder.is_dir():
         raise InputError(
             f"{folder}: no such folder; a model is imported from a folder on this machine: download it first"
@@ -54,7 +54,7 @@ def read_fields(folder: Path) -> Fields:
 
 
 def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
-    """All weights of use, float32, by their family's names.
+    """Reads all weights of use, float32, by their family's names.
 
     Raises InputError for weights of another format, CheckpointError for damaged files.
     """
@@ -77,7 +77,7 @@ def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
 def read_tokenizer(
     folder: Path, roles: Mapping[str, str], defaults: Mapping[str, str], is_byte_level: bool, from_slow: SlowTokenizer
 ) -> tuple[Tokenizer, SpecialTokens]:
-    """The tokenizer, and which of its tokens serve as padding and so on; none is added.
+    """Reads the tokenizer, and which of its tokens serve as padding and so on; none is added.
 
     Args:
         folder: with tokenizer.json, or the files that older versions wrote.
@@ -123,21 +123,20 @@ def read_tokenizer(
 
 
 def write_config(folder: Path, config: Mapping[str, Any], generation: Mapping[str, Any]) -> None:
-    """Write config.json and generation_config.json."""
+    """Writes config.json and generation_config.json."""
     write_json(folder / CONFIG, config)
     write_json(folder / GENERATION, generation)
 
 
 def write_tensors(folder: Path, tensors: dict[str, Tensor]) -> None:
-    """Write model.safetensors."""
+    """Writes model.safetensors."""
     save_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS, {"format": "pt"})
 
 
 def write_tokenizer(
     folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], inputs: Sequence[str], longest: int
 ) -> None:
-    """Write tokenizer.json, and the names of its special tokens, for a model with these inputs, that reads so many
-    tokens at most."""
+    """Writes tokenizer.json, and the names of its special tokens, for a model with these inputs and longest row."""
     ids = {"pad": tokenizer.pad, "unknown": tokenizer.unknown, "bos": tokenizer.bos, "eos": tokenizer.eos}
     if tokenizer.mask is not None:
         ids["mask"] = tokenizer.mask
@@ -156,7 +155,7 @@ def write_tokenizer(
 
 
 def _weight_files(folder: Path) -> dict[Path, set[str]]:
-    """The files with weights, and the tensors that an index says each has."""
+    """Returns the files with weights, and the tensors that an index says each has."""
     if _is_named(folder / WEIGHTS):
         return {folder / WEIGHTS: set()}
     index = folder / INDEX
@@ -204,7 +203,7 @@ def _as_float32(tensor: Tensor, what: str) -> Tensor:
 
 
 def from_merges(folder: Path, settings: Mapping[str, Any]) -> Backend:
-    """A byte-level tokenizer from the two files that older versions wrote."""
+    """Makes a byte-level tokenizer from the two files that older versions wrote."""
     adds_space = bool(settings.get("add_prefix_space", False))
     vocabulary, merges = (folder / name for name in SLOW_TOKENIZER)
     if not (vocabulary.exists() and merges.exists()):
@@ -220,7 +219,7 @@ def from_merges(folder: Path, settings: Mapping[str, Any]) -> Backend:
 
 
 def from_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Backend:
-    """A WordPiece tokenizer from the one file that older versions wrote."""
+    """Makes a WordPiece tokenizer from the one file that older versions wrote."""
     path = folder / VOCABULARY
     if not path.exists():
         raise InputError(
@@ -243,22 +242,22 @@ def from_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Backend:
 
 
 def token_name(token: object) -> str | None:
-    """The text of a special token, which is written in two ways."""
+    """Returns the text of a special token, which is written in two ways."""
     if isinstance(token, dict):
         token = token.get("content")
     return token if isinstance(token, str) else None
 
 
 def read_optional(path: Path) -> dict[str, Any]:
-    """What a JSON file says; nothing where there is none."""
+    """Reads a JSON file; empty if there is none."""
     return read_json(path, dict[str, Any], ADVICE) if _is_named(path) else {}
 
 
 def _is_named(path: Path) -> bool:
-    """Whether a folder names a file, be it a link that leads nowhere."""
+    """Returns True if a folder has an entry of this name, even a link that leads nowhere."""
     return path.exists() or path.is_symlink()
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a JSON file, one value a line."""
+    """Writes a JSON file, one value a line."""
     path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

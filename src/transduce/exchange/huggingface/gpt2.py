@@ -33,7 +33,7 @@ END = "<|endoftext|>"
 
 
 def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
-    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
     fields.must_be("layer_norm_epsilon", NORM_EPSILON, NORM_EPSILON)
     fields.must_be("scale_attn_weights", True, True)
     fields.must_be("scale_attn_by_inverse_layer_idx", False, False)
@@ -73,18 +73,18 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
 
 
 def is_of(config: BundleConfig) -> bool:
-    """Whether a bundle has a causal Transformer."""
+    """Returns True if a bundle has a causal Transformer."""
     return isinstance(config.model, CausalTransformerConfig)
 
 
 def problems(config: BundleConfig) -> list[str]:
-    """The settings that GPT-2 does not have, in words."""
+    """Lists the settings that GPT-2 does not have, in words."""
     expected = {"positions": "learned", "norm": "pre", "scale_embeddings": False}
     return unlike("GPT-2", config.model, expected, ACTIVATIONS.values())
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
-    """The config.json of a bundle without problems."""
+    """Returns the config.json of a bundle without problems."""
     model, tokenizer = bundle.config.model_as(CausalTransformerConfig), bundle.tokenizers.target
     activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation)
 
@@ -110,7 +110,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def same(config: BundleConfig) -> list[Same]:
-    """Which tensors are the same; their linear layers are [in, out], where ours are [out, in]."""
+    """Lists the tensors that are the same; their linear layers are [in, out], where ours are [out, in]."""
     model = config.model_as(CausalTransformerConfig)
     found = [
         Same(("decoder.embedding.table.weight",), (f"{PREFIX}wte.weight",)),
@@ -130,20 +130,20 @@ def same(config: BundleConfig) -> list[Same]:
 
 
 def rename(config: BundleConfig, name: str) -> str | None:
-    """With the prefix that older versions left out; None for a mask."""
+    """Returns a tensor's name with the prefix that older versions left out; None for a mask."""
     if name.endswith(BUFFERS):
         return None
     return name if name.startswith((PREFIX, "lm_head.")) else PREFIX + name
 
 
 def copies(config: BundleConfig) -> dict[str, str]:
-    """The output layer, where it is the table of embeddings."""
+    """Maps the output layer to the table of embeddings, if they are tied."""
     return {"lm_head.weight": f"{PREFIX}wte.weight"} if config.model_as(CausalTransformerConfig).tie else {}
 
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """The logits after each token of a row, [tokens, vocabulary]."""
+    """Returns the logits after each token of a row, [tokens, vocabulary]."""
     model = bundle.writer
     tokens = torch.tensor([ids])
     nothing = tokens[:, :0]
@@ -151,7 +151,7 @@ def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
 
 
 def longest(bundle: ModelBundle) -> int:
-    """The most tokens that a model reads at once."""
+    """Returns the most tokens that a model reads at once."""
     return bundle.writer.target_limit or bundle.config.longest_source
 
 

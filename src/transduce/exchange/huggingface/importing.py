@@ -1,4 +1,4 @@
-"""A folder of Hugging Face transformers as a bundle, which is there only if both compute the same."""
+"""Reads a folder of Hugging Face transformers as a bundle, which is kept only if both compute the same."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None) -> Certificate:
-    """Read the folder, compare it with transformers where that is installed, and write the bundle.
+    """Reads the folder, compares it with transformers if that is installed, and writes the bundle.
 
     Args:
         folder: what `save_pretrained` wrote, or was downloaded.
@@ -54,7 +54,7 @@ def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None
 
 
 def read_bundle(folder: Path, known: Mapping[str, Any] | None = None) -> tuple[ModelBundle, Family]:
-    """The model of a folder and its family, with values in place of those of config.json; raises as
+    """Reads the model of a folder and its family, with values in place of those of config.json; raises as
     `import_huggingface` does."""
     fields = read_fields(folder)
     fields = replace(fields, values={**fields.values, **(known or {})})

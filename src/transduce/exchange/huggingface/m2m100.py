@@ -31,7 +31,7 @@ ADDED = 2  # tokens of a source that are no text: its language and its end
 
 
 def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
-    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
     fields.must_be("tie_word_embeddings", True, True)
     fields.must_lack("quantization_config", "quantized weights cannot be carried over")
     for name, id_ in (
@@ -77,12 +77,12 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
 
 
 def is_of(config: BundleConfig) -> bool:
-    """Whether a bundle has a Transformer that translates in several directions."""
+    """Returns True if a bundle has a Transformer that translates in several directions."""
     return isinstance(config.model, TransformerConfig) and config.languages is not None
 
 
 def problems(config: BundleConfig) -> list[str]:
-    """The settings that M2M100 does not have, in words."""
+    """Lists the settings that M2M100 does not have, in words."""
     model, languages = config.model_as(TransformerConfig), config.languages
     assert languages is not None  # as an M2M100 has
     expected = {"positions": "fairseq", "norm": "pre", "tie": "all", "output_bias": False, "first_token": END}
@@ -93,7 +93,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
-    """The config.json of a bundle without problems."""
+    """Returns the config.json of a bundle without problems."""
     return {
         **write_layers(bundle.config.model_as(TransformerConfig)),
         "bos_token_id": BEGIN,
@@ -110,28 +110,28 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def write_search(bundle: ModelBundle) -> dict[str, Any]:
-    """As it was where the model was imported from, else as many tokens as there are positions."""
+    """Returns the imported model's own search settings, else as many tokens as there are positions."""
     search = {"max_length": bundle.config.longest_source + ADDED}
     imported: dict[str, Any] = bundle.history.get("imported", {}).get("search", {})
     return search | imported
 
 
 def same(config: BundleConfig) -> list[Same]:
-    """Which tensors are the same."""
+    """Lists the tensors that are the same."""
     norms = [pair for side in ("encoder", "decoder") for pair in linear(f"{side}.norm", f"model.{side}.layer_norm")]
     return [*norms, *same_layers(config.model_as(TransformerConfig))]
 
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """The logits after each token of a row that is both source and target, [tokens, vocabulary]."""
+    """Returns the logits after each token of a row that is both source and target, [tokens, vocabulary]."""
     model, tokens = bundle.writer, torch.tensor([ids])
     memory = model.encode(tokens, torch.ones_like(tokens, dtype=torch.bool))
     return model.decoder(tokens, model.start(memory))[0][0]
 
 
 def their_inputs(tokens: Tensor) -> Mapping[str, Tensor]:
-    """The same row, before which their decoder is given the token that ours reads by itself."""
+    """Returns the same row, before which their decoder is given the token that ours reads by itself."""
     everything = torch.ones_like(tokens)  # a row may hold the token of padding
     first = tokens.new_full((len(tokens), 1), END)
     return {"input_ids": tokens, "attention_mask": everything, "decoder_input_ids": torch.cat([first, tokens], 1)}

@@ -30,7 +30,7 @@ BEGIN, PADDING, END, UNKNOWN = range(4)
 SPECIAL = SpecialTokens(bos="<s>", pad="<pad>", eos="</s>", unknown="<unk>")
 SENTENCEPIECE_MODEL = "sentencepiece.bpe.model"
 MADE_UP = "madeupword"
-"""Begins the names of tokens that fill a vocabulary up to the rows of its matrix; nothing means them."""
+"""The beginning of the names of tokens that fill a vocabulary up to the rows of its matrix; nothing means them."""
 MOST_MADE_UP = 10_000
 NLLB_LANGUAGE = re.compile("[a-z]{3}_[A-Z][a-z]{3}")
 M2M100_LANGUAGES = (
@@ -44,7 +44,7 @@ LANGUAGES = {"m2m100": M2M100_LANGUAGES.split(), "wmt21": WMT21_LANGUAGES.split(
 
 
 def language_tokens(folder: Path) -> dict[str, str]:
-    """The token of each language; raises as `read_tokenizers` does."""
+    """Returns the token of each language; raises as `read_tokenizers` does."""
     if not is_m2m100(folder):
         backend = read_backend(folder / TOKENIZER)
         added = sorted(backend.get_added_tokens_decoder().items())
@@ -63,7 +63,7 @@ def language_tokens(folder: Path) -> dict[str, str]:
 
 
 def is_m2m100(folder: Path) -> bool:
-    """Whether a folder has M2M100's tokenizer, rather than NLLB's; InputError where it has neither."""
+    """Returns True if a folder has M2M100's tokenizer, False if NLLB's; InputError if it has neither."""
     settings = read_optional(folder / TOKENIZER_CONFIG)
     if (folder / VOCABULARY).exists() or settings.get("tokenizer_class") == "M2M100Tokenizer":
         return True
@@ -78,7 +78,7 @@ def is_m2m100(folder: Path) -> bool:
 
 
 def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
-    """One tokenizer for both sides, with as many tokens as the model has rows.
+    """Reads one tokenizer for both sides, with as many tokens as the model has rows.
 
     Raises InputError where a file is missing or has what cannot be carried over, CheckpointError for a damaged one.
     """
@@ -118,7 +118,7 @@ def _read_m2m100(folder: Path, fields: Fields, languages: dict[str, str]) -> Tok
 
 
 def _made_up(fields: Fields, usual: int, known: int) -> list[str]:
-    """Names for the rows of the matrix that no token has."""
+    """Returns names for the rows of the matrix that no token has."""
     missing = fields.number("vocab_size", PositiveInt, usual) - known
     if missing > MOST_MADE_UP:
         raise InputError(
@@ -129,7 +129,7 @@ def _made_up(fields: Fields, usual: int, known: int) -> list[str]:
 
 
 def _names_languages(folder: Path, names: list[str]) -> bool:
-    """Whether the folder lists the languages' tokens as special ones, so that a text means them which spells them."""
+    """Returns True if the folder lists the languages' tokens as special, so that a text that spells one means it."""
     found = (read_optional(folder / file) for file in (TOKENIZER_CONFIG, SPECIAL_TOKENS))
     kinds = ("additional_special_tokens", "extra_special_tokens")
     lists = [settings.get(kind) for settings in found for kind in kinds]
@@ -149,7 +149,7 @@ def _read_nllb(folder: Path, fields: Fields, languages: dict[str, str]) -> Token
 
 
 def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:
-    """The files that the tokenizer was made from; InputError for one that was made from neither kind."""
+    """Writes the files that the tokenizer was made from; InputError for one that was made from neither kind."""
     tokenizer, languages = bundle.tokenizers.target, bundle.config.languages
     assert languages is not None
     if bundle.tokenizers.source is not tokenizer:

@@ -38,7 +38,7 @@ COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weigh
 
 
 def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
-    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
     for name, supported in (
         ("share_encoder_decoder_embeddings", True),
         ("tie_word_embeddings", True),
@@ -92,12 +92,12 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
 
 
 def is_of(config: BundleConfig) -> bool:
-    """Whether a bundle has a Transformer that translates in one direction."""
+    """Returns True if a bundle has a Transformer that translates in one direction."""
     return isinstance(config.model, TransformerConfig) and config.languages is None
 
 
 def problems(config: BundleConfig) -> list[str]:
-    """The settings that MarianMT does not have, in words."""
+    """Lists the settings that MarianMT does not have, in words."""
     model = config.model_as(TransformerConfig)
     expected = {"positions": "concatenated", "norm": "post", "tie": "all", "output_bias": True, "first_token": None}
     found = unlike("MarianMT", model, expected, ACTIVATIONS.values())
@@ -107,7 +107,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
-    """The config.json of a bundle without problems."""
+    """Returns the config.json of a bundle without problems."""
     model, special = bundle.config.model_as(TransformerConfig), bundle.special
     return {
         **write_layers(model),
@@ -125,7 +125,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def write_layers(model: TransformerConfig) -> dict[str, Any]:
-    """Sizes and choices of layers in config.json."""
+    """Returns sizes and choices of layers in config.json."""
     activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation)
     sizes = {
         f"{side}_{name}": value
@@ -150,14 +150,13 @@ def write_layers(model: TransformerConfig) -> dict[str, Any]:
 
 
 def write_search(bundle: ModelBundle) -> dict[str, Any]:
-    """As it was where the model was imported from, else as many tokens as there are positions; padding is never
-    written."""
+    """Returns the imported model's own search settings, else as many tokens as positions; padding is never written."""
     imported = bundle.history.get("imported", {}).get("search", {})
     return {"bad_words_ids": [[bundle.special.target_pad]], "max_length": bundle.config.longest_source + 1} | imported
 
 
 def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:
-    """The SentencePiece models that the tokenizers were made from, and the vocabulary that numbers their pieces.
+    """Writes the SentencePiece models that the tokenizers were made from, and the vocabulary that numbers their pieces.
 
     Raises InputError for tokenizers that were made from none, or that number pieces in two ways.
     """
@@ -187,7 +186,7 @@ def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:
 
 
 def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
-    """Two SentencePiece models over one vocabulary, as transformers' MarianTokenizer uses them.
+    """Reads two SentencePiece models over one vocabulary, as transformers' MarianTokenizer uses them.
 
     Raises InputError where a file is missing or has what cannot be carried over, CheckpointError for a damaged one.
     """
@@ -223,20 +222,20 @@ def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, Tokenizer
 
 
 def read_search(folder: Path) -> dict[str, Any]:
-    """How transformers searches unless told otherwise, from both files that may say it; shown by `info`."""
+    """Reads the default search of transformers from both files that may say it; shown by `info`."""
     known = ("num_beams", "max_length", "length_penalty", "early_stopping", "no_repeat_ngram_size")
     settings = read_optional(folder / "config.json") | read_optional(folder / GENERATION)
     return {name: settings[name] for name in known if settings.get(name) is not None}
 
 
 def same(config: BundleConfig) -> list[Same]:
-    """Which tensors are the same."""
+    """Lists the tensors that are the same."""
     bias = Same(("decoder.output.bias",), ("final_logits_bias",), shape=(1, -1))
     return [bias, *same_layers(config.model_as(TransformerConfig))]
 
 
 def same_layers(model: TransformerConfig) -> list[Same]:
-    """Embeddings and layers, as the models that come from fairseq and Marian name them."""
+    """Lists embeddings and layers, as the models that come from fairseq and Marian name them."""
     found = [Same(("encoder.embedding.table.weight",), ("model.shared.weight",))]
     for side, layers in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
         for number in range(layers):
@@ -261,7 +260,7 @@ def same_layers(model: TransformerConfig) -> list[Same]:
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """The logits after each token of a row that is both source and target, [tokens, vocabulary]."""
+    """Returns the logits after each token of a row that is both source and target, [tokens, vocabulary]."""
     model, tokens = bundle.writer, torch.tensor([ids])
     memory = model.encode(tokens, torch.ones_like(tokens, dtype=torch.bool))
     return model.decoder(tokens, model.start(memory))[0][0]

@@ -1,4 +1,4 @@
-"""A model's folder on its way to the Hugging Face hub: what would be uploaded, and the upload."""
+"""Uploads a model's folder to the Hugging Face hub, and shows before what would be uploaded."""
 
 import os
 import re
@@ -11,25 +11,25 @@ from transduce.errors import InputError
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
 LONGEST_NAME = 96
 DESCRIPTIONS = ("config.json", "config.toml")
-"""Files of which a model's folder has one."""
+"""The files of which a model's folder has one."""
 CARD = "README.md"
 
 
 @dataclass(frozen=True)
 class Upload:
-    """Files of a folder and the place that they are for."""
+    """The files of a folder and the repository that they are for."""
 
     folder: Path
     name: str
-    """Owner and repository."""
+    """The repository's owner and name."""
     files: dict[str, int]
-    """Bytes of each file, by its path within the folder."""
+    """The bytes of each file, by its path within the folder."""
     names_license: bool
-    """Whether the model's card names a licence."""
+    """True if the model's card names a licence."""
 
 
 def plan_upload(folder: Path, name: str) -> Upload:
-    """What would be uploaded: all files of a model's folder but hidden ones.
+    """Plans an upload: all files of a model's folder but hidden ones.
 
     Raises InputError for a folder that has no model, one with a link in it, or a name that the hub does not take.
     """
@@ -55,7 +55,7 @@ def plan_upload(folder: Path, name: str) -> Upload:
 
 
 def push(upload: Upload, private: bool = False) -> str:
-    """Upload the files in one commit, into a repository that is made where there is none; returns its address.
+    """Uploads the files in one commit, into a repository that is made if there is none; returns its address.
 
     Who uploads is whoever has logged in by the library's own means; the environment variable HF_ENDPOINT names another
     hub. Raises InputError where the library is not installed, or the hub refuses or is not reached.

@@ -10,22 +10,21 @@ from transduce.errors import CheckpointError
 
 
 class Same(NamedTuple):
-    """The same numbers here and there: several tensors stand for their join along the first axis."""
+    """Equal tensors here and there: several tensors are joined along the first axis."""
 
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
-    """Of one size each where there are several."""
+    """The names of their tensors; of one size each if there are several."""
     is_transposed: bool = False
-    """Whether theirs have their two axes the other way round."""
+    """True if theirs are transposed."""
     shape: tuple[int, ...] | None = None
-    """Of each of theirs, where their axes are split or joined in other ways: the same numbers in the same order. One of
-    them may be -1."""
+    """The shape of each of theirs, if axes are split or joined in other ways, in the same order; one may be -1."""
     is_reversed: bool = False
-    """Whether theirs have their rows in the opposite order."""
+    """True if theirs have their rows in the opposite order."""
 
 
 def linear(ours: str | tuple[str, ...], theirs: str | tuple[str, ...], is_transposed: bool = False) -> list[Same]:
-    """Weights and biases of a linear layer."""
+    """Lists the weights and biases of a linear layer."""
     here, there = (ours if isinstance(ours, tuple) else (ours,), theirs if isinstance(theirs, tuple) else (theirs,))
     return [
         Same(tuple(f"{name}.{kind}" for name in here), tuple(f"{name}.{kind}" for name in there), turned)
@@ -36,7 +35,7 @@ def linear(ours: str | tuple[str, ...], theirs: str | tuple[str, ...], is_transp
 def from_theirs(
     tensors: Mapping[str, Tensor], same: Iterable[Same], ours: Mapping[str, Tensor], where: object
 ) -> dict[str, Tensor]:
-    """Tensors by our names.
+    """Returns tensors by our names.
 
     Args:
         tensors: by their names.
@@ -76,7 +75,7 @@ def from_theirs(
 
 
 def without_copies(tensors: Mapping[str, Tensor], copies: Mapping[str, str], where: object) -> dict[str, Tensor]:
-    """Each tensor once, under the name of the original; raises CheckpointError where a copy differs."""
+    """Returns each tensor once, under the name of the original; raises CheckpointError if a copy differs."""
     once = {name: tensor for name, tensor in tensors.items() if name not in copies}
     for name, original in copies.items():
         if name in tensors and not torch.equal(once.setdefault(original, tensors[name]), tensors[name]):
@@ -87,7 +86,7 @@ def without_copies(tensors: Mapping[str, Tensor], copies: Mapping[str, str], whe
 
 
 def to_theirs(tensors: Mapping[str, Tensor], same: Iterable[Same]) -> dict[str, Tensor]:
-    """Tensors by their names, from those by ours."""
+    """Returns tensors by their names, from those by ours."""
     found: dict[str, Tensor] = {}
     for entry in same:
         whole = torch.cat([tensors[name] for name in entry.ours])

@@ -25,13 +25,13 @@ from transduce.text.tokenizer import TokenizerConfig
 ROLES = {"pad": "pad_token", "unknown": "unk_token", "bos": "bos_token", "eos": "eos_token", "mask": "mask_token"}
 ACTIVATIONS: dict[str, Activation] = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu"}
 MEMORY = 512
-"""Tokens remembered where mem_len is null, which is all of them there: as many as transformers takes by default."""
+"""The tokens remembered if mem_len is null, which there means all: as many as transformers takes by default."""
 SENTENCE_PIECE = "spiece.model"
 PREFIX = "transformer."
 
 
 def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
-    """What config.json describes; raises InputError for a setting that cannot be carried over."""
+    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
     fields.must_be("attn_type", "bi", "bi")
     fields.must_be("bi_data", False, False)
     fields.must_be("same_length", False, False)
@@ -73,12 +73,12 @@ def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
 
 
 def is_of(config: BundleConfig) -> bool:
-    """Whether a bundle has an XLNet that predicts tokens."""
+    """Returns True if a bundle has an XLNet that predicts tokens."""
     return isinstance(config.model, XLNetConfig) and config.head is None
 
 
 def problems(config: BundleConfig) -> list[str]:
-    """The settings that Hugging Face's XLNet does not have, in words."""
+    """Lists the settings that Hugging Face's XLNet does not have, in words."""
     model = config.model_as(XLNetConfig)
     found = unlike("XLNet", model, {"norm": "post", "scale_embeddings": False}, ACTIVATIONS.values())
     if model.dim % 2:
@@ -87,7 +87,7 @@ def problems(config: BundleConfig) -> list[str]:
 
 
 def write(bundle: ModelBundle) -> dict[str, Any]:
-    """The config.json of a bundle without problems."""
+    """Returns the config.json of a bundle without problems."""
     model, tokenizer = bundle.config.model_as(XLNetConfig), bundle.tokenizers.target
     return {
         "attn_type": "bi",
@@ -115,7 +115,7 @@ def write(bundle: ModelBundle) -> dict[str, Any]:
 
 
 def same(config: BundleConfig) -> list[Same]:
-    """Which tensors are the same; their projections are [dim, heads, head_dim], where ours are matrices."""
+    """Lists the tensors that are the same; their projections are [dim, heads, head_dim], where ours are matrices."""
     model = config.model_as(XLNetConfig)
     projection, of_heads = (model.dim, model.heads, model.size_of_key), (model.heads, model.size_of_key)
     found = [
@@ -155,17 +155,17 @@ def no_slow_tokenizer(folder: Path, settings: Mapping[str, Any]) -> Backend:
 
 
 class RowOrder(NamedTuple):
-    """A way to read a row in which all weights take part, and what stands behind a token as well as before it."""
+    """A way to read a row in which all weights take part, and tokens after another as well as before it."""
 
     order: FactorizationOrder
-    """Tokens at even places are context; those between are predicted from the last to the first. Those of the context
-    are targets too, each of which sees itself, so that every target sees something."""
+    """The order: tokens at even positions are context; those between are predicted from the last to the first. Those of
+    the context are targets too, each of which sees itself, so that every target sees something."""
     segments: Tokens
-    """The second half is another text."""
+    """The segments; the second half is another text."""
 
 
 def reading(time: int) -> RowOrder:
-    """Of one row of so many tokens."""
+    """Returns the order in which a row of this many tokens is read."""
     places = torch.arange(time)[None]
     rank = torch.where(places % 2 == 0, CONTEXT, time - places)
     return RowOrder(FactorizationOrder(rank, places), (places >= time / 2).long())
@@ -173,7 +173,7 @@ def reading(time: int) -> RowOrder:
 
 @torch.inference_mode()
 def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """The logits at each place of a row, [tokens, vocabulary], read as `reading` says."""
+    """Returns the logits of each token of a row, [tokens, vocabulary], read as `reading` says."""
     model = bundle.writer
     assert isinstance(model, XLNetLanguageModel)
     tokens, (order, segments) = torch.tensor([ids]), reading(len(ids))
@@ -185,7 +185,7 @@ def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
 
 
 def their_inputs(tokens: Tensor) -> dict[str, Tensor]:
-    """The same reading for a model of transformers."""
+    """Returns the same reading for a model of transformers."""
     order, segments = reading(tokens.shape[1])
     return {
         "input_ids": tokens,

@@ -19,11 +19,11 @@ from transduce.orthography.words import words as words_of
 
 @dataclass
 class HeldText:
-    """A sentence of a segment, or what else stands between two line ends."""
+    """A sentence of a segment, or other text between two line ends."""
 
     start: int
     end: int
-    """Offset in the segment's text."""
+    """The end of the sentence in the segment's text."""
     text: str
     held: list[Mark]
     places: list[int]
@@ -34,16 +34,16 @@ class HeldText:
     read: str = ""
     """The text as the model reads it: one unknown word for what its vocabulary cannot write."""
     is_required: bool = True
-    """Whether the search is to hold what is held."""
+    """True if the search must keep what is held."""
     stand_ins: list[tuple[int, int, int]] = field(default_factory=list)
-    """Start of each stand-in in what is read, characters that it saves, and start in the text of what it stands for."""
+    """For each stand-in: its start in what is read, the characters it saves, and its start in the text."""
     output: str = ""
     translation: TranslatedSentence | None = None
     """Translation by the model; None for text that it has not read."""
     spans: list[Span] = field(default_factory=list)
-    """Places of the held marks in the output."""
+    """The spans of the held marks in the output."""
     links: set[tuple[int, int]] | None = None
-    """Words of text and output that go together; None where that is not known."""
+    """Words of text and output that go together; None if that is not known."""
 
     @property
     def free_text(self) -> str:
@@ -61,11 +61,11 @@ class HeldText:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether its output lacks something that it must hold."""
+        """True if the output lacks something that it must hold."""
         return any(shown not in self.output for shown in {cluster.shown for cluster in self.clusters})
 
     def let_read(self, unknown: Container[str], holds: bool = True) -> None:
-        """Set what the model reads of a sentence, with what is held if that is required.
+        """Sets what the model reads of a sentence, with what is held if that is required.
 
         Args:
             unknown: texts that the model's vocabulary lacks, for each of which one unknown word is read.
@@ -97,11 +97,11 @@ class HeldText:
 
     @property
     def loses_stand_ins(self) -> bool:
-        """Whether the output has fewer unknown words than the model has read for what is held."""
+        """True if the output has fewer unknown words than the model has read for what is held."""
         return self.output.count(STAND_IN) < self.read.count(STAND_IN)
 
     def words_read(self) -> list[int]:
-        """Index in the text of each word that the model reads."""
+        """The index in the text of each word that the model reads."""
         numbers, starts = [], word_starts(self.text)
         shorter = number = 0
         for begin in word_starts(self.read):
@@ -112,7 +112,7 @@ class HeldText:
         return numbers
 
     def restore(self) -> list[str]:
-        """Make the output hold what it must."""
+        """Makes the output hold what it must."""
         if not self.is_translated:
             self._leave()
             return []
@@ -135,7 +135,7 @@ class HeldText:
 
     @property
     def _replaced(self) -> set[int]:
-        """Starts in the text of what the model reads stand-ins for."""
+        """The starts in the text of what the model reads stand-ins for."""
         return {place for *_, place in self.stand_ins}
 
     def _leave(self) -> None:
@@ -143,9 +143,9 @@ class HeldText:
         self.spans = [(place, place + len(mark.shown)) for mark, place in zip(self.held, self.places, strict=True)]
 
     def _expected(self) -> list[Span | None]:
-        """Where in the output each held mark belongs if it is missing: in place of the words that go with it and with
-        nothing else, if the model read an unknown word for it, or after the word that goes with the one before it; None
-        where that is not known."""
+        """Returns where in the output each held mark belongs if it is missing: in place of the words aligned with it
+        and nothing else, if the model read an unknown word for it, or after the word aligned with the one before it;
+        None where that is not known."""
         if self.links is None:
             return [None] * len(self.held)
         words = words_of(self.output)
@@ -179,7 +179,7 @@ def held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
 
 
 def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterator[Span]:
-    """Bounds in which a sentence that would end within something held goes on to the next end."""
+    """Yields bounds of sentences; one that would end within something held goes on to the next end."""
     begin: int | None = None
     starts = [cluster.start for cluster in clusters]
     for start, end in bounds:
@@ -191,7 +191,7 @@ def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterato
 
 
 def after_same(text: str, start: int, part: str) -> int:
-    """End of a part that begins at `start`, whose blanks may differ from the text's."""
+    """Returns the end of a part that begins at `start`, whose blanks may differ from the text's."""
     place = start
     for character in part:
         if character.isspace():
@@ -203,7 +203,7 @@ def after_same(text: str, start: int, part: str) -> int:
 
 
 def has_tags(segment: Segment) -> bool:
-    """Whether there are marks whose places word alignment must find."""
+    """Returns True if a segment has marks whose positions word alignment must find."""
     return any(not is_fixed(mark) for mark in segment.marks)
 
 

@@ -51,10 +51,10 @@ class SegmentTranslator:
         self.glossary = glossary
         self._sentences = sentences
         self._holds = self._sentences.can_require
-        """Whether the search itself holds what is to be held; else it is put in afterwards."""
+        """True if the search itself keeps what is to be held; else it is put in afterwards."""
 
     def translate(self, segments: Sequence[Segment], tell: Tell | None = None) -> list[TranslatedSegment]:
-        """Translate segments without blanks and marks at their edges, in their order.
+        """Translates segments without blanks and marks at their edges, in their order.
 
         `tell` hears, now and then, the share that is done. Raises InputError as `Translator.translate` does.
         """
@@ -75,7 +75,7 @@ class SegmentTranslator:
         ]
 
     def place(self, pairs: Sequence[tuple[Segment, str]]) -> list[TranslatedSegment]:
-        """Put the marks of segments into translations that are given, in which all that is held must be."""
+        """Puts the marks of segments into given translations, which must have all that is held."""
         pieces = []
         for segment, text in pairs:
             held, places = held_of(segment)
@@ -130,7 +130,7 @@ class SegmentTranslator:
                 progress(1.0)
 
     def _search_again(self, held: Sequence[HeldText], unknown: set[str]) -> None:
-        """Translate sentences without what they hold: where the model has not learned to write it and is surer without
+        """Translates sentences without what they hold: where the model has not learned to write it and is surer without
         it; or, if the search cannot hold it, where the model has written other words for unknown ones."""
         unsure = [piece for piece in held if (piece.sureness < UNSURE if self._holds else piece.loses_stand_ins)]
         alone = [replace(piece, read="", stand_ins=[], is_required=False) for piece in unsure]
@@ -152,7 +152,7 @@ class SegmentTranslator:
         return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
 
     def _align(self, pieces: Sequence[HeldText]) -> None:
-        """Find which words go together, where the model can tell."""
+        """Finds which words go together, where the model can tell."""
         pieces = [piece for piece in pieces if piece.read.strip() and piece.output.strip()]
         if not pieces or not self._sentences.can_align:
             return
@@ -218,5 +218,5 @@ def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int],
 
 
 def _texts_of(piece: HeldText) -> list[str]:
-    """The texts of which it matters whether the vocabulary lacks a part of them."""
+    """The texts that are checked for parts that the vocabulary lacks."""
     return [piece.free_text, *(mark.shown for mark in piece.held)] if piece.is_translated else []

@@ -79,7 +79,7 @@ class SentenceModel:
         return self._aligner
 
     def _fits(self, source: str, target: str) -> bool:
-        """Whether the model can read both texts at once."""
+        """Returns True if the model can read both texts at once."""
         engine = self.translator.engine
         assert isinstance(engine, PyTorchEngine)
         tokenizers, model = engine.bundle.tokenizers, engine.model

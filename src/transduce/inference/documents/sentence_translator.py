@@ -1,4 +1,4 @@
-"""The few questions to a model that translating documents needs, which another process can ask as well."""
+"""The interface to a model that translating documents needs, which another process can call as well."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Tell = Callable[[float], None]
 Links = set[tuple[int, int]]
-"""Numbers of source and target words that go together, counted from 0."""
+"""Pairs of source and target words that go together, counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,24 @@ class Progress:
     before: float
     """The share that was done before the part."""
     size: float
-    """The share that the part is."""
+    """The share that this part is of the whole."""
 
     def __call__(self, share: float) -> None:
-        """Report a share of the part."""
+        """Reports a share of the part."""
         self.tell(self.before + self.size * share)
 
 
 @dataclass(frozen=True)
 class TranslatedSentence:
-    """A sentence in the other language, and how sure the model was."""
+    """A sentence in the other language, and the model's confidence."""
 
     text: str
     log_probability: float = 0.0
     """Natural logarithm of the text's probability, its end counted."""
     tokens: int = 0
-    """The text's tokens and its end; 0 for a blank sentence, which no model translates."""
+    """The number of the text's tokens and its end; 0 for a blank sentence, which no model translates."""
     truncated: bool = False
-    """Whether the output reached the longest length allowed."""
+    """True if the output reached the longest length allowed."""
     unsatisfied: tuple[str, ...] = ()
     """Required phrases that the text lacks."""
     violated: tuple[str, ...] = ()
@@ -64,25 +64,25 @@ class SentenceTranslator(Protocol):
 
     @property
     def can_require(self) -> bool:
-        """Whether the search itself can hold required phrases."""
+        """True if the search can keep required phrases."""
         ...
 
     @property
     def can_align(self) -> bool:
-        """Whether `align` may know which words go together."""
+        """True if `align` may know which words go together."""
         ...
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
-        """For each sentence the parts that the model can read at once, nearly always the sentence itself; and for each
-        of some texts whether the model's source vocabulary lacks a part of it."""
+        """Returns, for each sentence, the parts that the model can read at once, nearly always the sentence itself; and
+        for each of some texts, whether the model's source vocabulary lacks a part of it."""
         ...
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
-        """Translate sentences, in their order; InputError for requests that the search cannot follow."""
+        """Translates sentences, in their order; InputError for requests that the search cannot follow."""
         ...
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
-        """Links between the words of sentences and their translations; None where they are not known."""
+        """Returns links between the words of sentences and their translations; None if they are not known."""
         ...
 
 

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from transduce.text.glossary import Glossary
 
 Origin = Literal["model", "memory", "document", "source", "untranslated"]
-"""Where a translation is from: `document` where one stood there and was left, `source` where there are no words, or
-none of the model's could be taken, `untranslated` where the document's format gives no way to translate a text."""
+"""The origin of a translation: `document` if the document had one, which was left; `source` if there are no words, or
+the model's output could not be used; `untranslated` if the document's format gives no way to translate a text."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A translation of a memory that is of another segment, but of one like it."""
+    """A memory's translation of a similar segment."""
 
     source: str
     target: str
     similarity: float
-    """0 to 1."""
+    """The similarity of the two segments, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SegmentReport:
     target: str
     origin: Origin
     id: str = ""
-    """The document's own name of the segment; "" where it has none."""
+    """The document's own name of the segment; "" if it has none."""
     confidence: float | None = None
     """Geometric mean of the probabilities of the model's tokens, 0 to 1."""
     memory: Offer | None = None
@@ -102,7 +102,7 @@ class DocumentTranslator:
         encoding: str | None = None,
         columns: Columns | None = None,
     ) -> TranslatedDocument:
-        """Translate a document of a format of the table, by default that of its name's ending.
+        """Translates a document of a format of the table, by default that of its name's ending.
 
         Args:
             data: its bytes.
@@ -126,7 +126,7 @@ class DocumentTranslator:
         retranslate: bool = False,
         columns: Columns | None = None,
     ) -> list[SegmentReport]:
-        """Translate one file into a new one; InputError where that exists."""
+        """Translates one file into a new one; InputError where that exists."""
         from transduce.files import check_absent, new_file  # needs PyTorch, which a process of documents does without
 
         check_absent(Path(output), "choose another name")
@@ -137,13 +137,13 @@ class DocumentTranslator:
         return translated.segments
 
     def translate_html(self, text: str) -> str:
-        """Translate a page, or a part of one."""
+        """Translates a page, or a part of one."""
         return html_text(self.translate(html_data(text), "the text", "html").data) if text.strip() else text
 
     def translate_document(
         self, document: Document, retranslate: bool = False, tell: Tell | None = None
     ) -> TranslatedDocument:
-        """Translate a document that has been read."""
+        """Translates a document that has been read."""
         work = _Work(document)
         waiting: dict[Segment, list[int]] = {}
         matches: dict[Segment, Match | None] = {}
@@ -175,7 +175,7 @@ class DocumentTranslator:
         return TranslatedDocument(document.translated(work.targets), [*work.all_reports(), *left])
 
     def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
-        """Match of the memory; one that does not fit as it is counts as less than the same."""
+        """Returns the memory's match; one that does not fit as it is counts as less than the same."""
         if self.memory is None:
             return None
         if core not in matches:
@@ -207,14 +207,14 @@ class _Work:
         self._reports: list[SegmentReport | None] = [None] * len(document.units)
 
     def leave(self, number: int, target: Segment) -> None:
-        """Let a translation stand."""
+        """Keeps a translation as it is."""
         unit = self._units[number]
         self._reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
 
     def put(
         self, number: int, origin: Origin, translated: TranslatedSegment | None = None, match: Match | None = None
     ) -> None:
-        """Give a unit a translation, or its source, with what is about the source."""
+        """Gives a unit a translation, or its source, with the facts about the source."""
         unit, (before, core, after) = self._units[number], self._edges[number]
         confidence, notes = (translated.confidence, translated.notes) if translated else (None, ())
         core = translated.segment if translated else core
@@ -241,12 +241,12 @@ def html_data(text: str) -> bytes:
 
 
 def html_text(data: bytes) -> str:
-    """The text of such a file."""
+    """Returns the text of a file made by `html_data`."""
     return data.removeprefix(codecs.BOM_UTF8).decode()
 
 
 def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Languages | None = None) -> Languages:
-    """The languages that a translator translates between, with the regions that are wanted; "" where one is not known.
+    """Returns the languages that a translator translates between, with the regions asked for; "" if one is not known.
 
     Raises InputError where others are wanted than the model is known to have.
     """
@@ -262,7 +262,7 @@ def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Langua
 def _sentence_translator(
     translator: SentenceTranslator | LineTranslator, search: "DecisionRule | None" = None
 ) -> SentenceTranslator:
-    """The translator itself where it is a `SentenceTranslator`, else one by that model and search."""
+    """Returns the translator itself if it is a `SentenceTranslator`, else one by that model and search."""
     if isinstance(translator, SentenceTranslator):
         return translator
     from transduce.inference.documents.sentence_model import SentenceModel  # needs PyTorch
@@ -272,13 +272,13 @@ def _sentence_translator(
 
 
 def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:
-    """Whether a memory's translation has the marks of a segment, about the words that they are about there."""
+    """Returns True if a memory's translation has the segment's marks, about the same words."""
     own = match.marked_source
     return not problems(core, target) and (own is None or _layout(own.split_edges()[1]) == _layout(core))
 
 
 def _layout(segment: Segment) -> list[tuple[str, ...]]:
-    """Contents of a segment, whatever its blanks are."""
+    """Returns the contents of a segment without regard to its blanks."""
     return [(part.raw, part.kind) if isinstance(part, Mark) else tuple(part.split()) for part in segment.parts]
 
 

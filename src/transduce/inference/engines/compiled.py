@@ -34,12 +34,12 @@ class CompiledModel(Generic[State]):
 
     @property
     def source_limit(self) -> int | None:
-        """The limit of the model."""
+        """The most tokens of a source that the model reads."""
         return self.model.source_limit
 
     @property
     def target_limit(self) -> int | None:
-        """The limit of the model."""
+        """The most tokens of a target that the model writes."""
         return self.model.target_limit
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
@@ -51,7 +51,7 @@ class CompiledModel(Generic[State]):
         return self._start(memory)
 
     def take_step(self, decoder: Predictor[State], *others: Any) -> Step[State]:
-        """The beam search's function of this name, for rules that forbid tokens alone; the decoder is this model's."""
+        """Takes the beam search's step, for rules that forbid tokens alone; the decoder is this model's."""
         return self._take_step(self.model.decoder, *others)
 
 
@@ -77,7 +77,7 @@ class CompiledDecoder(Decoder[State]):
 
 
 def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The function, to be compiled for any shapes when it is first called.
+    """Returns the function, to be compiled for any shapes when it is first called.
 
     It gets code of its own: PyTorch keeps what it compiled with a function's code, and the next model would find those
     places taken. What is compiled runs in one thread, which is faster than to share out so little; products do not.
@@ -94,8 +94,8 @@ def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 
 def _of_arguments(guards: Sequence[Any]) -> list[bool]:
-    """Conditions that are still checked before compiled code runs: none on a trained model's parts, which stay as
-    they are, and none on modules of Python."""
+    """Returns which conditions are still checked before compiled code runs: none on a trained model's parts, which stay
+    as they are, and none on modules of Python."""
     of_no_model = torch.compiler.skip_guard_on_all_nn_modules_unsafe(guards)
     of_no_module = torch.compiler.skip_guard_on_globals_unsafe(guards)
     return [one and other for one, other in zip(of_no_model, of_no_module, strict=True)]

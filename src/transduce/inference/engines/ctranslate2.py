@@ -19,17 +19,17 @@ from transduce.search.settings import limits_for
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 NO_PENALTY = 1e-6
-"""In place of an exponent of 0, with which CTranslate2 ends a search as soon as its best hypothesis has ended."""
+"""An exponent in place of 0, with which CTranslate2 ends a search as soon as its best hypothesis has ended."""
 
 CONFIG = "config.json"
-"""File of a folder that says which token the decoder reads first; null where each request does."""
+"""The file that says which token the decoder reads first; null if each request does."""
 
 IMPOSSIBLE = -1e9
-"""CTranslate2's scores of what cannot be are below."""
+"""A bound below which CTranslate2's scores mean impossible."""
 
 
 def require_ctranslate2() -> Any:
-    """The library; InputError if it is not installed."""
+    """Imports and returns CTranslate2; InputError if it is not installed."""
     try:
         import ctranslate2
     except ImportError:
@@ -56,11 +56,11 @@ class _Run:
     """Properties that sentences must share to be searched for together."""
 
     shortest: int
-    """Length of the outputs, the end token counted."""
+    """The length of the shortest output, the end token counted."""
     longest: int
-    """Length of the outputs, the end token counted."""
+    """The length of the longest output, the end token counted."""
     forbids: bool
-    """True where forbidden tokens are kept out, rather than hoped not to come."""
+    """True if forbidden tokens are kept out, rather than hoped not to come."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class _Sentence:
 
     source: list[str]
     first: list[str]
-    """The token that the decoder reads first where the folder does not say it, such as a language's token."""
+    """The token that the decoder reads first if the folder does not say it, such as a language's token."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class _Output:
     """A hypothesis as CTranslate2 gives it."""
 
     tokens: list[int]
-    """Without the end token."""
+    """The tokens without the end token."""
     log_probability: float | None
-    """None where the search's own is not the model's, or lacks the end token."""
+    """The log-probability; None if the search's own is not the model's, or lacks the end token."""
 
 
 class CTranslate2Engine:
@@ -120,11 +120,11 @@ class CTranslate2Engine:
         return self.longest
 
     def workers(self, search: Search) -> int:
-        """See Engine; one that has all threads."""
+        """See Engine; one batch, which uses all threads."""
         return 1
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
-        """See Engine; of searches it knows the plain beam, and pieces may ask for nothing."""
+        """See Engine; knows only the plain beam, and pieces without constraints."""
         beam = _plain_beam(pieces, search)
         sources = [self._sentence(piece) for piece in pieces]
         lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
@@ -192,7 +192,7 @@ class CTranslate2Engine:
         return outputs
 
     def _score(self, sources: Sequence[_Sentence], found: list[list[_Output]]) -> list[list[_Output]]:
-        """The same outputs, all with the model's own log-probability."""
+        """Returns the same outputs, all with the model's own log-probability."""
         unscored = [
             (i, output) for i, outputs in enumerate(found) for output in outputs if output.log_probability is None
         ]
@@ -216,7 +216,7 @@ class CTranslate2Engine:
 
 
 def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:
-    """The search, if CTranslate2 can do all that is asked; InputError otherwise."""
+    """Returns the search if CTranslate2 can do all that is asked; InputError otherwise."""
     asked = {
         "sampling": isinstance(search, Sampling),
         "diverse beams": isinstance(search, DiverseBeam),

@@ -19,15 +19,15 @@ class Engine(Protocol):
 
     @property
     def source_limit(self) -> int | None:
-        """The most tokens a source may have, its end token included; None where any length will do."""
+        """The most tokens of a source, its end token included; None for no limit."""
         ...
 
     def workers(self, search: Search) -> int:
-        """Number of batches that may be searched at the same time."""
+        """Returns the number of batches that may be searched at the same time."""
         ...
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
-        """The outputs of each piece of a batch, as many as the search is asked for, best first.
+        """Returns the outputs of each piece of a batch, as many as the search is asked for, best first.
 
         Either all pieces require phrases or none. Raises InputError for what the engine cannot do.
         """

@@ -1,4 +1,4 @@
-"""Several models as one, whose probabilities are the mean of theirs."""
+"""An ensemble: several models as one, whose probabilities are the mean of theirs."""
 
 import math
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class Ensemble:
         return min((m.target_limit for m in self.models if m.target_limit is not None), default=None)
 
     def encode(self, source: Tokens, is_real: Mask) -> EnsembleMemory:
-        """Each model reads the source sentences."""
+        """Reads the source sentences with each model."""
         members = tuple(model.encode(source, is_real) for model in self.models)
         return EnsembleMemory(members[0].hidden, is_real, members)
 

@@ -40,7 +40,7 @@ class Parity(Settings, frozen=True):
     identical: int
     """Number of outputs that are the same, token by token."""
     largest_difference: float
-    """Between the log-probabilities that the two gave the same output, in nats; 0 where no output was the same."""
+    """The largest difference of log-probabilities of an output that is the same, in nats; 0 if none is."""
 
 
 class Export(Settings, frozen=True):
@@ -53,11 +53,11 @@ class Export(Settings, frozen=True):
     version: str
     """The engine's version that wrote it."""
     quantization: Quantization
-    """Type in which its weights are stored."""
+    """The type in which its weights are stored."""
     longest: PositiveInt | None
-    """The most tokens of a source or an output, the end token included; None where any length will do."""
+    """The most tokens of a source or an output, the end token included; None for no limit."""
     parity: Parity
-    """Measured when it was exported."""
+    """The comparison made when it was exported."""
     sha256: dict[str, str]
     """SHA-256 of each of the folder's other files."""
 
@@ -80,16 +80,16 @@ class ExportedModel:
 
     @property
     def marks(self) -> Marks:
-        """The tokens that tell the model the direction that is chosen; InputError where one must be chosen first."""
+        """The tokens that tell the model the chosen direction; InputError if one must be chosen first."""
         return marks_of(self.tokenizers, self.config)
 
     def directed(self, direction: Direction) -> "ExportedModel":
-        """The same with a direction chosen; see `BundleConfig.find_direction`."""
+        """Returns the same model with a direction chosen; see `BundleConfig.find_direction`."""
         return replace(self, config=self.config.directed(direction))
 
     @staticmethod
     def load(folder: Path, device: str | torch.device = "cpu") -> "ExportedModel":
-        """Read and verify a folder; raises CheckpointError for one that is not whole."""
+        """Reads and verifies a folder; raises CheckpointError for one that is not whole."""
         export = _read_export(folder)
         check_unchanged(folder, export.sha256)
         config = read_config(folder)

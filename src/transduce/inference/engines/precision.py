@@ -20,7 +20,7 @@ AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
 
 
 def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
-    """The model, which computes so from now on and is made ready for it: it can no longer be trained or saved.
+    """Sets a model to compute at a precision from now on: it can no longer be trained or saved.
 
     Once more at the same precision changes nothing. Raises InputError for an exported one, or one that was made ready
     for another precision, ConfigError where it cannot.
@@ -33,7 +33,7 @@ def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
 
 
 def device_for(precision: InferencePrecision, device: str) -> str:
-    """The name of a device, but that `auto` is the cpu for int8, which is computed there alone."""
+    """Returns the name of a device, with `auto` read as the cpu for int8, which is computed there alone."""
     return "cpu" if device == "auto" and precision == "int8" else device
 
 
@@ -55,7 +55,7 @@ def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
 
 
 def _precision_of(model: nn.Module) -> InferencePrecision | None:
-    """The precision that a model was made ready for; None where that left no trace and hinders no other precision."""
+    """Returns the precision that a model was made ready for; None if it left no trace and hinders no other."""
     if any(isinstance(module, Int8Linear) for module in model.modules()):
         return "int8"
     if any(parameter.dtype == torch.bfloat16 for parameter in model.parameters()):

@@ -1,4 +1,4 @@
-"""The engine of PyTorch: runs the search that was asked for, under the rules that it and the requests make."""
+"""The engine of PyTorch: runs a search under its own rules and those of the requests."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -36,7 +36,7 @@ from transduce.shapes import Mask, Tokens
 
 
 class PyTorchEngine:
-    """A bundle's model, on its device and at its precision; with others, an ensemble, with a shortlist, fewer words.
+    """Runs a bundle's model on its device and at its precision; others make an ensemble, a shortlist limits the words.
 
     Compiled, it is faster for one piece alone.
     """
@@ -49,7 +49,7 @@ class PyTorchEngine:
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: Writer[Any] = Ensemble(models) if others else models[0]
         self.compiled = CompiledModel(models[0]) if compile else None
-        """What searches when there is one piece and nothing to record."""
+        """The compiled model, which searches when there is one piece and nothing to record."""
         self._threads = torch.get_num_threads()
         self._size = sum(size_of(one.model) for one in (bundle, *others))
 
@@ -59,7 +59,7 @@ class PyTorchEngine:
         return self.model.source_limit
 
     def workers(self, search: Search) -> int:
-        """See Engine; with a coverage penalty one alone, since for it attention is recorded, whoever computes it."""
+        """See Engine; 1 with a coverage penalty, for which attention is recorded."""
         return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else torch.get_num_threads()
 
     @torch.inference_mode()
@@ -95,7 +95,7 @@ class PyTorchEngine:
         return [hypotheses[: search.n_best] for hypotheses in found]
 
     def _compiled_for(self, pieces: Sequence[Piece], search: Search) -> CompiledModel[DecoderState] | None:
-        """The compiled model where it is faster: for one piece, with as many threads as it was compiled for."""
+        """Returns the compiled model if it is faster: for one piece, with as many threads as it was compiled for."""
         is_plain = len(pieces) > 1 or _is_recorded(search)
         return None if is_plain or torch.get_num_threads() != self._threads else self.compiled
 
@@ -111,7 +111,7 @@ def problem_of(
     step: TakeStep = take_step,
     rules: Sequence[Rule] | None = None,
 ) -> SearchProblem[DecoderState]:
-    """What a search from a started state on is given, under the rules that it and the pieces ask for, or others.
+    """Returns the problem of a search from a started state, under the rules that it and the pieces ask for, or others.
 
     Raises InputError for required phrases that the search cannot follow.
     """
@@ -139,7 +139,7 @@ def problem_of(
 
 
 def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -> list[Rule]:
-    """What may not come next, by what the search and the pieces ask for."""
+    """Returns the rules on next tokens that the search and the pieces ask for."""
     unknown = [] if search.allow_unknown else vocabulary.unknown
     rules: list[Rule] = [SuppressTokens([*vocabulary.never, *unknown])]
     if search.no_repeat_ngram:
@@ -154,7 +154,7 @@ def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -
 
 
 def _limits(model: Writer[Any], is_real: Mask, pieces: Sequence[Piece], search: Search) -> Limits:
-    """How long outputs may be; raises InputError for a prefix that leaves no room."""
+    """Returns the lengths that outputs may have; raises InputError for a prefix that leaves no room."""
     limits = limits_for(search, is_real.sum(1), model.target_limit)
     if not any(piece.prefix for piece in pieces):
         return limits
@@ -175,12 +175,12 @@ def _begin(pieces: Sequence[Piece], vocabulary: Vocabulary, source: Tokens) -> B
 
 
 def _is_recorded(search: Search) -> bool:
-    """Whether attention is recorded after the search."""
+    """Returns True if attention is recorded after the search."""
     return isinstance(search, Beam) and search.coverage_penalty > 0
 
 
 def _with_all(search: Search) -> Search:
-    """The search, for all outputs that it finds where they will be ranked anew."""
+    """Returns the search, for all outputs that it finds if they will be ranked anew."""
     if isinstance(search, Beam) and search.coverage_penalty:
         return msgspec.structs.replace(search, n_best=search.size)
     return search

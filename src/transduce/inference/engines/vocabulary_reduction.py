@@ -1,4 +1,4 @@
-"""A search among the tokens of a shortlist alone, which it knows by other numbers."""
+"""Searches only among the tokens of a shortlist, numbered anew."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from transduce.shapes import Mask, Tokens
 
 
 class VocabularyReduction:
-    """Numbers for the tokens that some sentence of a batch may write, so that a search is spared all others.
+    """Numbers for the tokens that some sentence of a batch may write, so that a search skips all others.
 
     Of these each sentence has its own, to which the model keeps: see ReducedVocabularyModel.
 
@@ -42,13 +42,13 @@ class VocabularyReduction:
         self._numbers = {token: number for number, token in enumerate(self._tokens)}
 
     def model(self, model: Writer[Any]) -> Writer[Any]:
-        """A model that reads and writes these numbers; of an ensemble, each member renormalises for itself."""
+        """Returns a model that reads and writes these numbers; in an ensemble, each member renormalises for itself."""
         if isinstance(model, Ensemble):
             return Ensemble([self.model(member) for member in model.models])
         return ReducedVocabularyModel(model, self.kept, self.allowed)
 
     def vocabulary(self, whole: Vocabulary) -> Vocabulary:
-        """The same tokens by these numbers."""
+        """Returns the vocabulary of the same tokens by these numbers."""
 
         def edges() -> WordEdges:
             all_edges = whole.edges()
@@ -63,11 +63,11 @@ class VocabularyReduction:
         return Vocabulary(begin, end, never, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
 
     def pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """What is asked of each sentence, in these numbers; tokens that cannot come need no ban."""
+        """Renumbers what is asked of each sentence for this vocabulary; tokens that cannot come need no ban."""
         return [self._piece(piece) for piece in pieces]
 
     def widen(self, found: Sequence[Sequence[Hypothesis]]) -> list[list[Hypothesis]]:
-        """Outputs in the tokenizer's own numbers."""
+        """Returns outputs in the tokenizer's own numbers."""
         return [[replace(hypothesis, tokens=self._widen(hypothesis.tokens)) for hypothesis in some] for some in found]
 
     def _piece(self, piece: Piece) -> Piece:

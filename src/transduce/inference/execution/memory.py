@@ -1,4 +1,4 @@
-"""What the C library does with memory that is free again."""
+"""Settings of what the C library does with freed memory."""
 
 import ctypes
 import sys
@@ -9,7 +9,7 @@ LARGEST_BYTES = 32 * 2**20  # glibc takes no more
 
 
 def keep_free_memory() -> None:
-    """Let glibc keep up to 256 MiB of free memory for what comes next; other C libraries do as they do.
+    """Lets glibc keep up to 256 MiB of freed memory for later use; other C libraries are left as they are.
 
     Else it gives the logits of every step back to the system, which clears the pages anew at the next step: an eighth
     of the time in which a file is translated.

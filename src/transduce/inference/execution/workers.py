@@ -1,4 +1,4 @@
-"""Batches at the same time, each by one worker: small operators leave nothing for several threads to share."""
+"""Searches batches at the same time, each by one worker: small operators leave nothing for several threads to share."""
 
 import os
 import signal
@@ -17,21 +17,21 @@ from torch import nn
 from transduce.errors import InputError
 
 MAX_THREADS = 4
-"""More than that would wait for each other in Python."""
+"""The most threads of workers: more would wait for each other in Python."""
 
 LITTLE = 5e7
 """Multiplications of a step that are not worth sharing: four rows of a model of 12 million parameters."""
 
 _sharing = threading.Lock()
 _work: Callable[[Any], Any]
-"""What a worker process does with a task."""
+"""The function that a worker process calls on each task."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 def map_parallel(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
-    """What each task gives, in their order; PyTorch's threads are shared out to those that work meanwhile.
+    """Yields each task's result, in order; PyTorch's threads are divided among the workers meanwhile.
 
     On Linux workers are processes of one thread, copies of this one, as those of PyTorch's DataLoader are: what `work`
     changes is lost, tasks and results must be such as can be pickled. Elsewhere, and where another than the main thread
@@ -59,7 +59,7 @@ def map_parallel(work: Callable[[Task], Result], tasks: Sequence[Task], workers:
 
 
 def size_of(model: nn.Module) -> int:
-    """Numbers in a model's weights, those of int8 too."""
+    """Returns how many numbers a model's weights have, those of int8 too."""
     return sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
 
 
@@ -85,7 +85,7 @@ def threads_for(rows: int, size: int, device: torch.device) -> Iterator[None]:
 
 
 def _pool(work: Callable[[Task], Result], workers: int, threads: int) -> tuple[Executor, Callable[[Task], Result]]:
-    """Who works, and what they are to be told to do."""
+    """Returns a pool of workers, and the function to give it."""
     is_main = threading.current_thread() is threading.main_thread()
     if sys.platform == "linux" and is_main and not current_process().daemon:  # which may have no processes
         return ProcessPoolExecutor(workers, get_context("fork"), _begin_process, (work,)), _do
@@ -94,7 +94,7 @@ def _pool(work: Callable[[Task], Result], workers: int, threads: int) -> tuple[E
 
 
 def _begin_process(work: Callable[[Any], Any]) -> None:
-    """Make a copy of a process a worker, which stops when that process tells it to or ends."""
+    """Makes a copy of a process a worker, which stops when that process says so or ends."""
     global _work
     _work = work
     torch.set_num_threads(1)  # the other threads were not copied

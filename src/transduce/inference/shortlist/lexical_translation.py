@@ -1,4 +1,4 @@
-"""Which target tokens a source token is translated to: IBM Model 1, learned from token stores (Brown et al. 1993)."""
+"""Lexical translation probabilities: IBM Model 1, learned from token stores (Brown et al. 1993)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ LINKS_AT_ONCE = 2_000_000
 class Links:
     """All ways in which the target tokens of some sentence pairs may come from a source token, or from the null word.
 
-    The links of one target token stand side by side.
+    The links of one target token are adjacent.
     """
 
     keys: NDArray[np.int64]
-    """Source token * target vocabulary + target token."""
+    """Pairs as numbers: source token * target vocabulary + target token."""
     alternatives: NDArray[np.int64]
-    """Links of each target token: its sentence's source tokens and one."""
+    """The number of links of each target token: its sentence's source tokens and one."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class PairSample:
 
     stores: Sequence[TokenStore]
     chosen: Sequence[NDArray[np.int64]]
-    """Places in each store."""
+    """The indices of the chosen pairs in each store."""
 
     def __len__(self) -> int:
         return sum(len(places) for places in self.chosen)
 
     @staticmethod
     def spread(stores: Sequence[TokenStore], most_pairs: int) -> "PairSample":
-        """So many pairs, or all there are, spread evenly over the stores, less those that are too long.
+        """Returns this many pairs, or all, spread evenly over the stores, less those that are too long.
 
         Raises DataError if all are too long.
         """
@@ -72,7 +72,7 @@ class PairSample:
             yield Links(from_tokens * target_vocabulary + np.repeat(targets, alternatives), alternatives)
 
     def target_counts(self, target_vocabulary: int) -> NDArray[np.int64]:
-        """How often each target token comes."""
+        """Returns how often each target token comes."""
         counts = np.zeros(target_vocabulary, np.int64)
         for store, places in self._chunks():
             counts += np.bincount(tokens_of(store.target, places)[0], minlength=target_vocabulary)
@@ -89,10 +89,10 @@ class PairSample:
 
 @dataclass(frozen=True)
 class LexicalTable:
-    """p(target token | source token) of all pairs of tokens that stand in a sentence pair together."""
+    """p(target token | source token) for all pairs of tokens that occur in a sentence pair together."""
 
     keys: NDArray[np.int64]
-    """Source token * target vocabulary + target token, rising; the null word comes after all source tokens."""
+    """Pairs as numbers: source token * target vocabulary + target token, rising; the null word comes last."""
     probabilities: NDArray[np.float64]
     source_vocabulary: int
     target_vocabulary: int

@@ -1,4 +1,4 @@
-"""The target tokens that a sentence's translation may be written in, by the tokens of its source; and their file."""
+"""Shortlists: the target tokens that a translation may use, by the tokens of its source; and their file."""
 
 import hashlib
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ class Shortlist:
     """Target tokens that each source token is likely to be translated to, and those that any sentence may hold."""
 
     lists: Int[Tensor, "source_vocabulary most"]
-    """Short ones are filled up with tokens of `always`."""
+    """The list of each source token; short ones are filled up with tokens of `always`."""
     always: Int[Tensor, " tokens"]
     """The most frequent tokens and the special ones."""
     target_vocabulary: int
 
     def allowed(self, source: Tokens, is_real: Mask) -> Bool[Tensor, "rows target_vocabulary"]:
-        """Which target tokens stand in each sentence's list, to which padding adds nothing."""
+        """Returns a mask of the target tokens in each sentence's list; padding adds none."""
         allowed = torch.zeros(len(source), self.target_vocabulary, dtype=torch.bool, device=source.device)
         listed = self.lists[source].masked_fill(~is_real[..., None], int(self.always[0]))  # [rows, time, most]
         allowed.scatter_(1, listed.flatten(1), True)
@@ -38,11 +38,11 @@ class Shortlist:
         return allowed
 
     def to(self, device: torch.device) -> "Shortlist":
-        """The same on a device."""
+        """Returns the same shortlist on a device."""
         return Shortlist(self.lists.to(device), self.always.to(device), self.target_vocabulary)
 
     def save(self, path: Path, tokenizers: Tokenizers) -> None:
-        """Write a file, bound to the tokenizers whose tokens these are."""
+        """Writes the shortlist to a file, bound to the tokenizers whose tokens these are."""
         tensors = {"lists": self.lists.int(), "always": self.always.int()}
         facts = {"format": FORMAT, "tokenizers": _fingerprint(tokenizers), "sha256": _checksum(tensors)}
         with new_file(path) as new:
@@ -50,7 +50,7 @@ class Shortlist:
 
     @staticmethod
     def load(path: Path, tokenizers: Tokenizers) -> "Shortlist":
-        """Read a file.
+        """Reads a shortlist from a file.
 
         Raises InputError where there is none, or for one that was learned for other tokenizers, CheckpointError for one
         that is damaged.
@@ -90,7 +90,7 @@ def _fingerprint(tokenizers: Tokenizers) -> str:
 
 
 def find_shortlist(model: str | Path, tokenizers: Tokenizers, asked: bool | str | Path) -> Shortlist | None:
-    """The shortlist that is asked for, if one is: a file, or (True) the one in a model's folder."""
+    """Returns the shortlist asked for, if any: a file, or (True) the one in a model's folder."""
     if asked is False:
         return None
     file = find_bundle(Path(model)) / FILE if asked is True else Path(asked)

@@ -1,4 +1,4 @@
-"""What a server and the process that reads a document say to each other: msgpack of a few types, never pickles."""
+"""Messages between a server and the process that reads a document: msgpack of a few types, never pickles."""
 
 from typing import TypeVar
 
@@ -14,9 +14,9 @@ class File(msgspec.Struct, frozen=True):
 
     data: bytes
     name: str
-    """Its file's name, for its format and for messages."""
+    """The file's name, for its format and for messages."""
     kind: str | None = None
-    """Its format; None for that of the name's ending."""
+    """The format; None for that of the name's ending."""
 
 
 class Sample(msgspec.Struct, frozen=True, tag=True):
@@ -33,10 +33,10 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     source: str
     target: str
     can_require: bool
-    """See SentenceTranslator, as the next one."""
+    """The answer of SentenceTranslator.can_require; the next field, of can_align."""
     can_align: bool
     longest: int | None = None
-    """Characters that a paragraph may have; with it the process reports what it has read, and waits to go on."""
+    """The most characters of a paragraph; with it the process reports what it has read, and waits to go on."""
 
 
 class Translate(msgspec.Struct, frozen=True, tag=True):
@@ -44,7 +44,7 @@ class Translate(msgspec.Struct, frozen=True, tag=True):
 
     with_progress: bool
     retranslate: bool = False
-    """Whether translations that the documents have are replaced."""
+    """True if translations that the documents have are replaced."""
 
 
 class Sampled(msgspec.Struct, frozen=True, tag=True):
@@ -58,7 +58,7 @@ class Counted(msgspec.Struct, frozen=True, tag=True):
 
     characters: int
     too_large: str = ""
-    """Where the first paragraph is that has more characters or marks than are allowed; "" for none."""
+    """The position of the first paragraph with more characters or marks than allowed; "" for none."""
 
 
 class Written(msgspec.Struct, frozen=True, tag=True):
@@ -78,7 +78,7 @@ class OutOfMemory(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """From the process: a mistake of the program."""
+    """From the process: an error of the program."""
 
     error: str
     """The error's type."""
@@ -100,7 +100,7 @@ class Sentences(msgspec.Struct, frozen=True, tag=True):
     before: float = 0.0
     """The share of the work that was done before these sentences."""
     size: float = 0.0
-    """The share that they are."""
+    """The share of the work that these sentences are."""
 
 
 class Align(msgspec.Struct, frozen=True, tag=True):
@@ -116,10 +116,10 @@ Report = Question | Result | Refused | OutOfMemory | Failed
 
 
 def encode(message: object) -> bytes:
-    """A message, or the answer to a question, as bytes."""
+    """Encodes a message, or the answer to a question, as bytes."""
     return msgspec.msgpack.encode(message)
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """What bytes say, which must be of a type; msgspec.DecodeError where they are not."""
+    """Decodes bytes to a type; msgspec.DecodeError for bytes of another."""
     return msgspec.msgpack.decode(data, type=kind)

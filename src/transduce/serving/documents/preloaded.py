@@ -1,4 +1,4 @@
-"""What the fork server of documents has ready, so that a process that it forks imports nothing and compiles nothing."""
+"""Modules that the fork server of documents loads first, so that a forked process imports and compiles nothing."""
 
 import gc
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class _Echo:
 
 
 def preload() -> None:
-    """Read a text by each format, for what this imports, and translate a page, for the patterns that it compiles."""
+    """Reads a text by each format, for its imports, and translates a page, for the patterns that it compiles."""
     for kind in FORMATS:
         with suppress(
             Exception

@@ -1,4 +1,4 @@
-"""A process that reads a document, as the server sees it: started by a fork server, answered, and killed."""
+"""A process that reads a document, seen from the server: started by a fork server, answered, and killed."""
 
 import logging
 import multiprocessing
@@ -32,9 +32,9 @@ from transduce.serving.failures import RefusedError
 R = TypeVar("R", bound=Result)
 PRELOADED = "transduce.serving.documents.preloaded"
 LARGEST_MESSAGE = 256 * 2**20
-"""Bytes of a message from a process."""
+"""The largest message from a process, in bytes."""
 PATIENCE = 1.0
-"""Seconds of silence after which a process gives way to others: the model and other answers go first."""
+"""Seconds of silence after which a process yields to others: the model and other answers go first."""
 NICE = 10
 MOST_ORDERS = 100
 END_SECONDS = 10.0
@@ -43,11 +43,11 @@ _lock = threading.Lock()  # multiprocessing keeps a list of processes that sever
 
 
 class ProcessFailedError(Exception):
-    """A mistake of the program in a document's process; with the lines of code that led to it."""
+    """An error of the program in a document's process; with the lines of code that led to it."""
 
 
 class DocumentProcess:
-    """A process with a document's limits; it knows nothing until it is given an order.
+    """A process with a document's limits; it starts empty and waits for an order.
 
     Raises RefusedError (503) where the system has no process left.
     """
@@ -57,7 +57,7 @@ class DocumentProcess:
         self._orders = 0
         self._is_killed = self._is_polite = False
         self.is_usable = False
-        """Whether it may have a further order: its last one was done, fast, and it had not too many."""
+        """True if it may take another order: its last one was done, fast, and it had not too many."""
         self._asking = threading.Lock()
         try:
             with _lock:
@@ -75,14 +75,14 @@ class DocumentProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs, or waits for an order."""
+        """True if the process runs, or waits for an order."""
         with _lock:
             return self._process.is_alive()
 
     def ask(
         self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
     ) -> R:
-        """Give an order, answer its questions, and return its result; this blocks, and ends soon when it is killed.
+        """Gives an order, answers its questions, and returns its result; this blocks, and ends soon when it is killed.
 
         Raises InputError for documents that cannot be read or translated, RefusedError for those that need too much,
         ProcessFailedError for mistakes of the program.
@@ -106,14 +106,14 @@ class DocumentProcess:
                 raise ProcessFailedError(f"a document's process sent what it must not: {error}") from None
 
     def kill(self) -> None:
-        """End it at once; whoever waits for it in another thread hears of that."""
+        """Kills the process; a wait for it in another thread ends with an error."""
         with _lock, suppress(ValueError):  # it has been released
             self._is_killed = True
             if self._process.is_alive():
                 self._process.kill()
 
     def release(self) -> None:
-        """Kill it, and wait until all that it had is free again."""
+        """Kills the process, and waits until all its resources are free again."""
         self.kill()
         self._wait()
         with self._asking, _lock, suppress(ValueError):
@@ -121,7 +121,7 @@ class DocumentProcess:
             self._process.close()
 
     def _wait(self) -> int | None:
-        """Wait for its end; its exit status, None if it goes on."""
+        """Waits for the process's end; returns its exit status, None if it goes on."""
         with suppress(ValueError):
             multiprocessing.connection.wait([self._process.sentinel], END_SECONDS)
             with _lock:
@@ -137,7 +137,7 @@ class DocumentProcess:
         return report
 
     def _check(self, report: Report) -> None:
-        """Raise the error that a report is of."""
+        """Raises the error of a report."""
         match report:
             case Refused(reason):
                 raise InputError(reason)
@@ -148,7 +148,7 @@ class DocumentProcess:
                 raise ProcessFailedError("".join([f"{error} in the process of a document\n", *lines]))
 
     def _ended(self) -> RefusedError:
-        """Why a process that was not killed has ended without a word."""
+        """Returns an error for a process that ended without a report and was not killed."""
         code = self._wait()
         if code == -signal.SIGXCPU:
             most = self._limits.processor_seconds

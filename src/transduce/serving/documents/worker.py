@@ -1,4 +1,4 @@
-"""The process in which a document is read and written: what it does, and the limits that it puts on itself.
+"""The process in which a document is read and written: its work, and the limits that it puts on itself.
 
 It imports nothing that needs PyTorch or a web server, so that it is small and starts in milliseconds.
 """
@@ -46,25 +46,25 @@ from transduce.serving.documents.messages import (
 T = TypeVar("T")
 SAMPLE_UNITS, SAMPLE_CHARACTERS = 50, 2000
 SPARE_MEMORY = 32 * 2**20
-"""Bytes beyond the limit with which a process that has reached it can still say so."""
+"""Bytes beyond the limit with which a process that has reached it can still report so."""
 MOST_FILES = 32
-"""Descriptors that a process may have open."""
+"""The most descriptors that a process may have open."""
 MOST_INHERITED = 1024
-"""Number below which all descriptors are that a process begins with: multiprocessing hands on 256 at most."""
+"""A bound on the numbers of the descriptors that a process begins with: multiprocessing hands on 256 at most."""
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may use."""
+    """Limits of what a process may use."""
 
     memory: int
-    """Bytes."""
+    """Memory in bytes."""
     processor_seconds: int
 
 
 def work(connection: Connection, limits: Limits) -> None:
-    """Do what the other end of a connection orders, one order after the other, and end with it."""
+    """Carries out the orders from the other end of a connection, one after the other, and ends with it."""
     confine(limits, connection.fileno())
     line = _Line(connection)
     with suppress(_GoneError):
@@ -74,7 +74,7 @@ def work(connection: Connection, limits: Limits) -> None:
 
 
 def confine(limits: Limits, kept: int) -> None:
-    """Put limits on this process, which keeps one file descriptor and no standard stream, and ends with its parent."""
+    """Limits this process, which keeps one file descriptor and no standard stream, and ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a library's warning may hold the text of a document
@@ -94,24 +94,24 @@ def confine(limits: Limits, kept: int) -> None:
 
 
 class _GoneError(Exception):
-    """The other end of the connection is closed."""
+    """An error: the other end of the connection is closed."""
 
 
 class _Line:
-    """A connection to send and receive messages by."""
+    """A connection that sends and receives messages."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def send(self, message: bytes) -> None:
-        """Send a message."""
+        """Sends a message."""
         try:
             self._connection.send_bytes(message)
         except OSError:
             raise _GoneError from None
 
     def receive(self, kind: type[T]) -> T:
-        """Wait for a message of a type."""
+        """Waits for a message of a type, and returns it."""
         try:
             data = self._connection.recv_bytes()
         except (EOFError, OSError):
@@ -147,7 +147,7 @@ class _Asking:
 
 
 def _done_with_care(line: _Line, limits: Limits) -> bytes:
-    """A message with what came of an order, or why nothing did."""
+    """Carries out an order, and returns a message with its result, or the reason that there is none."""
     report: Refused | Failed
     try:
         return encode(_done(line, limits))
@@ -189,12 +189,12 @@ def _counted(longest: int, documents: Sequence[Document]) -> Counted:
 
 
 class _Together:
-    """Documents as one, so that sentences of all are translated at the same time."""
+    """Several documents as one, so that sentences of all are translated at the same time."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = documents
         self.written: list[bytes] = []
-        """The documents, once the one that they are together has been saved."""
+        """The documents as bytes, once the joint one has been saved."""
         units = [_numbered(unit, number) for number, one in enumerate(documents) for unit in one.units]
         self.document = Document(units, self._save)
 
@@ -208,7 +208,7 @@ class _Together:
 
 
 def _numbered(unit: Unit, number: int) -> Unit:
-    """A unit whose edits name the document that they are of."""
+    """Returns a unit whose edits name their document."""
 
     def write(segment: Segment) -> list[Edit]:
         return [replace(edit, part=f"{number} {edit.part}") for edit in unit.write(segment)]
@@ -217,7 +217,7 @@ def _numbered(unit: Unit, number: int) -> Unit:
 
 
 def _is_memory(error: BaseException | None) -> bool:
-    """Whether memory ran out, whatever other error a library or a reader has made of it."""
+    """Returns True if memory ran out, whatever other error a library or a reader has made of it."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, expat.ExpatError) and error.code == 1):
             return True
@@ -226,17 +226,17 @@ def _is_memory(error: BaseException | None) -> bool:
 
 
 def _ignore(share: float) -> None:
-    """Progress is reported by the other end, which hears each sentence."""
+    """Ignores progress, which the other end reports, as it hears each sentence."""
 
 
 def _limit_time(limits: Limits) -> None:
-    """Limit the processor time from now on."""
+    """Limits the processor time from now on."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _limit(resource.RLIMIT_CPU, ceil(used.ru_utime + used.ru_stime) + limits.processor_seconds, is_final=False)
 
 
 def _limit(what: int, most: int, is_final: bool = True) -> None:
-    """Set a limit, which may be raised again unless it is final, as far as the system knows it and has none lower."""
+    """Sets a limit, which may be raised again unless it is final, as far as the system knows it and has none lower."""
     highest = resource.getrlimit(what)[1]
     if highest != resource.RLIM_INFINITY:
         most = min(most, highest)

@@ -1,4 +1,4 @@
-"""The processes of a server's documents: so many at once, shared out among clients, a few started ahead.
+"""The processes of a server's documents: limited in number, shared out among clients, a few started ahead.
 
 An upload has a process of its own. Short texts of one client have the same one, one after the other, since to start one
 takes longer than to translate a sentence; a mistake, slowness, or a hundred texts end it.
@@ -21,11 +21,11 @@ from transduce.serving.failures import RefusedError
 T = TypeVar("T")
 R = TypeVar("R", bound=Result)
 AHEAD = 2
-"""Processes that wait for the next documents."""
+"""The number of processes started ahead for the next documents."""
 
 
 class Work:
-    """A process at work for one client, from a coroutine's side; it is there from the first order on."""
+    """A process at work for one client, from a coroutine's side; it exists from the first order on."""
 
     def __init__(self, take: Callable[[], DocumentProcess]) -> None:
         self._take = take
@@ -53,11 +53,11 @@ class _Turn:
     has_begun: "asyncio.Future[None]"
     process: DocumentProcess | None = None
     is_over: bool = False
-    """Whether its process is not wanted any more, even one that is being started."""
+    """True if its process is not wanted any more, even one that is being started."""
 
 
 class DocumentWorkers:
-    """At most so many processes at a time.
+    """A limited number of processes at a time.
 
     The next one is for the client with the fewest. One client has at most three quarters of them, and so have uploads,
     which may take minutes, half of them for one client; so there is one for another client, and for a short text, soon.
@@ -77,21 +77,21 @@ class DocumentWorkers:
 
     @property
     def busy(self) -> int:
-        """Processes at work."""
+        """The number of processes at work."""
         return len(self._running)
 
     @property
     def waiting(self) -> int:
-        """Documents that wait for a process."""
+        """The number of documents that wait for a process."""
         return len(self._waiting)
 
     def start(self) -> None:
-        """Begin to start processes ahead."""
+        """Begins to start processes ahead."""
         self._is_open = True
         _in_background(self._fill)
 
     def close(self) -> None:
-        """End all processes, at work or not."""
+        """Ends all processes, at work or not."""
         with self._changing:
             self._is_open = False
             at_work = [turn.process for turn in self._running if turn.process is not None]
@@ -105,7 +105,7 @@ class DocumentWorkers:
 
     @asynccontextmanager
     async def work(self, client: str, is_upload: bool) -> AsyncIterator[Work]:
-        """A process for a client, once it is its turn; after an upload it ends with the block.
+        """Yields a process for a client, once it is its turn; after an upload it ends with the block.
 
         Raises RefusedError where a quarter of the places to wait are the client's (429), or none is free (503).
         """
@@ -147,7 +147,7 @@ class DocumentWorkers:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin what may."""
+        """Starts the documents whose turn it is."""
         while True:
             of_clients = Counter(turn.client for turn in self._running)
             able = [turn for turn in self._waiting if self._may_begin(turn)]
@@ -169,7 +169,7 @@ class DocumentWorkers:
         return not turn.is_upload or (len(uploads) < most and uploads.count(turn.client) < half)
 
     def _take(self, turn: _Turn) -> DocumentProcess:
-        """A process that has read short texts of the same client, or one that waits, or a new one."""
+        """Returns a process that has read short texts of the same client, or one that waits, or a new one."""
         process = None
         while process is None:
             with self._changing:
@@ -193,7 +193,7 @@ class DocumentWorkers:
         return None
 
     def _keep(self, turn: _Turn) -> DocumentProcess | None:
-        """Keep the process of a turn for the next short text of its client, if it may be; a process to end instead."""
+        """Keeps the process of a turn for its client's next short text, if allowed; returns one to end instead."""
         with self._changing:
             turn.is_over = True
             process = turn.process
@@ -203,7 +203,7 @@ class DocumentWorkers:
             return self._kept.popleft()[1] if len(self._kept) > self._count else None
 
     def _fill(self) -> None:
-        """Start processes ahead where some are missing."""
+        """Starts processes ahead if some are missing."""
         if not self._filling.acquire(blocking=False):
             return
         try:
@@ -213,7 +213,7 @@ class DocumentWorkers:
                     self._ahead.append(process)
             if not self._is_open:
                 self._release_ahead()
-        except RefusedError:  # there is none now, as the log says; who needs one is told
+        except RefusedError:  # there is none now, as the log says; who needs one gets an error
             pass
         finally:
             self._filling.release()
@@ -225,7 +225,7 @@ class DocumentWorkers:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Do what blocks in a thread of its own, which keeps no program from ending; given up, it goes on to no end."""
+    """Runs blocking work in its own thread, which keeps no program from ending; if given up, its result is lost."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
