@@ -46,7 +46,7 @@ class Marks:
 
 
 def bundle_facts(bundle: Any) -> dict[str, object]:
-    """Return the facts that the repr of a bundle or of an exported model shows."""
+    """Returns the facts that the repr of a bundle or of an exported model shows."""
     config, model = bundle.config, getattr(bundle, "model", None)
     facts: dict[str, object] = {"task": config.task}
     if config.task == "translation":
@@ -97,11 +97,11 @@ class ModelBundle:
         return marks_of(self.tokenizers, self.config)
 
     def directed(self, direction: Direction) -> "ModelBundle":
-        """Return a copy with a direction chosen; see `BundleConfig.find_direction`."""
+        """Returns a copy with a direction chosen; see `BundleConfig.find_direction`."""
         return replace(self, config=self.config.directed(direction))
 
     def read(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of sources, after the language token if there is one; InputError as for `marks`."""
+        """Returns the ids of sources, after the language token if there is one; InputError as for `marks`."""
         before = self.marks.source
         return [[*before, *ids] for ids in self.tokenizers.source.encode_batch(texts)]
 
@@ -111,7 +111,7 @@ class ModelBundle:
         return next(self.model.parameters()).device
 
     def save(self, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
-        """Write the bundle; sentence pairs, at least one, become its probe. Raises FloatingPointError if the model's
+        """Writes the bundle; sentence pairs, at least one, become its probe. Raises FloatingPointError if the model's
         scores are not finite."""
         self._write(folder, probe_texts, unshared_weights(self.model))
 
@@ -123,7 +123,7 @@ class ModelBundle:
         learned: dict[str, torch.Tensor],
         base: Path,
     ) -> None:
-        """Write a bundle of trained weights alone, adapters and perhaps a head, which needs the one in `base`."""
+        """Writes a bundle of trained weights alone, adapters and perhaps a head, which needs the one in `base`."""
         path = os.path.relpath(base.resolve(), folder.resolve())
         changes = {"adapters": config, "base": BaseConfig(path=path, sha256=identity(find_bundle(base)))}
         replace(self, config=msgspec.structs.replace(self.config, **changes))._write(folder, probe_texts, learned)
@@ -144,7 +144,7 @@ class ModelBundle:
         return self if languages is None else self.directed(languages.first)
 
     def describe(self, folder: Path) -> None:
-        """Write all files except the weights and the probe."""
+        """Writes all files except the weights and the probe."""
         config = self.config if self.config.languages is None else self.config.directed(Direction(MANY, MANY))
         (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
         self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
@@ -153,12 +153,12 @@ class ModelBundle:
         (folder / "README.md").write_text(card_of(self), encoding="utf-8")
 
     def with_history(self, **facts: Any) -> "ModelBundle":
-        """Return a copy with these facts added to its history."""
+        """Returns a copy with these facts added to its history."""
         return replace(self, history=self.history | facts)
 
     @staticmethod
     def load(path: Path, device: str | torch.device = "cpu", base: Path | None = None) -> "ModelBundle":
-        """Read and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32.
+        """Reads and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32.
 
         Adapters are merged into it; `base` is the folder of the model that they need, if it was moved.
         """
@@ -191,7 +191,7 @@ class ModelBundle:
 
 
 def find_bundle(path: Path) -> Path:
-    """Return the bundle at a path: itself, a run's finished model, or its best checkpoint so far; a ZIP file counts as
+    """Returns the bundle at a path: itself, a run's finished model, or its best checkpoint so far; a ZIP file counts as
     the folder in it."""
     if is_zipped(path):
         path = unzipped(path)
@@ -210,12 +210,12 @@ def find_bundle(path: Path) -> Path:
 
 
 def is_model(path: str | Path) -> bool:
-    """Return True if a path is a folder or a ZIP file, which may hold a model."""
+    """Returns True if a path is a folder or a ZIP file, which may hold a model."""
     return Path(path).is_dir() or is_zipped(path)
 
 
 def best_bundle(run: Path) -> Path:
-    """Return the bundle of the checkpoint that a run's best.json names."""
+    """Returns the bundle of the checkpoint that a run's best.json names."""
     path = run / "best.json"
     if not path.exists():
         if (run / "config.json").exists() and not (run / EXPORT).exists():
@@ -232,7 +232,7 @@ def best_bundle(run: Path) -> Path:
 
 
 def special_ids(tokenizers: Tokenizers, config: BundleConfig) -> SpecialIds:
-    """Return the ids that batches need, in the chosen direction."""
+    """Returns the ids that batches need, in the chosen direction."""
     source, target = tokenizers.source, tokenizers.target
     begin: int = getattr(target, config.begin)
     if config.languages is not None and config.languages.place == "decoder" and config.target != MANY:
@@ -241,7 +241,7 @@ def special_ids(tokenizers: Tokenizers, config: BundleConfig) -> SpecialIds:
 
 
 def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:
-    """Return the language tokens of the chosen direction; InputError if one must be chosen first."""
+    """Returns the language tokens of the chosen direction; InputError if one must be chosen first."""
     if config.languages is None:
         return Marks()
     direction = config.find_direction()
@@ -251,7 +251,7 @@ def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:
 
 
 def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
-    """Read the tokenizers of a bundle's folder."""
+    """Reads the tokenizers of a bundle's folder."""
     config = bundle.tokenizer
     tokens = None if bundle.languages is None else bundle.languages.tokens
 
@@ -264,18 +264,18 @@ def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
 
 
 def _is_old_import(history: dict[str, Any]) -> bool:
-    """Return True for an imported model, not trained since, from before imports recorded the order of next-sentence
+    """Returns True for an imported model, not trained since, from before imports recorded the order of next-sentence
     logits, which was swapped then."""
     return list(history) == ["imported"] and "next_sentence" not in history["imported"]
 
 
 def read_history(folder: Path) -> dict[str, Any]:
-    """Read how a bundle's model was made."""
+    """Reads how a bundle's model was made."""
     return read_json(folder / "history.json", dict[str, Any])
 
 
 def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -> dict[str, torch.Tensor]:
-    """Read the weights of a bundle's folder, with adapters merged; `base` is the folder of the model that they adapt,
+    """Reads the weights of a bundle's folder, with adapters merged; `base` is the folder of the model that they adapt,
     if moved.
 
     Raises CheckpointError if the base has changed.
@@ -287,7 +287,7 @@ def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -
 
 
 def identity(folder: Path) -> str:
-    """Return a hash of the files that determine a bundle's outputs."""
+    """Returns a hash of the files that determine a bundle's outputs."""
     checksums = read_probe(folder).sha256
     told = {name: checksum for name, checksum in checksums.items() if name not in ("README.md", "history.json")}
     return hashlib.sha256(msgspec.json.encode(sorted(told.items()))).hexdigest()
@@ -306,7 +306,7 @@ def _weights_of_base(config: BaseConfig, folder: Path, base: Path | None) -> dic
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Load into a model the tensors that `unshared_weights` returned; RuntimeError if they do not fit."""
+    """Loads into a model the tensors that `unshared_weights` returned; RuntimeError if they do not fit."""
     missing, unexpected = model.load_state_dict(weights, strict=False)
     tied = model.state_dict().keys() - unshared_weights(model).keys()
     if unexpected or set(missing) - tied:
@@ -314,12 +314,12 @@ def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:
 
 
 def unshared_weights(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Return each tensor of `unshared`, on the CPU."""
+    """Returns each tensor of `unshared`, on the CPU."""
     return {name: tensor.detach().cpu().contiguous() for name, tensor in unshared(model).items()}
 
 
 def unshared(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Return a model's own tensors, each once: a tied matrix has the first of its names."""
+    """Returns a model's own tensors, each once: a tied matrix has the first of its names."""
     first: dict[int, str] = {}
     tensors = model.state_dict(keep_vars=True)
     return {name: tensor for name, tensor in tensors.items() if first.setdefault(id(tensor), name) == name}
@@ -330,7 +330,7 @@ def _tokenizer_file(config: TokenizerConfig, side: str) -> str:
 
 
 def example(config: BundleConfig, model: str, direction: Direction | None = None) -> str:
-    """Return a command that uses the model of a folder, in the given direction or its first."""
+    """Returns a command that uses the model of a folder, in the given direction or its first."""
     if config.languages is not None:
         direction = direction or config.languages.first
         model += f" --from {direction.source} --to {direction.target}"
@@ -338,7 +338,7 @@ def example(config: BundleConfig, model: str, direction: Direction | None = None
 
 
 def card_of(bundle: ModelBundle, use: str | None = None) -> str:
-    """Return the card of a model; with indented code that uses it (default: a command)."""
+    """Returns the card of a model; with indented code that uses it (default: a command)."""
     config, tokenizers = bundle.config, bundle.tokenizers
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
     sizes = (len(tokenizers.source), len(tokenizers.target))

@@ -60,16 +60,16 @@ class BundleConfig(Settings, frozen=True):
     """Languages of a model of several directions, and their tokens; source and target are the chosen direction."""
 
     def model_as(self, kind: type[Kind]) -> Kind:
-        """Return the model's settings as those of a known family."""
+        """Returns the model's settings as those of a known family."""
         assert isinstance(self.model, kind), f"a {type(self.model).__name__} is no {kind.__name__}"
         return self.model
 
     def directed(self, direction: Direction) -> "BundleConfig":
-        """Return a copy with a direction chosen."""
+        """Returns a copy with a direction chosen."""
         return msgspec.structs.replace(self, source=direction.source, target=direction.target)
 
     def find_direction(self, to: str | None = None, from_: str | None = None) -> Direction:
-        """Return the requested direction; the only one of a model of one direction.
+        """Returns the requested direction; the only one of a model of one direction.
 
         Raises InputError for a language that the model does not know, or if the choice is ambiguous.
         """
@@ -89,7 +89,7 @@ class BundleConfig(Settings, frozen=True):
 
 
 def read_config(folder: Path) -> BundleConfig:
-    """Read the settings in a bundle's config.toml."""
+    """Reads the settings in a bundle's config.toml."""
     path = folder / "config.toml"
     try:
         tree = read_toml(path)

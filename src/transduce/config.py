@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         self._check_together()
 
     def _check_together(self) -> None:
-        """Raise ValueError for settings that do not fit each other."""
+        """Raises ValueError for settings that do not fit each other."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -46,7 +46,7 @@ WORDS = {r"\bobject\b": "table", r"\bbool\b": "true or false", r" \| null\b": ""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Parse a TOML file; ConfigError names the file and the line."""
+    """Parses a TOML file; ConfigError names the file and the line."""
     if path.is_fifo():  # which would be waited for
         raise ConfigError(f"{path}: a pipe; expected a file")
     try:
@@ -71,7 +71,7 @@ Changes = Sequence[str] | Mapping[str, Any]
 
 
 def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
-    """Return dotted keys and their new values; a value in a text is TOML, or else a string.
+    """Returns dotted keys and their new values; a value in a text is TOML, or else a string.
 
     In a dict, a nested table changes only the settings it names, unless it names a `kind` and kinds have their own
     settings: then it is a new table. None removes a setting.
@@ -90,7 +90,7 @@ def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
 
 
 def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = Any) -> dict[str, Any]:
-    """Return a copy of the tree with new values at dotted keys; None removes a setting.
+    """Returns a copy of the tree with new values at dotted keys; None removes a setting.
 
     A missing table that has several kinds in `type_` is made as one of its default kind.
     """
@@ -111,7 +111,7 @@ def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = An
 
 
 def convert(tree: Mapping[str, Any], type_: type[S], origin: str, is_saved: bool = False) -> S:
-    """Build settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error.
+    """Builds settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error.
 
     In what is saved with a model that will train no more, retired settings are dropped, whatever their values.
     """
@@ -134,18 +134,18 @@ def _without_retired(tree: Mapping[str, Any], type_: Any, is_saved: bool) -> dic
 
 
 def to_tree(settings: Settings) -> dict[str, Any]:
-    """Return plain nested dicts, without fields that are None (TOML has no null)."""
+    """Returns plain nested dicts, without fields that are None (TOML has no null)."""
     tree: dict[str, Any] = _without_none(msgspec.to_builtins(settings))
     return tree
 
 
 def to_toml(settings: Settings) -> str:
-    """Return the settings as TOML text that `convert` reads back to an equal value."""
+    """Returns the settings as TOML text that `convert` reads back to an equal value."""
     return tomli_w.dumps(to_tree(settings))
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested tables as one level of dotted keys."""
+    """Returns nested tables as one level of dotted keys."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping):
@@ -175,7 +175,7 @@ def _dotted(changes: Mapping[str, Any], type_: Any, prefix: str = "") -> Iterato
 
 
 def _without_objects(value: Any, type_: Any) -> Any:
-    """Return a new table, or list of tables, with stored values in place of objects from Python."""
+    """Returns a new table, or list of tables, with stored values in place of objects from Python."""
     if isinstance(value, Settings):
         return to_tree(value)
     if isinstance(value, Mapping):
@@ -189,13 +189,13 @@ def _without_objects(value: Any, type_: Any) -> Any:
 
 
 def _kept(table: Any, key: str, value: Any) -> Any:
-    """Return a value as a table of this type stores it under a key."""
+    """Returns a value as a table of this type stores it under a key."""
     structs = [struct for struct in _structs(table, None) if issubclass(struct, Settings)]
     return next((struct.objects[key](value) for struct in structs if key in struct.objects), value)
 
 
 def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:
-    """Return the settings that differ, each with a line of both values."""
+    """Returns the settings that differ, each with a line of both values."""
     old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
     return {
         key: f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
@@ -205,7 +205,7 @@ def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, 
 
 
 def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
-    """Return a new table for a key of `found`, empty except for its default kind, if it has one."""
+    """Returns a new table for a key of `found`, empty except for its default kind, if it has one."""
     for struct in _structs(type_, found):
         for field in msgspec.structs.fields(struct):
             if field.encode_name == key and isinstance(field.default, msgspec.Struct):
@@ -231,7 +231,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_within(value: Any, depth: int) -> bool:
-    """Return True if tables and lists are nested at most `depth` deep."""
+    """Returns True if tables and lists are nested at most `depth` deep."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth > 0 and all(_is_within(item, depth - 1) for item in inside)
 
@@ -245,7 +245,7 @@ def _without_none(value: Any) -> Any:
 
 
 def _explain(message: str, tree: Any, type_: Any) -> str:
-    """Return msgspec's message as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
+    """Returns msgspec's message as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
     problem, _, path = message.partition(" - at `$")
     keys = [part for part in path.rstrip("`").replace("[", ".[").split(".") if part]
     found, expected, within = tree, type_, type_
@@ -286,7 +286,7 @@ def _child(found: Any, key: str) -> Any:
 
 
 def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
-    """Return the table types that `type_` allows; of a tagged union, only the one that `kind` names, if any."""
+    """Returns the table types that `type_` allows; of a tagged union, only the one that `kind` names, if any."""
     structs = [m for m in members(type_) if isinstance(m, type) and issubclass(m, msgspec.Struct)]
     kind = found.get("kind") if isinstance(found, Mapping) else None
     named = [s for s in structs if s.__struct_config__.tag == kind]
@@ -294,7 +294,7 @@ def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
 
 
 def _field_type(type_: Any, key: str, found: Any) -> Any:
-    """Return the type of a key of `found`, which is of `type_`."""
+    """Returns the type of a key of `found`, which is of `type_`."""
     if key.startswith("["):
         for member in members(type_):
             if get_origin(member) in (list, tuple):

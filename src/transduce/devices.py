@@ -10,7 +10,7 @@ KINDS = "auto, cpu, cuda, cuda:1 and so on, or mps"
 
 
 def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.device:
-    """Return the device of that name, checked; `auto` is a GPU if there is one, else the CPU.
+    """Returns the device of that name, checked; `auto` is a GPU if there is one, else the CPU.
 
     The environment variable TRANSDUCE_DEVICE can set the device of `auto`.
 
@@ -44,7 +44,7 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
 
 
 def keep_few_kernels() -> None:
-    """Let oneDNN, which multiplies bfloat16 on a CPU, keep few kernels; the user's own settings stay.
+    """Lets oneDNN, which multiplies bfloat16 on a CPU, keep few kernels; the user's own settings stay.
 
     It makes one for each shape, of nearly half a MiB, and by default both it and PyTorch keep 1,024, but few shapes
     recur after their update or their step of a search. The numbers are read once, before the first product, so this is

@@ -20,7 +20,7 @@ from transduce.errors import InputError
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Make a folder to fill, which is synced and becomes `path` when the block succeeds, replacing an older one; if it
+    """Makes a folder to fill, which is synced and becomes `path` when the block succeeds, replacing an older one; if it
     fails, nothing is left, nor any parent folder made for it."""
     with made_parents(path):
         building = unique_folder(path.parent, f".{path.name}-")
@@ -41,7 +41,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def made_parents(path: Path) -> Iterator[None]:
-    """Make missing parent folders of a path; if the block fails, empty ones are removed again."""
+    """Makes missing parent folders of a path; if the block fails, empty ones are removed again."""
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def made_parents(path: Path) -> Iterator[None]:
 
 
 def check_absent(path: Path, advice: str = "choose another folder") -> None:
-    """Raise InputError if something is at a path already, or if a dangling link or a file is in its way, so that long
+    """Raises InputError if something is at a path already, or if a dangling link or a file is in its way, so that long
     work does not begin in vain."""
     if path.exists():
         raise InputError(f"{path} exists; remove it or {advice}")
@@ -68,7 +68,7 @@ def check_absent(path: Path, advice: str = "choose another folder") -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder or a file, as far as the system allows; nothing if there is none."""
+    """Removes a folder or a file, as far as the system allows; nothing if there is none."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -76,7 +76,7 @@ def remove(path: Path) -> None:
 
 
 def unique_folder(parent: Path, prefix: str) -> Path:
-    """Make a new folder with a unique name; the umask decides who may read it, whereas tempfile's are private."""
+    """Makes a new folder with a unique name; the umask decides who may read it, whereas tempfile's are private."""
     folder = parent / f"{prefix}{uuid.uuid4().hex[:8]}"
     folder.mkdir()
     return folder
@@ -84,7 +84,7 @@ def unique_folder(parent: Path, prefix: str) -> Path:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Open a file to write, which is synced and becomes `path` when the block succeeds, replacing an older one."""
+    """Opens a file to write, which is synced and becomes `path` when the block succeeds, replacing an older one."""
     beside = path.with_name(f".{path.name}.new")
     try:
         yield beside
@@ -96,13 +96,13 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Writes a file whole or not at all."""
     with new_file(path) as new:
         new.write_text(text, encoding="utf-8")
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] | None = None) -> None:
-    """Write a safetensors file, with facts in its header; raises OSError if the system refuses, as on a full disk."""
+    """Writes a safetensors file, with facts in its header; raises OSError if the system refuses, as on a full disk."""
     path.touch()
     mode = stat.S_IMODE(path.stat().st_mode)  # the umask's, where the library's own files are private
     try:
@@ -116,7 +116,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] |
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, read in pieces."""
+    """Returns the SHA-256 of a file, read in pieces."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -130,7 +130,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
+    """Waits until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

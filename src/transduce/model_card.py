@@ -24,7 +24,7 @@ WORDS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "f1": "F1", "size": "beam
 def model_card(
     config: BundleConfig, sizes: tuple[int, int], parameters: int, history: Mapping[str, Any], use: str
 ) -> str:
-    """Return the model card, for people, as Markdown.
+    """Returns the model card, for people, as Markdown.
 
     Args:
         config: the settings of its bundle.
@@ -53,7 +53,7 @@ def model_card(
 
 
 def title(config: BundleConfig) -> str:
-    """Return the languages of a model, by their names."""
+    """Returns the languages of a model, by their names."""
     if config.languages is None:
         return " to ".join(dict.fromkeys(name_of(code) for code in (config.source, config.target)))
     if config.languages.directions is None:
@@ -131,7 +131,7 @@ def _times(part: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value in words: files without folders, numbers in four digits, and without settings that change
+    """Returns a value in words: files without folders, numbers in four digits, and without settings that change
     nothing."""
     if value is None:
         return ""
@@ -148,7 +148,7 @@ def _plain(value: Any) -> str:
 
 
 def _without_folder(found: re.Match[str]) -> str:
-    """Return the name of a file or folder, without its path on this machine; an address as it is."""
+    """Returns the name of a file or folder, without its path on this machine; an address as it is."""
     return found[0] if ":/" in found[0] else found[0].rstrip("/").rpartition("/")[2]
 
 

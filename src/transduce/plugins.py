@@ -41,12 +41,12 @@ class Registry(Generic[T]):
     _checked: dict[str, tuple[Any, T]] = field(default_factory=dict)
 
     def names(self) -> list[str]:
-        """Return the available names, without those given from Python."""
+        """Returns the available names, without those given from Python."""
         installed = sorted(entry.name for entry in entry_points(group=self.group))
         return list(dict.fromkeys([*self.built_in, *self.others, *installed]))
 
     def object_of(self, name: str) -> Any:
-        """Return the object of a name, unchecked; InputError if there is none."""
+        """Returns the object of a name, unchecked; InputError if there is none."""
         if name in self.built_in:
             found = self.built_in[name]
             return _imported(found) if isinstance(found, str) else found
@@ -68,7 +68,7 @@ class Registry(Generic[T]):
         raise InputError(f"no {self.kind} '{name}'; there are {', '.join(self.names()) or 'none installed'}")
 
     def find(self, given: Any) -> T:
-        """Return the checked form of an object, or of the one of that name; InputError if there is none or it is
+        """Returns the checked form of an object, or of the one of that name; InputError if there is none or it is
         wrong."""
         name = name_of(given)
         known = self._checked.get(name)
@@ -99,7 +99,7 @@ class Code:
 
 
 def name_of(given: Any) -> Any:
-    """Return the name of an object, which finds it from now on; texts, which are names, and None stay."""
+    """Returns the name of an object, which finds it from now on; texts, which are names, and None stay."""
     if given is None or isinstance(given, str):
         return given
     name = reference(given)
@@ -108,13 +108,13 @@ def name_of(given: Any) -> Any:
 
 
 def names_of(given: Any) -> Any:
-    """Return the names of several objects, or of one."""
+    """Returns the names of several objects, or of one."""
     several = given if isinstance(given, list | tuple) else [given]
     return tuple(map(name_of, several))
 
 
 def code_of(found: Any) -> Code:
-    """Return the code of an object: a function's or class's own, or the class's of another object."""
+    """Returns the code of an object: a function's or class's own, or the class's of another object."""
     function = _definition(found)
     module = getattr(function, "__module__", None) or "__main__"
     digest, has_source = hashlib.sha256(), False
@@ -127,19 +127,19 @@ def code_of(found: Any) -> Code:
 
 
 def reference(found: Any) -> str:
-    """Return `module:name` of a function or class; for another object, its class's, with () after it."""
+    """Returns `module:name` of a function or class; for another object, its class's, with () after it."""
     function = _definition(found)
     is_made = function is not found
     return f"{function.__module__}:{function.__qualname__}{'()' if is_made else ''}"
 
 
 def short_name(name: str) -> str:
-    """Return the last part of a name, which people use: `share` for `metrics_of_mine:make.<locals>.share`."""
+    """Returns the last part of a name, which people use: `share` for `metrics_of_mine:make.<locals>.share`."""
     return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()") if ":" in name else name
 
 
 def made_of(kind: str, name: str, found: Any) -> Any:
-    """Return an object itself, or an instance of a class without arguments; InputError if the class needs some."""
+    """Returns an object itself, or an instance of a class without arguments; InputError if the class needs some."""
     if not isinstance(found, type):
         return found
     check_takes(kind, name, found, (), "a class that is made without arguments, or an object of it")
@@ -147,7 +147,7 @@ def made_of(kind: str, name: str, found: Any) -> Any:
 
 
 def check_takes(kind: str, name: str, function: Any, arguments: tuple[str, ...], expected: str) -> None:
-    """Raise InputError unless an object can be called with these arguments."""
+    """Raises InputError unless an object can be called with these arguments."""
     if not callable(function):
         raise InputError(f"{kind} '{name}': a {type(function).__name__} cannot be called; expected {expected}")
     try:
@@ -172,7 +172,7 @@ def _imported(place: str) -> Any:
 
 
 def _in_imported_modules(name: str) -> Any:
-    """Return a function or class of Python code from a module that is already imported."""
+    """Returns a function or class of Python code from a module that is already imported."""
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):

@@ -43,7 +43,7 @@ class Probe(Settings, frozen=True):
 
 
 def read_probe(folder: Path) -> Probe:
-    """Read the probe of a bundle's folder; raises CheckpointError for an invalid one."""
+    """Reads the probe of a bundle's folder; raises CheckpointError for an invalid one."""
     path = folder / "probe.json"
     probe = read_json(path, Probe)
     count = len(probe.text)
@@ -99,7 +99,7 @@ def make_probe(
 
 
 def _shortened(text: str, tokenizer: Tokenizer, limit: int | None) -> str:
-    """Return a text, or its beginning if its tokens and an end token exceed the model's positions."""
+    """Returns a text, or its beginning if its tokens and an end token exceed the model's positions."""
     while text and limit is not None and (length := len(tokenizer.encode(text))) >= limit:
         text = text[: min(len(text) - 1, len(text) * (limit - 1) // length)]
     return text
@@ -114,7 +114,7 @@ def check_probe(
     folder: Path,
     marks: Sequence[int] = (),
 ) -> None:
-    """Raise CheckpointError unless tokenizers and model give the same ids and scores for the probe as when saved."""
+    """Raises CheckpointError unless tokenizers and model give the same ids and scores for the probe as when saved."""
     source_limit, target_limit = PROBINGS[kind].limits(model)
     for rows, tokenizer, limit in (
         (probe.source, tokenizers.source, source_limit),
@@ -169,7 +169,7 @@ def _pair_limits(model: nn.Module) -> tuple[int | None, int | None]:
 
 
 def _score_pairs(model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> Tensor:
-    """Return the log-probabilities of targets, given sources."""
+    """Returns the log-probabilities of targets, given sources."""
     batch = make_batch(source, target, special)
     assert isinstance(model, EncoderDecoder)
     read, predicted = (batch.source, batch.source_is_real), (batch.target_in, batch.target_out, batch.target_is_real)
@@ -184,7 +184,7 @@ def _text_limits(model: nn.Module) -> tuple[int | None, int | None]:
 
 
 def _score_texts(model: nn.Module, first: Ids, second: Ids, special: SpecialIds) -> Tensor:
-    """Return projections of a model's vectors of texts, or of pairs if the second text is not empty."""
+    """Returns projections of a model's vectors of texts, or of pairs if the second text is not empty."""
     batch = make_text_batch([(one, other or None) for one, other in zip(first, second, strict=True)], special)
     outputs = model(batch.tokens, batch.segments, batch.is_real)
     return fixed_projection(outputs, batch.is_real)
@@ -197,7 +197,7 @@ PROBINGS: Mapping[ProbeKind, Probing] = {
 
 
 def _on_cpu(model: nn.Module) -> nn.Module:
-    """Return a copy on the CPU, without a second copy of any weight on the model's own device meanwhile."""
+    """Returns a copy on the CPU, without a second copy of any weight on the model's own device meanwhile."""
     copies: dict[int, Tensor] = {}
     for tensor in chain(model.parameters(), model.buffers()):
         there = tensor.detach().cpu()

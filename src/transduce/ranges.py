@@ -52,7 +52,7 @@ class Number(NamedTuple):
     """The bounds; their description says what to do instead of exceeding them."""
 
     def problem(self, value: object) -> str | None:
-        """Return the error of a value, as `must be at least 1`; None if it is valid."""
+        """Returns the error of a value, as `must be at least 1`; None if it is valid."""
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
             return f"must be a {'whole ' if self.kind is int else ''}number"
         limits = self.limits
@@ -67,7 +67,7 @@ class Number(NamedTuple):
         return None if holds else f"must be {self._beyond(number) or self.describe()}{hint}"
 
     def describe(self) -> str:
-        """Describe the range, as `at least 1`; the bounds of all numbers are left out."""
+        """Describes the range, as `at least 1`; the bounds of all numbers are left out."""
         low, high = self.limits.ge, self.limits.le
         if low is not None and high is not None and high not in (MOST, LARGEST, LAST_SEED):
             return f"from {_shown(low)} to {_shown(high)}"
@@ -95,12 +95,12 @@ class _Field(NamedTuple):
 
 
 def members(type_: Any) -> tuple[Any, ...]:
-    """Return the types that a union allows; else the type."""
+    """Returns the types that a union allows; else the type."""
     return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
 
 
 def number_of(type_: Any) -> Number | None:
-    """Return the numbers that a type allows, alone or in a list."""
+    """Returns the numbers that a type allows, alone or in a list."""
     for member in members(type_):
         if get_origin(member) is Annotated:
             kind, limits = get_args(member)[:2]
@@ -111,7 +111,7 @@ def number_of(type_: Any) -> Number | None:
 
 
 def check_ranges(settings: Struct) -> None:
-    """Raise ValueError for the first number of some settings that is out of range."""
+    """Raises ValueError for the first number of some settings that is out of range."""
     for field in _fields(type(settings)):
         value = getattr(settings, field.name)
         values = list(enumerate(value)) if isinstance(value, list | tuple) else [(None, value)]
@@ -122,7 +122,7 @@ def check_ranges(settings: Struct) -> None:
 
 
 def short(value: object) -> str:
-    """Return a value as errors show it."""
+    """Returns a value as errors show it."""
     try:
         shown = repr(value)
     except ValueError:  # Python writes no integers of many thousand digits

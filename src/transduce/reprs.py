@@ -11,7 +11,7 @@ Facts = Mapping[str, object]
 
 
 def shown_by(facts: Callable[[Any], Facts], html: Callable[[Any], str] | None = None) -> Callable[[type[T]], type[T]]:
-    """Return a decorator of classes whose objects show these facts; in a notebook as a table, followed by more HTML."""
+    """A decorator of classes whose objects show these facts; in a notebook as a table, followed by more HTML."""
 
     def decorate(shown: type[T]) -> type[T]:
         def text(self: T) -> str:
@@ -33,7 +33,7 @@ def shown_by(facts: Callable[[Any], Facts], html: Callable[[Any], str] | None = 
 
 
 def rows_html(headings: list[str], rows: list[list[object]]) -> str:
-    """Return an HTML table with these headings."""
+    """Returns an HTML table with these headings."""
     head = "".join(f'<th style="text-align: left">{escape(heading)}</th>' for heading in headings)
     body = "".join(
         f"<tr>{''.join(f'<td style={chr(34)}text-align: left{chr(34)}>{escape(str(cell))}</td>' for cell in row)}</tr>"
@@ -43,7 +43,7 @@ def rows_html(headings: list[str], rows: list[list[object]]) -> str:
 
 
 def in_notebook() -> bool:
-    """Return True in a notebook, which shows HTML."""
+    """Returns True in a notebook, which shows HTML."""
     get_shell: Callable[[], Any] = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     return getattr(get_shell(), "kernel", None) is not None
 

@@ -73,7 +73,7 @@ TASKS = {
 
 
 def find_task(name: object) -> Any:
-    """Return the Task of that name, imported now."""
+    """Returns the Task of that name, imported now."""
     if not isinstance(name, str) or name not in TASKS:
         raise ConfigError(f"task: no task '{name}'; there are {', '.join(TASKS)}")
     module, _, attribute = TASKS[name].place.partition(":")
@@ -81,25 +81,25 @@ def find_task(name: object) -> Any:
 
 
 def check_task(model: object, found: str, wanted: str) -> None:
-    """Raise InputError, with a fitting command, for a model of another task than the one wanted."""
+    """Raises InputError, with a fitting command, for a model of another task than the one wanted."""
     if found != wanted:
         raise _not_for(model, found)
 
 
 def check_tool(model: object, task: str, wanted: str) -> None:
-    """Raise InputError, with a fitting command, for a model of a task whose models another tool runs."""
+    """Raises InputError, with a fitting command, for a model of a task whose models another tool runs."""
     if TASKS[task].tool != wanted:
         raise _not_for(model, task)
 
 
 def check_writes(model: object, task: str) -> None:
-    """Raise InputError, with a fitting command, for a model that does not predict next tokens."""
+    """Raises InputError, with a fitting command, for a model that does not predict next tokens."""
     if TASKS[task].probe != "pairs":
         raise _not_for(model, task)
 
 
 def check_reads_texts(model: object, task: str) -> None:
-    """Raise InputError, with a fitting command, for a model without a text encoder."""
+    """Raises InputError, with a fitting command, for a model without a text encoder."""
     if TASKS[task].probe != "texts":
         raise _not_for(model, task)
 

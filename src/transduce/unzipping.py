@@ -22,12 +22,12 @@ _lock = threading.Lock()
 
 
 def is_zipped(path: str | Path) -> bool:
-    """Return True if a file is a ZIP file, or is named as one: it should hold a model."""
+    """Returns True if a file is a ZIP file, or is named as one: it should hold a model."""
     return Path(path).is_file() and (Path(path).suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
 def unzipped(path: Path) -> Path:
-    """Unpack a ZIP file and return the folder of its content, or, if all of it is in one folder there, that folder.
+    """Unpacks a ZIP file and return the folder of its content, or, if all of it is in one folder there, that folder.
 
     Raises CheckpointError for content that is damaged, encrypted, too large for the limit or the disk, or outside its
     folder.

@@ -14,12 +14,12 @@ MAX_BYTES = 1 << 20  # of a JSON file; those that are written here have a few th
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a folder."""
+    """Returns the SHA-256 of each file of a folder."""
     return {file.name: sha256(file) for file in sorted(folder.iterdir())}
 
 
 def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_AGAIN) -> None:
-    """Raise CheckpointError, with advice, unless the files, except the model card, have these checksums."""
+    """Raises CheckpointError, with advice, unless the files, except the model card, have these checksums."""
     for name, checksum in expected.items():
         if name == "README.md":
             continue
@@ -31,7 +31,7 @@ def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_A
 
 
 def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN, most_bytes: int = MAX_BYTES) -> T:
-    """Return the contents of a JSON file; raises CheckpointError if it is missing, or is not of type `kind`."""
+    """Returns the contents of a JSON file; raises CheckpointError if it is missing, or is not of type `kind`."""
     try:
         if not path.is_file():  # a pipe would be waited for
             raise FileNotFoundError

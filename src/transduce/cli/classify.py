@@ -6,7 +6,7 @@ from transduce.cli.texts import Texts, pair_at_tab
 
 
 def classify(model: Model, texts: Texts, machine: Machine) -> None:
-    """Tell the class of each line with its probability, or its score, as a line of JSON; null for a blank line.
+    """Tells the class of each line with its probability, or its score, as a line of JSON; null for a blank line.
 
     Where the model reads pairs, a line has two texts with a tab between. Objects have "text", and "second" for pairs.
 

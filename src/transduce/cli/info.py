@@ -7,7 +7,7 @@ from transduce.cli.options import Json, Model
 
 
 def info(model: Model, json: Json = False) -> None:
-    """Show what a model is and how it was trained.
+    """Shows what a model is and how it was trained.
 
     Example: `transduce info runs/multi30k`
     """

@@ -47,7 +47,7 @@ def list_keys(file: KeyFile) -> None:
 
 @keys.command()
 def revoke(file: KeyFile, name: Name) -> None:
-    """Revoke a key, which a running server refuses from then on.
+    """Revokes a key, which a running server refuses from then on.
 
     Example: `transduce keys revoke keys.sqlite anna`
     """

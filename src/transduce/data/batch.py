@@ -24,7 +24,7 @@ class Stream:
     """True for streams read from the end of a text to its beginning; None if there are none."""
 
     def to(self, device: torch.device) -> "Stream":
-        """Return a copy on a device."""
+        """Returns a copy on a device."""
         return self if self.is_backward is None else replace(self, is_backward=self.is_backward.to(device))
 
 
@@ -67,7 +67,7 @@ class SpecialIds:
 
 
 def with_marks(ids: NDArray[np.integer], marks: Sequence[int]) -> NDArray[np.integer]:
-    """Return a source's ids after the language tokens, if there are any."""
+    """Returns a source's ids after the language tokens, if there are any."""
     return np.concatenate([np.array(marks, dtype=ids.dtype), ids]) if marks else ids
 
 

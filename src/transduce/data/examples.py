@@ -47,7 +47,7 @@ class EncodedTexts:
 
 
 def encode_texts(texts: Sequence[tuple[str, str | None]], tokenizer: Tokenizer, max_tokens: int) -> EncodedTexts:
-    """Encode texts, cut to `max_tokens` with the special ones."""
+    """Encodes texts, cut to `max_tokens` with the special ones."""
     firsts = tokenizer.encode_batch([first for first, _ in texts])
     seconds = iter(tokenizer.encode_batch([second for _, second in texts if second is not None]))
     rows: list[tuple[Ids, Ids | None]] = []
@@ -70,11 +70,11 @@ class ExampleData(Generic[B]):
     seed: int
 
     def planned(self) -> PlannedData[B]:
-        """Return the plan of epochs: the same examples in different batches in each."""
+        """Returns the plan of epochs: the same examples in different batches in each."""
         return PlannedData(self.epoch)
 
     def epoch(self, number: int) -> Epoch[B]:
-        """Return the batches of an epoch, a function of the seed and its number."""
+        """Returns the batches of an epoch, a function of the seed and its number."""
         random = np.random.default_rng([self.seed, number])
         order = random.permutation(len(self.lengths))
         if self.config.tokens is None:
@@ -93,13 +93,13 @@ class ExampleData(Generic[B]):
         return self.config.examples or EXAMPLES
 
     def _find_largest(self, epoch: Epoch[B], parts: int) -> Largest:
-        """Return the largest part that any epoch may have: the longest examples, if batches are drawn at random."""
+        """Returns the largest part that any epoch may have: the longest examples, if batches are drawn at random."""
         if self.config.tokens is None:
             epoch = replace(epoch, batches=[self._by_length(np.arange(len(self.lengths)))[-self.size :]])
         return largest_part(epoch, parts)
 
     def _tokens(self, examples: Rows) -> int:
-        """Return the tokens of some examples; padding is not computed."""
+        """Returns the tokens of some examples; padding is not computed."""
         return int(self.lengths[examples].sum())
 
     def _too_large(self, examples: Rows) -> tuple[str, str]:

@@ -62,12 +62,12 @@ class SentenceStore:
         return len(self.ids)
 
     def tokens(self, first: int, stop: int) -> NDArray[np.int32]:
-        """Return the ids of consecutive sentences."""
+        """Returns the ids of consecutive sentences."""
         return self.ids[self.sentences[first] : self.sentences[stop]]
 
 
 def store_sentences(documents: Iterable[TextDocument], tokenizer: Tokenizer, name: str) -> SentenceStore:
-    """Encode documents, in memory; raises DataError if there are none."""
+    """Encodes documents, in memory; raises DataError if there are none."""
     lengths: list[int] = []
     counts: list[int] = []
     parts: list[NDArray[np.int32]] = []
@@ -112,11 +112,11 @@ class MaskedTexts:
     seed: int
 
     def planned(self) -> PlannedData[MaskedBatch]:
-        """Return the rows in batches. Epochs have rows of about the same length, since rows are filled."""
+        """Returns the rows in batches. Epochs have rows of about the same length, since rows are filled."""
         return PlannedData(self._epoch)
 
     def draw(self, epoch: int) -> list[MaskedRow]:
-        """Return all rows of an epoch."""
+        """Returns all rows of an epoch."""
         random = np.random.default_rng([self.seed, epoch])
         rows = []
         documents = self.store.documents
@@ -132,7 +132,7 @@ class MaskedTexts:
         return replace(examples.epoch(number), find_largest=largest_part)
 
     def _make(self, drawn: Sequence[MaskedRow], epoch: int, numbers: Rows) -> MaskedBatch:
-        """Make a batch of the rows with these indices, and hide some of their tokens."""
+        """Makes a batch of the rows with these indices, and hide some of their tokens."""
         rows: list[tuple[Ids, Ids | None]] = []
         hidden: list[NDArray[np.int64]] = []
         words: list[NDArray[np.int64]] = []
@@ -187,14 +187,14 @@ class MaskedTexts:
         return rows
 
     def _last_within(self, first: int, stop: int, goal: int) -> int:
-        """Return the end of the longest run of sentences from `first`, at least one, with at most `goal` tokens."""
+        """Returns the end of the longest run of sentences from `first`, at least one, with at most `goal` tokens."""
         end = first + 1
         while end < stop and self.store.sentences[end + 1] - self.store.sentences[first] <= goal:
             end += 1
         return end
 
     def _elsewhere(self, number: int, after: int, goal: int, random: np.random.Generator) -> NDArray[np.int32]:
-        """Return sentences of another document, from a random one on; of a single document, those that do not come
+        """Returns sentences of another document, from a random one on; of a single document, those that do not come
         next."""
         documents = self.store.documents
         count = len(documents) - 1

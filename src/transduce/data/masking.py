@@ -39,7 +39,7 @@ class Masking:
 
     @staticmethod
     def of(config: MaskingConfig, tokenizer: Tokenizer) -> "Masking":
-        """Prepare for a tokenizer, which must have a mask token."""
+        """Prepares for a tokenizer, which must have a mask token."""
         assert tokenizer.mask is not None
         pieces = tokenizer.pieces(range(len(tokenizer)))
         special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.mask}
@@ -50,7 +50,7 @@ class Masking:
     def hide(
         self, tokens: Sequence[int] | NDArray[np.integer], random: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the tokens with some of them hidden, at least one, and the indices of these."""
+        """Returns the tokens with some of them hidden, at least one, and the indices of these."""
         changed = np.array(tokens, dtype=np.int64)
         count = max(round(self.config.share * len(changed)), 1)
         if self.config.whole_words:

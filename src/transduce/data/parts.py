@@ -15,7 +15,7 @@ Fits = Callable[[Any, Any, Any], Any]
 
 
 def needs(rows: Any, source: Any, target: Any) -> tuple[Any, ...]:
-    """Return the quantities that memory grows with for this many pairs, padded to these lengths: tokens, and the scores
+    """The quantities that memory grows with for this many pairs, padded to these lengths: tokens, and the scores
     of attention."""
     tokens = source + target
     of_a_pair = (source, target, tokens, source * source, source * target, target * target)
@@ -23,7 +23,7 @@ def needs(rows: Any, source: Any, target: Any) -> tuple[Any, ...]:
 
 
 def within(most: Sequence[int]) -> Fits:
-    """Return a test that accepts only what needs no more than `most` by each measure of `needs`."""
+    """Returns a test that accepts only what needs no more than `most` by each measure of `needs`."""
 
     def fits(rows: Any, source: Any, target: Any) -> Any:
         fit = True
@@ -53,7 +53,7 @@ def cut(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> R
 
 
 def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
-    """Return the runs of pairs sorted by target length, at most `parts`, that need the fewest padded tokens.
+    """Returns the runs of pairs sorted by target length, at most `parts`, that need the fewest padded tokens.
 
     Cuts are made where the target length changes, and elsewhere only to keep runs of more than one pair within `most`
     padded tokens, which may also need more runs.
@@ -85,14 +85,14 @@ def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np
 
 
 def buckets(source: Lengths, target: Lengths, fits: Fits) -> list[NDArray[np.int64]]:
-    """Return indices of pairs in batches that fit, sorted by target then source length; equal lengths keep their
+    """Returns indices of pairs in batches that fit, sorted by target then source length; equal lengths keep their
     order."""
     order = np.lexsort((source, target))
     return [order[start:stop] for start, stop in runs_that_fit(source[order], target[order], fits)]
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int, longest_first: bool = False) -> list[list[int]]:
-    """Return indices of rows in batches of similar length, the shortest first unless `longest_first`.
+    """Returns indices of rows in batches of similar length, the shortest first unless `longest_first`.
 
     The padded tokens of a batch are within `tokens`, unless it is a single row.
     """
@@ -103,7 +103,7 @@ def batches_by_length(lengths: Sequence[int], tokens: int, longest_first: bool =
 
 
 def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
-    """Return runs of pairs sorted by target length, each as many pairs as fit with its longest source and target; a
+    """Returns runs of pairs sorted by target length, each as many pairs as fit with its longest source and target; a
     pair too long to fit is a run of its own."""
     runs: Runs = []
     start, ahead = 0, 64
@@ -122,7 +122,7 @@ def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
 
 
 def halve(source: Lengths, target: Lengths, fits: Fits) -> Runs:
-    """Return pairs sorted by target length as one run if that fits, else halves, quarters and so on; a pair is not
+    """Returns pairs sorted by target length as one run if that fits, else halves, quarters and so on; a pair is not
     cut."""
 
     def halves(start: int, stop: int) -> Runs:
@@ -135,7 +135,7 @@ def halve(source: Lengths, target: Lengths, fits: Fits) -> Runs:
 
 
 def _padded_tokens(source: Lengths, target: Lengths, edges: Lengths) -> NDArray[np.float64]:
-    """Return the padded tokens of each run between two edges, [edge before, edge after]; infinite unless the first is
+    """Returns the padded tokens of each run between two edges, [edge before, edge after]; infinite unless the first is
     less."""
     starts, stops = edges[:-1], edges[1:]
     is_run = starts[:, None] < stops

@@ -34,7 +34,7 @@ class PassageWindow:
 def encode_passages(
     asked: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_tokens: int, overlap: int
 ) -> list[PassageWindow]:
-    """Return the windows of questions with their passages, each of at most `max_tokens` with the special ones.
+    """Returns the windows of questions with their passages, each of at most `max_tokens` with the special ones.
 
     Args:
         asked: pairs of question and passage.
@@ -61,5 +61,5 @@ def encode_passages(
 
 
 def window_lengths(windows: Sequence[PassageWindow]) -> NDArray[np.int64]:
-    """Return the tokens of the row of each window, special ones included."""
+    """Returns the tokens of the row of each window, special ones included."""
     return np.array([row_length(window.question, window.passage) for window in windows], dtype=np.int64)

@@ -48,7 +48,7 @@ class Largest:
 
 
 def largest_part(epoch: "Epoch[Any]", parts: int) -> Largest:
-    """Return the part of most tokens, of the batch of most tokens."""
+    """Returns the part of most tokens, of the batch of most tokens."""
     batch = max(epoch.batches, key=epoch.tokens)
     return Largest([max(epoch.split(batch, parts), key=epoch.tokens)], has_several=parts > 1)
 
@@ -80,14 +80,14 @@ class PlannedData(Generic[B]):
     _largest: dict[int, Largest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def epoch(self, number: int) -> Epoch[B]:
-        """Return an epoch's plan; the last one is kept."""
+        """Returns an epoch's plan; the last one is kept."""
         if number not in self._kept:
             self._kept.clear()
             self._kept[number] = self.plan(number)
         return self._kept[number]
 
     def largest(self, parts: int) -> Largest:
-        """Return the parts that need most memory when batches are split into at most `parts`; computed once."""
+        """Returns the parts that need most memory when batches are split into at most `parts`; computed once."""
         if parts not in self._largest:
             first = self.epoch(0)
             self._largest[parts] = first.find_largest(first, parts)

@@ -58,7 +58,7 @@ class BatchingConfig(Settings, frozen=True):
         return BatchingConfig(target_tokens=max(self.budget // self.groups, 1))
 
     def fits(self, rows: Any, source: Any, target: Any) -> Any:
-        """Return True if this many pairs, padded to these lengths, fit into a batch; takes numbers or arrays."""
+        """Returns True if this many pairs, padded to these lengths, fit into a batch; takes numbers or arrays."""
         if self.sentences is not None:
             return rows <= self.sentences
         return (rows * target <= self.budget) & (rows * (source + target) <= BOTH_SIDES * self.budget)
@@ -81,7 +81,7 @@ class SentencePairs:
     """Segments the words of the stores anew for an epoch, given its seed; None keeps words as they are."""
 
     def planned(self) -> PlannedData[Batch]:
-        """Return the pairs in batches of similar length, in random order.
+        """Returns the pairs in batches of similar length, in random order.
 
         Batches are split by `cut`, within limits from `target_tokens`, and no part of any epoch needs more memory
         than the largest of the first epoch.
@@ -106,7 +106,7 @@ class SentencePairs:
         return data
 
     def _find_largest(self, batches: Plan, parts: int) -> Largest:
-        """Return the largest parts of the first epoch's batches and, if these lack some pairs, of a plan with all."""
+        """Returns the largest parts of the first epoch's batches and, if these lack some pairs, of a plan with all."""
         plans, is_alike = [batches], self.config.groups == 1 and self.segment is None
         if any(weight % 1 for weight in self.weights):
             is_alike = False
@@ -118,7 +118,7 @@ class SentencePairs:
         return largest_of(together, [self._needs(part) for part in together], has_several)
 
     def _padded_tokens(self, rows: Rows) -> int:
-        """Return source and target tokens of some pairs as one batch, with padding."""
+        """Returns source and target tokens of some pairs as one batch, with padding."""
         source, target = self._lengths(rows)
         return len(rows) * int(source.max() + target.max())
 
@@ -131,7 +131,7 @@ class SentencePairs:
         return f"the largest part of a batch, {len(rows):,} pairs of {tokens:,} tokens with padding,", SMALLER_PARTS
 
     def _make(self, rows: Rows) -> Batch:
-        """Make a batch of some pairs."""
+        """Makes a batch of some pairs."""
         starts = self._starts()
         stores = (np.searchsorted(starts, rows, side="right") - 1).tolist()
         indices = [(store, int(row - starts[store])) for store, row in zip(stores, rows, strict=True)]
@@ -198,7 +198,7 @@ class SentencePairs:
         return np.concatenate([[0], np.cumsum([len(store) for store in self.stores])[:-1]])
 
     def _lengths(self, pairs: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return source and target tokens of each pair, the end token included."""
+        """Returns source and target tokens of each pair, the end token included."""
         source, target = self._all_lengths
         return source[pairs] + 1, target[pairs] + 1
 
@@ -211,7 +211,7 @@ class SentencePairs:
 
 
 def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
-    """Return the parts that need most by some measure, without those that need no more than another by any measure."""
+    """Returns the parts that need most by some measure, without those that need no more than another by any measure."""
     found = np.array(of_each)  # [parts, measures]
     most = {of_each[np.lexsort((found.sum(1), measure))[-1]] for measure in found.T}
     alone = [one for one in most if not any(one != other and _covers(other, one) for other in most)]

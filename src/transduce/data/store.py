@@ -75,7 +75,7 @@ class TokenStore:
 
 
 def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> TokenStore:
-    """Return the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
+    """Returns the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
 
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
     for a corpus that has nothing else, or whose tokens are mostly unknown.
@@ -93,7 +93,7 @@ def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int |
 
 
 def _read(folder: Path) -> TokenStore | None:
-    """Return the store in a folder; None if there is none, or if its files have changed."""
+    """Returns the store in a folder; None if there is none, or if its files have changed."""
     try:
         facts = json.loads((folder / "store.json").read_text())
         if any(_checksum(folder / name) != checksum for name, checksum in facts["checksums"].items()):
@@ -112,7 +112,7 @@ def _read(folder: Path) -> TokenStore | None:
 
 
 def _checksum(path: Path) -> int:
-    """Return a file's CRC-32, which detects damage at the speed of reading."""
+    """Returns a file's CRC-32, which detects damage at the speed of reading."""
     value = 0
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 16):
@@ -121,7 +121,7 @@ def _checksum(path: Path) -> int:
 
 
 def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path) -> None:
-    """Build a store beside the folder, then rename it, so that a half-built store is never found."""
+    """Builds a store beside the folder, then rename it, so that a half-built store is never found."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(folder.parent)
     building = unique_folder(folder.parent, "building-")
@@ -149,7 +149,7 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
 
 
 def _remove_abandoned(stores: Path) -> None:
-    """Remove what killed builds left behind; builds of other processes, which write all the time, stay."""
+    """Removes what killed builds left behind; builds of other processes, which write all the time, stay."""
     for building in stores.glob("building-*"):
         try:
             newest = max(path.stat().st_mtime for path in (building, *building.iterdir()))

@@ -41,7 +41,7 @@ class Streams:
         return min(self.config.window, self.length)
 
     def planned(self) -> PlannedData[Batch]:
-        """Return batches of the next segment of each stream; parts of a batch have the same streams each time."""
+        """Returns batches of the next segment of each stream; parts of a batch have the same streams each time."""
         steps = in_order(np.arange(-(-self.length // self.window) * self.streams), self.streams)
         epoch = Epoch(steps, self._tokens, self._make, self._too_large, find_largest=_first_parts)
         return PlannedData(lambda number: epoch)
@@ -50,7 +50,7 @@ class Streams:
         return len(segments) * self.window
 
     def _make(self, segments: Rows) -> Batch:
-        """Make a batch of some streams' segments, with the token after each."""
+        """Makes a batch of some streams' segments, with the token after each."""
         step = int(segments[0]) // self.streams
         streams, first = segments % self.streams, step * self.window
         time = min(self.window, self.length - first)
@@ -77,5 +77,5 @@ class Streams:
 
 
 def _first_parts(epoch: Epoch[Batch], parts: int) -> Largest:
-    """Return the first parts of the first batch and of the next, which continues it: no others are larger."""
+    """Returns the first parts of the first batch and of the next, which continues it: no others are larger."""
     return Largest([epoch.split(batch, parts)[0] for batch in epoch.batches[:2]], has_several=parts > 1)

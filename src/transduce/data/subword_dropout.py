@@ -26,14 +26,14 @@ class SubwordDropout:
     target: BpeDropout | None
 
     def check(self, stores: Sequence[TokenStore]) -> None:
-        """Raise ConfigError for a tokenizer that does more than merge."""
+        """Raises ConfigError for a tokenizer that does more than merge."""
         for store in stores:
             for side, dropout in ((store.source, self.source), (store.target, self.target)):
                 if dropout is not None:
                     dropout.merges.check(next(_chunks(side)))
 
     def __call__(self, stores: Sequence[TokenStore], seed: Sequence[int]) -> list[TokenStore]:
-        """Return the same sentences, with their words segmented at random."""
+        """Returns the same sentences, with their words segmented at random."""
         return [
             TokenStore(
                 _segmented(store.source, self.source, [*seed, number, 0]),
@@ -60,13 +60,13 @@ def _segmented(side: Side, dropout: BpeDropout | None, seed: list[int]) -> Side:
 
 
 def _mapped(file: IO[bytes], dtype: np.dtype[np.integer]) -> NDArray[np.integer]:
-    """Return the numbers in a file, which is deleted with them."""
+    """Returns the numbers in a file, which is deleted with them."""
     file.flush()
     return np.memmap(file, dtype=dtype, mode="r")
 
 
 def _no_longer_than(longest: int, plain: Segmented, drawn: Segmented) -> Segmented:
-    """Return the randomly segmented texts, but the plain ones in place of those longer than `longest`."""
+    """Returns the randomly segmented texts, but the plain ones in place of those longer than `longest`."""
     lengths = np.diff(drawn.offsets)
     if lengths.max() <= longest:
         return drawn

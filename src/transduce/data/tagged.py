@@ -27,7 +27,7 @@ class WordRows:
 
 
 def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_tokens: int) -> WordRows:
-    """Return the pieces of sentences' words, in rows of at most `max_tokens` with the special ones.
+    """Returns the pieces of sentences' words, in rows of at most `max_tokens` with the special ones.
 
     Words are never cut in two, but one that is longer than a row loses its end; one without pieces is unknown.
     """

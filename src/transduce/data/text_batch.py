@@ -50,7 +50,7 @@ def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds)
 
 
 def row_length(first: Ids, second: Ids | None) -> int:
-    """Return the tokens of a row, special ones included."""
+    """Returns the tokens of a row, special ones included."""
     return len(first) + 2 if second is None else len(first) + len(second) + 3
 
 

@@ -36,7 +36,7 @@ class TextStore:
 
 
 def open_text_store(corpus: TextCorpus, tokenizer: Tokenizer, cache: Path) -> TextStore:
-    """Return the store of a text, built if the cache has none of these contents and tokenizer.
+    """Returns the store of a text, built if the cache has none of these contents and tokenizer.
 
     Raises DataError for a text of fewer than two tokens, or one whose tokens are mostly unknown.
     """
@@ -54,7 +54,7 @@ class FirstToken(NamedTuple):
 
 
 def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
-    """Return the size of the first token of a text that begins with this line."""
+    """Returns the size of the first token of a text that begins with this line."""
     ids = tokenizer.encode(line)
     if not ids:
         return FirstToken(1, 1)
@@ -64,7 +64,7 @@ def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
 
 
 def _read(folder: Path) -> TextStore | None:
-    """Return the store in a folder; None if there is none, or if its files have changed."""
+    """Returns the store in a folder; None if there is none, or if its files have changed."""
     try:
         facts = json.loads((folder / "store.json").read_text())
         if facts["sha256"] != sha256(folder / "text.ids"):

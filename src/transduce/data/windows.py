@@ -53,7 +53,7 @@ class Windows:
         return min(self.config.window, len(self.store) - 1)
 
     def planned(self) -> PlannedData[Batch]:
-        """Return the windows in batches."""
+        """Returns the windows in batches."""
         return PlannedData(self._epoch)
 
     def _epoch(self, number: int) -> Epoch[Batch]:
@@ -67,7 +67,7 @@ class Windows:
         return len(starts) * self.window
 
     def _make(self, starts: Rows) -> Batch:
-        """Make a batch of some windows, with the token after each."""
+        """Makes a batch of some windows, with the token after each."""
         return batch_of([self.store.ids[start : start + self.window + 1] for start in starts])
 
     def _too_large(self, starts: Rows) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]
 
 
 def batch_of(rows: Sequence[NDArray[np.integer]], stream: Stream | None = None) -> Batch:
-    """Make a batch, without a source, of rows of one length: all but the last token is read, all but the first
+    """Makes a batch, without a source, of rows of one length: all but the last token is read, all but the first
     predicted."""
     ids = torch.from_numpy(np.stack(rows).astype(np.int64))
     nothing = ids[:, :0]

@@ -110,7 +110,7 @@ class TextFile:
 
     @staticmethod
     def read(data: bytes, name: str, encoding: str | None = None) -> "TextFile":
-        """Decode a file by its byte order mark, else the encoding given, else as UTF-8; InputError if it is not so."""
+        """Decodes a file by its byte order mark, else the encoding given, else as UTF-8; InputError if it is not so."""
         for mark, marked_encoding in MARKS_OF_ORDER:
             if data.startswith(mark):
                 return TextFile(name, _decode(data[len(mark) :], name, marked_encoding), marked_encoding, mark)

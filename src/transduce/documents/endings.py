@@ -27,7 +27,7 @@ class Refused:
 
     @staticmethod
     def read(line: str) -> "Refused":
-        """Read a line of the table."""
+        """Reads a line of the table."""
         what, endings, advice, lines, first_bytes = line.split("\t")
         return Refused(what, endings, advice, lines == "lines", tuple(map(bytes.fromhex, first_bytes.split())))
 

@@ -94,7 +94,7 @@ def read_document(
     encoding: str | None = None,
     columns: Columns | None = None,
 ) -> Document:
-    """Read a document of a format of the table.
+    """Reads a document of a format of the table.
 
     Args:
         data: its bytes.
@@ -130,7 +130,7 @@ def read_document(
 
 
 def _check_content(data: bytes, name: str, format: Format) -> None:
-    """Raise InputError for what is something else than its format, by its first bytes."""
+    """Raises InputError for what is something else than its format, by its first bytes."""
     refused = refused_by_content(data[:HEAD])
     if refused is None or refused is OTHER or (format.is_archive and refused is ARCHIVE):
         return  # text, or what the format's own reader knows more of

@@ -44,7 +44,7 @@ def is_code(text: str) -> bool:
 
 
 def check(name: str, what: str, found: str, wanted: str) -> None:
-    """Raise InputError for a document in another language than is to be translated; "" is unknown and fits."""
+    """Raises InputError for a document in another language than is to be translated; "" is unknown and fits."""
     both = primary(found), primary(wanted)
     if all(both) and len(both[0]) == len(both[1]) and both[0] != both[1]:
         raise InputError(f"{name}: its {what} is {found!r}, not {wanted!r}")

@@ -36,7 +36,7 @@ PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_
 
 
 def bleu_tokenizer(references: Sequence[str], asked: BleuTokenizer = "auto") -> BleuTokenizer:
-    """Return BLEU's tokenizer: the requested one, else the one for the script of most letters.
+    """Returns BLEU's tokenizer: the requested one, else the one for the script of most letters.
 
     That is zh for Chinese, ja-mecab for Japanese and ko-mecab for Korean where they are installed, char for these else
     and for scripts without spaces (Thai, Khmer, Lao, Burmese, Tibetan), and 13a for all others.
@@ -53,7 +53,7 @@ def bleu_tokenizer(references: Sequence[str], asked: BleuTokenizer = "auto") -> 
 
 
 def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> BLEU:
-    """Return sacreBLEU's BLEU with a tokenizer, not auto; InputError if it is not installed."""
+    """Returns sacreBLEU's BLEU with a tokenizer, not auto; InputError if it is not installed."""
     try:
         return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
     except (ImportError, RuntimeError, OSError) as error:  # of those that need packages or a download
@@ -62,7 +62,7 @@ def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> BLEU:
 
 
 def has_chinese_characters(references: Sequence[str]) -> bool:
-    """Return True for references that are mostly Chinese or Japanese."""
+    """Returns True for references that are mostly Chinese or Japanese."""
     return _is_chinese_or_japanese(_letters(references))
 
 

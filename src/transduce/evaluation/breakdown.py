@@ -47,7 +47,7 @@ class FrequencyPart:
 
 
 def by_length(sources: Sequence[str], bleu: Mapping[str, SentenceCounts]) -> list[LengthPart]:
-    """Return BLEU of each system by the number of words in the source; parts without sentences are left out."""
+    """Returns BLEU of each system by the number of words in the source; parts without sentences are left out."""
     lengths = np.array([len(source.split()) for source in sources])
     parts = np.searchsorted(LENGTHS, lengths)
     found = []
@@ -68,7 +68,7 @@ def by_word_frequency(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
 ) -> list[FrequencyPart]:
-    """Return recall of reference words by their frequency in the training text of the target language.
+    """Returns recall of reference words by their frequency in the training text of the target language.
 
     Words are BLEU's tokens with a letter or a digit; one that occurs twice must be found twice. Parts without words
     are left out.

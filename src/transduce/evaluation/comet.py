@@ -16,7 +16,7 @@ BATCH = 8
 
 
 def comet_scores(sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]) -> list[float]:
-    """Return a score for each output, mostly 0 to 1; InputError if the package is not installed."""
+    """Returns a score for each output, mostly 0 to 1; InputError if the package is not installed."""
     rows = [
         {"src": source, "mt": output, "ref": reference}
         for source, output, reference in zip(sources, outputs, references, strict=True)
@@ -26,7 +26,7 @@ def comet_scores(sources: Sequence[str], outputs: Sequence[str], references: Seq
 
 
 def comet_version() -> str:
-    """Return the installed package's version."""
+    """Returns the installed package's version."""
     return version("unbabel-comet")
 
 

@@ -70,7 +70,7 @@ class Comparison:
     """Metrics by name."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce compare --json`."""
+        """Returns the output of `transduce compare --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, pairs=[], metrics={}))
         del facts["pairs"], facts["metrics"]
         facts["systems"] = [system.pop("scores") | system for system in facts["systems"]]
@@ -86,7 +86,7 @@ def compare(
     training: Iterable[str] | None = None,
     metrics: Sequence[MetricName] = (),
 ) -> Comparison:
-    """Compare the outputs of systems, by name, with those of the first, the baseline.
+    """Compares the outputs of systems, by name, with those of the first, the baseline.
 
     All texts are aligned line by line and detokenised. The training text, in the target language, determines how rare
     words are; `metrics` are further ones beside BLEU, chrF and TER, as in `evaluate_outputs`. Raises InputError for

@@ -44,7 +44,7 @@ def count_copied_numbers(
 
 
 def numbers_in(text: str) -> Counter[Decimal]:
-    """Return the numbers written in digits, by value: 1,000 and 1.000 and 1 000 are 1000, and 3,50 is 3.5.
+    """Returns the numbers written in digits, by value: 1,000 and 1.000 and 1 000 are 1000, and 3,50 is 3.5.
 
     Any mark between groups of three digits separates thousands, so that the language need not be known: 3.141 is 3141
     on both sides. Dates and versions (12.05.2010) are several numbers; signs and units do not matter.

@@ -40,7 +40,7 @@ class Evaluation:
         return self.scores["bleu"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce evaluate --json`."""
+        """Returns the output of `transduce evaluate --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, translations=[]))
         unasked = {"translations"} | ({"all_bleu"} if self.all_bleu is None else set())
         return facts.pop("scores") | {name: fact for name, fact in facts.items() if name not in unasked}
@@ -56,7 +56,7 @@ def evaluate(
     all_bleu: bool = False,
     metrics: Sequence[MetricName] = (),
 ) -> Evaluation:
-    """Translate the sources and score them; see `evaluate_outputs`."""
+    """Translates the sources and score them; see `evaluate_outputs`."""
     metrics_by_key(metrics)  # before anything is waited for
     if not hasattr(translator, "translate"):
         raise InputError(

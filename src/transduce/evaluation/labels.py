@@ -107,7 +107,7 @@ def count_squared_errors(told: Outcome, scoring: Scoring) -> SentenceCounts:
 
 
 def ranks(values: Numbers) -> Numbers:
-    """Return ranks from 1; equal values share their mean rank."""
+    """Returns ranks from 1; equal values share their mean rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[places]
@@ -148,7 +148,7 @@ def count_right_answers(told: Outcome, scoring: Scoring) -> SentenceCounts:
 
 
 def word_f1(told: str, true: str) -> float:
-    """Return the F1 of the words of two answers, as bags; without words, 1 if both are empty, else 0."""
+    """Returns the F1 of the words of two answers, as bags; without words, 1 if both are empty, else 0."""
     one, other = normalized(told).split(), normalized(true).split()
     if not one or not other:
         return float(one == other)
@@ -157,7 +157,7 @@ def word_f1(told: str, true: str) -> float:
 
 
 def normalized(answer: str) -> str:
-    """Return an answer in lower case, without punctuation, articles and superfluous spaces."""
+    """Returns an answer in lower case, without punctuation, articles and superfluous spaces."""
     return " ".join(ARTICLES.sub(" ", answer.lower().translate(WITHOUT_PUNCTUATION)).split())
 
 
@@ -170,7 +170,7 @@ def _arrays(told: Outcome) -> tuple[Numbers, Numbers]:
 
 
 def _moments(scores: Numbers, truth: Numbers) -> Numbers:
-    """Return the moments, [texts, 6], of values minus the mean of the true ones, so that differences of sums lose few
+    """Returns the moments, [texts, 6], of values minus the mean of the true ones, so that differences of sums lose few
     digits.
 
     That mean is the same for all systems, so that rows of different systems can be exchanged.

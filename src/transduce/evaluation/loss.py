@@ -12,13 +12,13 @@ from transduce.models.scoring import score_tokens
 
 
 def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
-    """Return the unsmoothed loss in nats per real target token, end tokens included, and its exponential,
+    """Returns the unsmoothed loss in nats per real target token, end tokens included, and its exponential,
     perplexity."""
     return mean_loss(log_probabilities_of(model, batches))
 
 
 def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
-    """Return the loss of tokens with these log-probabilities, and its exponential, perplexity."""
+    """Returns the loss of tokens with these log-probabilities, and its exponential, perplexity."""
     total, tokens = 0.0, 0
     for found in log_probabilities:
         total -= float(found.double().sum())

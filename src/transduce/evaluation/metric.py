@@ -41,7 +41,7 @@ class SentenceCounts:
     """The signature of the scores; see Score."""
 
     def score_rows(self, sums: Counts) -> NDArray[np.float64]:
-        """Return scores [rows] of sums of counts [rows, counts]; a sentence's own counts give its sentence-level
+        """Returns scores [rows] of sums of counts [rows, counts]; a sentence's own counts give its sentence-level
         score."""
         return np.array([self.score_of(row) for row in sums.tolist()])
 
@@ -51,23 +51,23 @@ class SentenceCounts:
         return float(self.score_rows(self.counts.sum(0)[None])[0])
 
     def choose(self, sentences: NDArray[np.intp]) -> "SentenceCounts":
-        """Return the counts of some of the sentences."""
+        """Returns the counts of some of the sentences."""
         return replace(self, counts=self.counts[sentences])
 
     def summary(self) -> Score:
-        """Return the score of all sentences together, with signature and interval."""
+        """Returns the score of all sentences together, with signature and interval."""
         interval = confidence_interval(self.score_rows(bootstrap_sums(self.counts)))
         return Score(self.score, self.signature, interval)
 
     @staticmethod
     def summed(systems: "Sequence[SentenceCounts]") -> "SentenceCounts":
-        """Return the summed counts of several systems' outputs for the same sentences, each of which stays one
+        """Returns the summed counts of several systems' outputs for the same sentences, each of which stays one
         sentence: outputs of several seeds are not independent samples."""
         return replace(systems[0], counts=np.sum([one.counts for one in systems], 0))
 
     @staticmethod
     def of_sentence_scores(scores: Sequence[float], signature: str = "") -> "SentenceCounts":
-        """Make counts for a metric that averages sentence scores."""
+        """Makes counts for a metric that averages sentence scores."""
         counts = np.array([[score, 1.0] for score in scores])
         return SentenceCounts(counts, lambda sums: sums[0] / max(sums[1], 1.0), signature)
 
@@ -129,12 +129,12 @@ class Metric:
     """Returns the score of a whole outcome, if that is faster than counting."""
 
     def score(self, outcome: Any, scoring: Scoring) -> float:
-        """Return the score of a whole outcome."""
+        """Returns the score of a whole outcome."""
         return self.count(outcome, scoring).score if self.whole is None else self.whole(outcome)
 
 
 def check_aligned(name: str, texts: Sequence[str], references: Sequence[str]) -> None:
-    """Raise DataError unless there are as many texts as references, and at least one."""
+    """Raises DataError unless there are as many texts as references, and at least one."""
     if len(texts) != len(references):
         raise DataError(
             f"{name}: {len(texts):,} lines, but there are {len(references):,} references; "
@@ -145,7 +145,7 @@ def check_aligned(name: str, texts: Sequence[str], references: Sequence[str]) ->
 
 
 def metric_of(name: str, found: Any) -> Metric:
-    """Return a metric, or make one of a function; InputError for an object that is neither."""
+    """Returns a metric, or make one of a function; InputError for an object that is neither."""
     if isinstance(found, Metric):
         return found
     function = made_of("metric", name, found)
@@ -174,11 +174,11 @@ class _OwnMetric:
     with_sources: bool
 
     def score(self, texts: Outcome) -> float:
-        """Return the number for all sentences, or the mean of theirs."""
+        """Returns the number for all sentences, or the mean of theirs."""
         return float(np.mean(self._values(texts)))
 
     def count(self, texts: Outcome, scoring: Scoring) -> SentenceCounts:
-        """Return a score for each sentence. If the function returns one number for all, a sentence's is the jackknife's
+        """A score for each sentence. If the function returns one number for all, a sentence's is the jackknife's
         pseudo-value (Tukey 1958), its contribution to the number; for a mean, that is the sentence's own score."""
         check_aligned("outputs", texts.outputs, texts.references)
         values, count = self._values(texts), len(texts.outputs)
@@ -193,7 +193,7 @@ class _OwnMetric:
         )
 
     def _values(self, texts: Outcome) -> NDArray[np.float64]:
-        """Return one number, or one for each sentence."""
+        """Returns one number, or one for each sentence."""
         if self.with_sources and texts.sources is None:
             raise InputError(f"metric '{self.name}' needs the sources beside outputs and references")
         sides = (texts.outputs, texts.references, texts.sources)[: 3 if self.with_sources else 2]

@@ -71,7 +71,7 @@ returns a number for each example, or one for all."""
 
 
 def find_metric(metric: MetricName, measured: Measured = "translations", others: Sequence[str] = ()) -> Metric:
-    """Return the metric of that name, or made of that object; InputError, which also lists `others`, if there is none.
+    """Returns the metric of that name, or made of that object; InputError, which also lists `others`, if there is none.
 
     A name is one of METRICS, of an entry point of the group `transduce.metrics` of an installed package, or of a
     function given before. An attribute `higher_is_better` of a function is its direction. Language models have no
@@ -92,12 +92,12 @@ def find_metric(metric: MetricName, measured: Measured = "translations", others:
 
 
 def metric_key(metric: MetricName) -> str:
-    """Return the name of a metric's scores: its own, without the module of a function."""
+    """Returns the name of a metric's scores: its own, without the module of a function."""
     return metric.title if isinstance(metric, Metric) else short_name(name_of(metric))
 
 
 def metrics_by_key(metrics: Sequence[MetricName], measured: Measured = "translations") -> dict[str, Metric]:
-    """Return metrics by the names of their scores; InputError for two of the same name."""
+    """Returns metrics by the names of their scores; InputError for two of the same name."""
     found: dict[str, Metric] = {}
     for metric in metrics:
         key, made = metric_key(metric), find_metric(metric, measured)
@@ -107,5 +107,5 @@ def metrics_by_key(metrics: Sequence[MetricName], measured: Measured = "translat
 
 
 def count_all(metrics: Mapping[str, Metric], outcome: Any, scoring: Scoring = PLAIN) -> dict[str, SentenceCounts]:
-    """Return the counts of each metric in an outcome, by name."""
+    """Returns the counts of each metric in an outcome, by name."""
     return {name: metric.count(outcome, scoring) for name, metric in metrics.items()}

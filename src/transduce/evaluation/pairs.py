@@ -19,7 +19,7 @@ class Pair:
 
 
 def compare_pairs(counts: Mapping[str, Mapping[str, SentenceCounts]]) -> list[Pair]:
-    """Compare all pairs of systems, from the counts of each metric and system, by name, in the same sentences."""
+    """Compares all pairs of systems, from the counts of each metric and system, by name, in the same sentences."""
     names = next(iter(counts.values()))
     return [
         Pair(
@@ -35,5 +35,5 @@ def compare_pairs(counts: Mapping[str, Mapping[str, SentenceCounts]]) -> list[Pa
 
 
 def against(pairs: Iterable[Pair], baseline: str, system: str) -> dict[str, Difference] | None:
-    """Return a system's differences from the baseline; None for the baseline itself."""
+    """Returns a system's differences from the baseline; None for the baseline itself."""
     return next((pair.differences for pair in pairs if (pair.first, pair.second) == (baseline, system)), None)

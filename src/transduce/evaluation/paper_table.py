@@ -42,7 +42,7 @@ class Figure:
 
     @staticmethod
     def of_difference(metric: str, system: str, minus: str, found: Difference, digits: int) -> "Figure":
-        """Make a figure of a tested difference."""
+        """Makes a figure of a tested difference."""
         p_values = (found.bootstrap_p, found.randomization_p)
         return Figure(metric, system, found.difference, minus, found.interval, p_values=p_values, digits=digits)
 
@@ -89,7 +89,7 @@ class Scored(Protocol):
 
 
 def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mapping[str, Titled]) -> list[Figure]:
-    """Return all scores of a comparison, and the differences of all pairs."""
+    """Returns all scores of a comparison, and the differences of all pairs."""
     scores = [
         Figure(
             metric.title,
@@ -109,7 +109,7 @@ def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mappin
 
 
 def render(figures: Sequence[Figure], format: TableFormat, notes: Iterable[str]) -> str:
-    """Return a table of the scores, a row for each system, and one of the differences; below them the notes.
+    """Returns a table of the scores, a row for each system, and one of the differences; below them the notes.
 
     CSV has one table of all figures, unrounded, and no notes.
     """

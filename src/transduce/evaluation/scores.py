@@ -42,11 +42,11 @@ class Scores:
         return len(next(iter(self.counts.values())).counts)
 
     def summary(self) -> dict[str, Score]:
-        """Return the score of each metric, with its interval."""
+        """Returns the score of each metric, with its interval."""
         return {name: counts.summary() for name, counts in self.counts.items()}
 
     def history(self) -> dict[str, Any]:
-        """Return the test scores for a model's history: scores, the first one's interval, and the number of
+        """Returns the test scores for a model's history: scores, the first one's interval, and the number of
         examples."""
         summaries = self.summary()
         first = next(iter(summaries.values()))
@@ -92,7 +92,7 @@ class ModelComparison:
     """For language models: the lines with the widest span of nats, widest first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce compare --json`."""
+        """Returns the output of `transduce compare --json`."""
         systems = [system.pop("scores") | system for system in msgspec.to_builtins(self.systems)]
         if self.most_different is None:
             return {"data": self.data, "size": self.size, "unit": self.unit, "systems": systems}
@@ -101,7 +101,7 @@ class ModelComparison:
 
 
 def compare_scores(systems: Mapping[str, Scores], data: str, lines: Sequence[str] = ()) -> ModelComparison:
-    """Compare models, by name, with the first, the baseline, from their scores on the same data.
+    """Compares models, by name, with the first, the baseline, from their scores on the same data.
 
     `lines` are those of the text that language models predicted. Raises InputError for fewer than two models, or models
     that do not have the same metrics or classes.

@@ -73,7 +73,7 @@ def bootstrap_sums(counts: Counts, resamples: int = RESAMPLES, seed: int = SEED)
 
 
 def confidence_interval(samples: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean of the resampled scores, and half the width of their middle 95 %, as sacreBLEU does."""
+    """Returns the mean of the resampled scores, and half the width of their middle 95 %, as sacreBLEU does."""
     ordered = np.sort(samples)
     outside = len(ordered) // 40
     half = (ordered[-1 - outside] - ordered[outside]) / 2
@@ -83,7 +83,7 @@ def confidence_interval(samples: NDArray[np.float64]) -> tuple[float, float]:
 def _swapped_differences(
     system: Counts, baseline: Counts, score: ScoreRows, trials: int, seed: int
 ) -> NDArray[np.float64]:
-    """Return differences of systems that exchange their outputs for each sentence with probability one half."""
+    """Returns differences of systems that exchange their outputs for each sentence with probability one half."""
     generator = np.random.default_rng(seed)
     rows = max(1, _ELEMENTS_AT_ONCE // len(system))
     blocks = (min(rows, trials - done) for done in range(0, trials, rows))
@@ -99,7 +99,7 @@ def _difference(system: Counts, baseline: Counts, score: ScoreRows) -> NDArray[n
 
 
 def _p_value(by_chance: NDArray[np.float64], observed: float) -> float:
-    """Return the share of trials at least as far from zero; the observed one counts as a trial, so that it is never
+    """Returns the share of trials at least as far from zero; the observed one counts as a trial, so that it is never
     0."""
     as_far = np.count_nonzero(np.abs(by_chance) >= abs(observed) - _TIE)
     return float((as_far + 1) / (len(by_chance) + 1))

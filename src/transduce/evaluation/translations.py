@@ -51,22 +51,22 @@ def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
 def score_bleu(
     outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
 ) -> Score:
-    """Return corpus BLEU (Papineni et al. 2002) from sacreBLEU (Post 2018)."""
+    """Returns corpus BLEU (Papineni et al. 2002) from sacreBLEU (Post 2018)."""
     return count_bleu(outputs, references, lowercase, tokenize).summary()
 
 
 def score_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
-    """Return the character n-gram F-score, chrF2 (Popovic 2015)."""
+    """Returns the character n-gram F-score, chrF2 (Popovic 2015)."""
     return count_chrf(outputs, references, lowercase).summary()
 
 
 def score_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Score:
-    """Return the translation edit rate (Snover et al. 2006)."""
+    """Returns the translation edit rate (Snover et al. 2006)."""
     return count_ter(outputs, references, lowercase).summary()
 
 
 def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> list[BleuVariant]:
-    """Return BLEU in the ways that papers report it: words split by 13a or intl, or by a script without spaces,
+    """Returns BLEU in the ways that papers report it: words split by 13a or intl, or by a script without spaces,
     case-sensitively or not."""
     variants = []
     own = bleu_tokenizer(references)
@@ -79,14 +79,14 @@ def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> li
 
 
 def length_ratio(bleu: SentenceCounts) -> float:
-    """Return the tokens of the outputs divided by those of the references, as BLEU splits them; below 1, BLEU has a
+    """Returns the tokens of the outputs divided by those of the references, as BLEU splits them; below 1, BLEU has a
     brevity penalty."""
     output, reference = bleu.counts[:, :2].sum(0)
     return float(output / max(reference, 1))
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
-    """Return the share of outputs that equal their reference, 0 to 1."""
+    """Returns the share of outputs that equal their reference, 0 to 1."""
     pairs = list(zip(outputs, references, strict=True))
     if lowercase:
         pairs = [(output.lower(), reference.lower()) for output, reference in pairs]

@@ -24,7 +24,7 @@ from transduce.unzipping import is_zipped
 
 
 def with_adapters(prepared: Prepared, config: AdaptersConfig) -> Prepared:
-    """Add adapters to the model, which alone are trained, with the vectors of added words.
+    """Adds adapters to the model, which alone are trained, with the vectors of added words.
 
     Raises ConfigError for layers that the model does not have.
     """
@@ -67,7 +67,7 @@ class Apart:
 
     @staticmethod
     def of(config: AdaptersConfig, start: Path, model: nn.Module) -> "Apart":
-        """Prepare for a model with adapters, before training.
+        """Prepares for a model with adapters, before training.
 
         Raises ConfigError if its other weights are not all those of the model that training starts from.
         """
@@ -84,7 +84,7 @@ class Apart:
         return Apart(config, start if is_zipped(start) else find_bundle(start), frozenset(learned))
 
     def save(self, best: ModelBundle, folder: Path, probe_texts: Sequence[tuple[str, str]]) -> None:
-        """Write the trained weights of the best bundle's checkpoint as a bundle that needs the base."""
+        """Writes the trained weights of the best bundle's checkpoint as a bundle that needs the base."""
         assert best.folder is not None, "it was loaded from a checkpoint"
         weights = load_file(best.folder / "weights.safetensors")
         learned = {name: weights[name] for name in sorted(self.learned)}
@@ -92,7 +92,7 @@ class Apart:
 
 
 def merge(model: Path, out: Path, base: Path | None = None) -> ModelBundle:
-    """Merge a bundle of adapters with the model that they adapt into an ordinary bundle.
+    """Merges a bundle of adapters with the model that they adapt into an ordinary bundle.
 
     Args:
         model: the folder with the adapters, or that of the run that trained them.

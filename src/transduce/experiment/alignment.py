@@ -27,7 +27,7 @@ def open_aligner(
     to: str | None = None,
     from_: str | None = None,
 ) -> Aligner:
-    """Return an aligner from the folder of a model or run, and of one of the other direction.
+    """Returns an aligner from the folder of a model or run, and of one of the other direction.
 
     Languages are for models of several directions, and swapped for the other direction's model. A head that is not
     known yet is chosen on the validation data of the model's run, else on the pairs to align. Raises InputError for a
@@ -49,7 +49,7 @@ def open_aligner(
 
 
 def check_symmetrization(name: str) -> Symmetrization:
-    """Return a valid name of a symmetrization; InputError for any other."""
+    """Returns a valid name of a symmetrization; InputError for any other."""
     if name not in get_args(Symmetrization):
         raise InputError(f"symmetrize: no method '{name}'; expected one of {', '.join(get_args(Symmetrization))}")
     return cast(Symmetrization, name)
@@ -83,7 +83,7 @@ def _aligner(
 
 
 def _validation(splits: Splits, bundle: ModelBundle, pairs: Iterable[Pair]) -> Iterable[Pair]:
-    """Return the validation data in a model's direction; the other pairs if it was not trained in it."""
+    """Returns the validation data in a model's direction; the other pairs if it was not trained in it."""
     if not splits.directions:
         return splits.validation
     own = splits.directions.get(Direction(bundle.config.source, bundle.config.target))

@@ -71,7 +71,7 @@ class Files:
 
 
 def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
-    """Return the files to train on, with changes; None if `recipe` is a recipe."""
+    """Returns the files to train on, with changes; None if `recipe` is a recipe."""
     if isinstance(recipe, Files):
         return Files(recipe.paths, _joined(recipe.overrides, overrides))
     if isinstance(overrides, Mapping) and not isinstance(recipe, str | Path | Recipe | ExperimentConfig):
@@ -87,7 +87,7 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
 def from_words(
     words: Sequence[str], held_out: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> Recipe[Any] | Files:
-    """Return the recipe or the files that a command line names, with its `key=value` changes and the files to validate
+    """Returns the recipe or the files that a command line names, with its `key=value` changes and the files to validate
     and to test on, whose paths start from the working folder."""
     first, *others = words
     count = next(filter(lambda number: is_setting(words[number]), range(len(words))), len(words))
@@ -99,7 +99,7 @@ def from_words(
 
 
 def is_setting(word: str) -> bool:
-    """Return True if a word of a command line is `key=value` and not the name of a file."""
+    """Returns True if a word of a command line is `key=value` and not the name of a file."""
     try:
         return "=" in word and not Path(word).is_file()
     except OSError:  # too long for a name
@@ -107,7 +107,7 @@ def is_setting(word: str) -> bool:
 
 
 def _settings_of(held_out: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return validation and test files as `key=value` changes; one file is a string, which all tasks accept."""
+    """Returns validation and test files as `key=value` changes; one file is a string, which all tasks accept."""
     return [
         f"data.{name}={msgspec.json.encode(files if len(files) > 1 else files[0]).decode()}"
         for name, files in held_out.items()
@@ -160,27 +160,27 @@ def recipe_for(
 
 
 def _start_of(wanted: dict[str, Any]) -> str | None:
-    """Return the model to adapt, if the settings name one."""
+    """Returns the model to adapt, if the settings name one."""
     training = wanted.get("training", {})
     start = training.get("start_from") if isinstance(training, dict) else None
     return start if isinstance(start, str) else None
 
 
 def _vocabulary_of(start: str) -> int:
-    """Return the number of tokens in a model's target vocabulary."""
+    """Returns the number of tokens in a model's target vocabulary."""
     folder = find_bundle(Path(start))
     return len(read_tokenizers(folder, read_config(folder)).target)
 
 
 def _valid_model(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return a valid model with the user's settings, for checking the other settings before a model is chosen."""
+    """Returns a valid model with the user's settings, for checking the other settings before a model is chosen."""
     asked = wanted.get("model", {})
     is_transformer = isinstance(asked, dict) and asked.get("kind", "transformer") == "transformer"
     return {"kind": "transformer", **(choose_width(asked) if is_transformer else {})}
 
 
 def _languages(paths: Sequence[str]) -> tuple[str, str]:
-    """Return source and target language, from the names of the files or from a document."""
+    """Returns source and target language, from the names of the files or from a document."""
     found = languages_of(paths)
     if found == UNKNOWN and len(paths) == 1 and is_bilingual(paths[0]):
         return languages_in_file(paths[0]) or UNKNOWN
@@ -226,7 +226,7 @@ def _joined(first: Changes, second: Changes) -> Changes:
 
 
 def _recorded(path: Path, files: Files) -> Recipe[Any]:
-    """Return the settings chosen earlier for these files; paths in changes start from the working folder."""
+    """Returns the settings chosen earlier for these files; paths in changes start from the working folder."""
     run = path.parent
 
     def from_run(name: str, value: Any) -> Any:

@@ -278,24 +278,24 @@ def _choose_schedule(
 
 
 def _tokens(kept: CorpusFacts) -> float:
-    """Return the target tokens of a pass over the data, sentence ends included."""
+    """Returns the target tokens of a pass over the data, sentence ends included."""
     return TOKENS_OF_A_WORD * kept.target.words + kept.pairs
 
 
 def _minutes(kept: CorpusFacts) -> float:
-    """Return the minutes that training may take."""
+    """Returns the minutes that training may take."""
     return min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
 
 
 def _affordable(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
-    """Return the target tokens that training can process in its time, or for the fewest passes, in at most
+    """Returns the target tokens that training can process in its time, or for the fewest passes, in at most
     `MAX_MINUTES`."""
     rate = _tokens_a_minute(kept, machine, model, vocabulary)
     return max(_minutes(kept) * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
 
 
 def _tokens_a_minute(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
-    """Return the target tokens that training processes per minute."""
+    """Returns the target tokens that training processes per minute."""
     source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / _tokens(kept)
     return 60 / machine.seconds(model, vocabulary, 1, source_tokens)
 
@@ -316,7 +316,7 @@ def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:
 
 
 def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:
-    """Return a power of two as batch size that leaves at least `min_updates`."""
+    """Returns a power of two as batch size that leaves at least `min_updates`."""
     largest = 4096 if machine.kind == "cpu" else 16_384
     batch = 1024
     while batch < largest and tokens / (2 * batch) >= min_updates:
@@ -325,7 +325,7 @@ def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:
 
 
 def _measured(table: Tables) -> TransformerConfig:
-    """Return the model whose speed is estimated: the chosen Transformer, or a substitute for another kind."""
+    """Returns the model whose speed is estimated: the chosen Transformer, or a substitute for another kind."""
     sizes = {"encoder_layers", "decoder_layers", "dim", "heads", "key_dim", "value_dim", "feed_forward_dim"}
     if table["kind"] != "transformer":
         return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, feed_forward_dim=512)

@@ -29,7 +29,7 @@ class Average:
     """Validation scores: loss in nats per real target token, perplexity, and the metrics of the run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce average --json`."""
+        """Returns the output of `transduce average --json`."""
         return {"model": str(self.model), "checkpoints": self.checkpoints, "validation": self.validation}
 
 

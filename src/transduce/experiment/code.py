@@ -37,7 +37,7 @@ class NamedCode(Settings, frozen=True):
 
 
 def find_code(config: ExperimentConfig, observers: Sequence[Any] = ()) -> list[NamedCode]:
-    """Return the code behind all names in a run's settings and behind its observers, except Transduce's own.
+    """Returns the code behind all names in a run's settings and behind its observers, except Transduce's own.
 
     Raises ConfigError for a name without code, or code that does not fit.
     """
@@ -56,7 +56,7 @@ def find_code(config: ExperimentConfig, observers: Sequence[Any] = ()) -> list[N
 
 
 def record_code(run: Path, found: Sequence[NamedCode]) -> None:
-    """Write the code into the run's folder; no file if there is none."""
+    """Writes the code into the run's folder; no file if there is none."""
     if found:
         write_text(run / FILE, msgspec.json.format(msgspec.json.encode(found)).decode())
     else:

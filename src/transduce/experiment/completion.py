@@ -17,7 +17,7 @@ SIDES = ("source", "target")
 
 
 def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
-    """Return a recipe's settings, completed by those of the bundle that `training.start_from` names.
+    """Returns a recipe's settings, completed by those of the bundle that `training.start_from` names.
 
     They complete unset settings of [model], [tokenizer] if only its dropout is set, and the languages. Tasks whose
     model is a part of the bundle's, such as its encoder, take it themselves.
@@ -44,7 +44,7 @@ def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) 
 
 
 def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables that a bundle completes."""
+    """Returns the tables that a bundle completes."""
     found: dict[str, Any] = {}
     model, known = tree.get("model", {}), to_tree(bundle)["model"]
     if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
@@ -63,7 +63,7 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
 
 
 def _sets_only_dropout(tokenizer: Any, known: Mapping[str, Any]) -> TypeGuard[Mapping[str, Any]]:
-    """Return True if a recipe's [tokenizer] sets only the dropout of a known one, or of its sides."""
+    """Returns True if a recipe's [tokenizer] sets only the dropout of a known one, or of its sides."""
     return isinstance(tokenizer, Mapping) and all(
         key == "dropout" or (key in SIDES and key in known and _sets_only_dropout(value, known[key]))
         for key, value in tokenizer.items()

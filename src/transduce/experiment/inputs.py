@@ -22,17 +22,17 @@ FILE = "inputs.json"
 
 
 def find_inputs(recipe: Recipe[Any], experiment: Experiment) -> list[Input]:
-    """Return all inputs of a run, except missing files, which are reported when they are opened."""
+    """Returns all inputs of a run, except missing files, which are reported when they are opened."""
     return [*_start(recipe), *experiment.inputs]
 
 
 def record_inputs(run: Path, inputs: Sequence[Input]) -> None:
-    """Write the inputs into the run's folder."""
+    """Writes the inputs into the run's folder."""
     write_text(run / FILE, msgspec.json.format(msgspec.json.encode(inputs)).decode())
 
 
 def check_inputs(run: Path, inputs: Sequence[Input], tell: Callable[[str], None] = lambda line: None) -> None:
-    """Raise DataError for the first input that has changed since the run began; reports if there is no record."""
+    """Raises DataError for the first input that has changed since the run began; reports if there is no record."""
     path = run / FILE
     if not path.exists():
         tell(f"{path} is missing: cannot check that the data are those the run was started with")

@@ -71,7 +71,7 @@ class LearnedShortlist:
     """Measures on the run's validation data; None for text of the user's own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce shortlist --json`."""
+        """Returns the output of `transduce shortlist --json`."""
         facts = asdict(self) | {"shortlist": str(self.shortlist)}
         return {name: fact for name, fact in facts.items() if fact is not None}
 
@@ -83,7 +83,7 @@ def learn_shortlist(
     settings: ShortlistSettings | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> LearnedShortlist:
-    """Learn which target tokens each source token is translated to, and write the list where translators find it.
+    """Learns which target tokens each source token is translated to, and write the list where translators find it.
 
     Args:
         model: the folder of a model or a run.
@@ -143,7 +143,7 @@ def _stores_of_run(
 def _shortlist(
     table: LexicalTable, pairs: PairSample, tokenizers: Tokenizers, settings: ShortlistSettings
 ) -> Shortlist:
-    """Return the likeliest targets of each source token, and the token spelled like it: names, numbers, letters."""
+    """Returns the likeliest targets of each source token, and the token spelled like it: names, numbers, letters."""
     source, target = tokenizers.source, tokenizers.target
     ids = {piece: token for token, piece in enumerate(target.pieces(range(len(target))))}
     same = np.array([ids.get(piece, target.eos) for piece in source.pieces(range(len(source)))])

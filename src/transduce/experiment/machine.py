@@ -32,12 +32,12 @@ class Machine:
     """Operations of forward and backward passes per second, as `operations_of_a_token` counts them."""
 
     def seconds(self, model: TransformerConfig, vocabulary: int, tokens: float, source_tokens: float = 1.0) -> float:
-        """Return the seconds that some target tokens take."""
+        """Returns the seconds that some target tokens take."""
         return tokens * operations_of_a_token(model, vocabulary, source_tokens) / self.operations
 
 
 def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
-    """Return the operations of a forward and backward pass for one target token and `source_tokens`: six for each
+    """Returns the operations of a forward and backward pass for one target token and `source_tokens`: six for each
     weight that is multiplied, without attention's own products."""
     attention, feed_forward = 4 * model.dim**2, 2 * model.dim * model.feed_forward_dim
     encoder = model.encoder_layers * (attention + feed_forward)
@@ -47,7 +47,7 @@ def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_toke
 
 
 def measure_machine(device: torch.device, processes: int = 1) -> Machine:
-    """Train a small model on random tokens in a few bouts; the fastest step counts, whatever else the machine does.
+    """Trains a small model on random tokens in a few bouts; the fastest step counts, whatever else the machine does.
 
     The result is multiplied by the number of processes, each of which has its own cores or GPU.
     """
@@ -82,7 +82,7 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
 
 
 def describe_machine(device: torch.device, processes: int, precision: torch.dtype) -> str:
-    """Describe the hardware that trained a model, for its card: processor or GPU, number of threads or GPUs, and
+    """Describes the hardware that trained a model, for its card: processor or GPU, number of threads or GPUs, and
     precision."""
     if device.type == "cuda":
         name, share = torch.cuda.get_device_name(device), f"{processes} GPU{'s' * (processes > 1)}"
@@ -93,7 +93,7 @@ def describe_machine(device: torch.device, processes: int, precision: torch.dtyp
 
 
 def _processor() -> str:
-    """Return the name of the processor, as well as the system knows it."""
+    """Returns the name of the processor, as well as the system knows it."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
     named = next((line.partition(":")[2] for line in lines if line.startswith("model name")), "")

@@ -75,19 +75,19 @@ class Recipe(Generic[Config]):
 
 
 def recipes() -> list[str]:
-    """Return the names of the built-in recipes."""
+    """Returns the names of the built-in recipes."""
     folder = resources.files("transduce.recipes")
     return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
 def describe_recipe(name: str) -> str:
-    """Return the first comment of a built-in recipe, on one line."""
+    """Returns the first comment of a built-in recipe, on one line."""
     text = (resources.files("transduce.recipes") / f"{name}.toml").read_text(encoding="utf-8")
     return " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines()))
 
 
 def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
-    """Load a built-in recipe, a TOML file, or the settings of a run's folder, with changes.
+    """Loads a built-in recipe, a TOML file, or the settings of a run's folder, with changes.
 
     A change replaces a setting that excludes it. In changes of a built-in recipe, file paths start from the working
     folder. Raises ConfigError if `name` is none of these.
@@ -108,7 +108,7 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
 
 
 def with_files(name: str, value: Any, moved: Callable[[str | Path], str]) -> Any:
-    """Return a setting's value with its file names replaced by `moved`."""
+    """Returns a setting's value with its file names replaced by `moved`."""
     if isinstance(value, Mapping):
         return {key: with_files(key, inner, moved) for key, inner in value.items()}
     if isinstance(value, list):
@@ -122,7 +122,7 @@ def _from_here(name: str, value: Any) -> Any:
 
 
 def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: Changes = ()) -> Recipe[Any]:
-    """Return a recipe with changes; in settings alone, relative paths start from the working folder."""
+    """Returns a recipe with changes; in settings alone, relative paths start from the working folder."""
     if isinstance(recipe, str | Path):
         return load_recipe(recipe, overrides)
     if isinstance(recipe, ExperimentConfig):
@@ -133,7 +133,7 @@ def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: 
 
 
 def recipe_of(model: Path) -> Recipe[Any] | None:
-    """Return the settings of the run that a model or folder belongs to; None if there is no run."""
+    """Returns the settings of the run that a model or folder belongs to; None if there is no run."""
     run = next((folder for folder in (model, model.resolve().parent) if (folder / SETTINGS_FILE).is_file()), None)
     return None if run is None else load_recipe(run)
 
@@ -145,7 +145,7 @@ def change(
     folder: Path = Path(),
     locate: Callable[[str, Any], Any] = lambda name, value: value,
 ) -> Any:
-    """Make settings from a tree of them with changes; `origin` begins every error.
+    """Makes settings from a tree of them with changes; `origin` begins every error.
 
     Relative paths start from the folder, after `locate` has completed those in changes, given the setting and its
     value. A model to start from completes the settings.
@@ -158,18 +158,18 @@ def change(
 
 
 def config_type(tree: Mapping[str, Any]) -> type[ExperimentConfig]:
-    """Return the class of the settings of the task that a tree names."""
+    """Returns the class of the settings of the task that a tree names."""
     return cast(type[ExperimentConfig], find_task(tree.get("task", "translation")).config)
 
 
 def read_settings(path: Path) -> ExperimentConfig:
-    """Return the settings in a file, unchanged."""
+    """Returns the settings in a file, unchanged."""
     tree = read_toml(path)
     return convert(tree, config_type(tree), str(path))
 
 
 def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
-    """Return a recipe's settings without those that the changes exclude."""
+    """Returns a recipe's settings without those that the changes exclude."""
     rivals = {RIVALS.get(key) for key in changed}
     return {
         table: {key: value for key, value in inner.items() if f"{table}.{key}" not in rivals}
@@ -180,7 +180,7 @@ def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, A
 
 
 def record(recipe: Recipe[Config], run: Path) -> Config:
-    """Return the settings with file names relative to the run's folder, as a recipe there that repeats the run."""
+    """Returns the settings with file names relative to the run's folder, as a recipe there that repeats the run."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, str):
@@ -197,5 +197,5 @@ def record(recipe: Recipe[Config], run: Path) -> Config:
 
 
 def may_change(key: str) -> bool:
-    """Return True if a resumed run may change this setting."""
+    """Returns True if a resumed run may change this setting."""
     return any(key == free or key.startswith(f"{free}.") for free in MAY_CHANGE)

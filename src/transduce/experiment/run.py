@@ -89,7 +89,7 @@ class RunResult:
     """Scores of the initial model before the first update; empty unless it is adapted."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce train --json`."""
+        """Returns the output of `transduce train --json`."""
         facts = {
             "run": str(self.run),
             "model": str(self.model),
@@ -112,7 +112,7 @@ def train(
     tell: Callable[[str], None] | None = None,
     device: str = "auto",
 ) -> RunResult:
-    """Train a model as a recipe says, and keep the best in `out/model`.
+    """Trains a model as a recipe says, and keep the best in `out/model`.
 
     Args:
         recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder);
@@ -152,7 +152,7 @@ def train(
 def _choose(
     files: Files, run: Path, start: Start, device: torch.device, processes: Processes, tell: Callable[[str], None]
 ) -> Recipe[Any]:
-    """Return the settings for files: those of a run that is resumed, else newly chosen ones."""
+    """Returns the settings for files: those of a run that is resumed, else newly chosen ones."""
     if start == "new":
         _check_is_new(run)
     recipe = recipe_for(
@@ -290,7 +290,7 @@ def _build_trainer(
 
 
 def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None) -> RunResult:
-    """Save the best checkpoint's bundle as the run's model, with its scores on the test set, if there is one."""
+    """Saves the best checkpoint's bundle as the run's model, with its scores on the test set, if there is one."""
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
@@ -316,7 +316,7 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
 
 
 def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
-    """Return the test scores of the model saved before if it is still the best one, else None."""
+    """Returns the test scores of the model saved before if it is still the best one, else None."""
     try:
         before = ModelBundle.load(model).history
     except CheckpointError:
@@ -351,7 +351,7 @@ def _alone_in(run: Path) -> Iterator[None]:
 
 
 def _is_taken(run: Path) -> bool:
-    """Return True if a folder holds a run that has learned something, or anything that is not a run."""
+    """Returns True if a folder holds a run that has learned something, or anything that is not a run."""
     if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
         return False
     # Where settings or data did not fit, both may be others now.
@@ -364,7 +364,7 @@ def _check_is_new(run: Path) -> None:
 
 
 def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Callable[[str], None]) -> None:
-    """Raise unless a run may be written here: over another only if asked to; a resumed one keeps most settings."""
+    """Raises unless a run may be written here: over another only if asked to; a resumed one keeps most settings."""
     if start == "new":
         _check_is_new(run)
     if not _is_taken(run):
@@ -384,13 +384,13 @@ def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Calla
 
 
 def _has_learned(run: Path) -> bool:
-    """Return True if a run's folder holds anything from an update."""
+    """Returns True if a run's folder holds anything from an update."""
     log = run / "log.jsonl"
     return (log.exists() and log.stat().st_size > 0) or any(run.glob("checkpoints/*")) or (run / "model").exists()
 
 
 def _remove(run: Path) -> None:
-    """Remove the files of a run and of its averages, the settings last; other files stay."""
+    """Removes the files of a run and of its averages, the settings last; other files stay."""
     for name in ("model", "average", "checkpoints", "tensorboard"):
         shutil.rmtree(run / name, ignore_errors=True)
     for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, CODE_FILE, SETTINGS_FILE):

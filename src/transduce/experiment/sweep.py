@@ -59,12 +59,12 @@ class Combination:
         return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or "the recipe"
 
     def mean(self, figure: str) -> float | None:
-        """Return the mean of `perplexity` or `score` over the seeds that did not diverge; None if all did."""
+        """Returns the mean of `perplexity` or `score` over the seeds that did not diverge; None if all did."""
         found = self._found(figure)
         return statistics.mean(found) if found else None
 
     def spread(self, figure: str) -> float | None:
-        """Return the standard deviation over seeds; None for fewer than two."""
+        """Returns the standard deviation over seeds; None for fewer than two."""
         found = self._found(figure)
         return statistics.stdev(found) if len(found) > 1 else None
 
@@ -103,7 +103,7 @@ class Sweep:
     """All pairs of combinations without a diverged training."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the output of `transduce sweep --json`."""
+        """Returns the output of `transduce sweep --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         del facts["pairs"]
         for cell, found in zip(self.cells, facts["cells"], strict=True):
@@ -123,7 +123,7 @@ def sweep(
     tell: Callable[[str], None] = lambda line: None,
     device: str = "auto",
 ) -> Sweep:
-    """Train every combination of the values with every seed, and compare the models on the test set.
+    """Trains every combination of the values with every seed, and compare the models on the test set.
 
     Finished trainings are not repeated; stopped ones are resumed.
 
@@ -217,7 +217,7 @@ def sweep(
 
 
 def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
-    """Write the chosen recipe, so that repeating the command uses the same one."""
+    """Writes the chosen recipe, so that repeating the command uses the same one."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, to_toml(record(chosen, path.parent)))

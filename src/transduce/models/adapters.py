@@ -44,7 +44,7 @@ class AdaptersConfig(Settings, frozen=True):
 
 
 def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
-    """Give a model adapters, with fresh weights from torch's global generator, and let nothing else learn but them and,
+    """Adds adapters to a model, with fresh weights from torch's global generator; nothing else learns but them and,
     in a text encoder, its head and what other trainings do not teach: the pooler and the vectors of segments.
 
     Raises ConfigError for layers that the model does not have, or that are narrower than the rank.

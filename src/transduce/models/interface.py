@@ -123,7 +123,7 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
 
     @abstractmethod
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Read the source sentences; a language model gives `Memory.empty`, one row a source."""
+        """Reads the source sentences; a language model gives `Memory.empty`, one row a source."""
 
     @abstractmethod
     def start(self, memory: Memory) -> State:
@@ -215,7 +215,7 @@ class TextEncoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
-        """Read token ids; `segments` says which of two texts each belongs to, 0 or 1."""
+        """Reads token ids; `segments` says which of two texts each belongs to, 0 or 1."""
 
     def pooled(self, hidden: Hidden, is_real: Mask) -> EncodedText:
         """Vectors of tokens, [rows, time, dim], with the vector of each text that the pooler makes of its first."""

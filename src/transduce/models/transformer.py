@@ -101,7 +101,7 @@ class Transformer(EncoderDecoder[AttentionState]):
         return limit if limit is None or self.decoder.first_token is None else limit - 1
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Read the source sentences."""
+        """Reads the source sentences."""
         return Memory(self.encoder(source, is_real), is_real)
 
     def start(self, memory: Memory) -> AttentionState:

@@ -34,7 +34,7 @@ def outputs_of(layer: nn.Module, chosen: Int[Tensor, " chosen"]) -> nn.Module:
 
 
 def replace_linear_layers(model: nn.Module, make: Callable[[nn.Linear], nn.Module]) -> None:
-    """Replace each linear layer by what `make` makes of it, such as an 8-bit one, except in modules that use its matrix
+    """Replaces each linear layer by one that `make` makes of it, such as 8-bit, except in modules that use its matrix
     themselves."""
     for name, child in model.named_children():
         if isinstance(child, nn.Linear):

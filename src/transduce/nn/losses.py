@@ -223,7 +223,7 @@ class _Gradients:
         self._by_bias: Tensor | None = None
 
     def add(self, rows: slice, by_logits: Tensor) -> None:
-        """Add the gradients of a chunk of rows."""
+        """Adds the gradients of a chunk of rows."""
         torch.mm(by_logits, self._weight, out=self._by_hidden[rows])
         if self._weight_learns:
             self._by_weight = _plus(self._by_weight, by_logits.t() @ self._hidden[rows])

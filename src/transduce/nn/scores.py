@@ -166,7 +166,7 @@ class OwnScore:
         return cast(AttentionScore, score)
 
     def check(self, query_dim: int, memory_dim: int) -> None:
-        """Raise InputError where the score does not fit these widths; no random numbers are used up."""
+        """Raises InputError where the score does not fit these widths; no random numbers are used up."""
         with torch.random.fork_rng(devices=[]):
             self.build(query_dim, memory_dim)
 

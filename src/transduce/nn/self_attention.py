@@ -74,7 +74,7 @@ class SelfAttention(nn.Module):
 
 
 def join_projections(model: nn.Module) -> None:
-    """Join the projections of every self-attention of a trained model, in place; parameters change their names."""
+    """Joins the projections of every self-attention of a trained model, in place; parameters change their names."""
     for module in model.modules():
         if isinstance(module, SelfAttention):
             module.join()

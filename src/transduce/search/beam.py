@@ -44,12 +44,12 @@ class Beam(SearchSettings, frozen=True):
         return self.size
 
     def normalize(self, log_probability: float, length: int) -> float:
-        """Return the score of a hypothesis of `length` tokens, the end token included."""
+        """Returns the score of a hypothesis of `length` tokens, the end token included."""
         base = (5 + length) / 6 if self.normalization == "wu" else length
         return log_probability / base**self.length_penalty
 
     def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
-        """Return the best finished hypotheses of each sentence, best first; see `search_loop`.
+        """Returns the best finished hypotheses of each sentence, best first; see `search_loop`.
 
         Outputs have all required phrases, unless the search found none that has.
         """
@@ -81,7 +81,7 @@ class Best:
 def largest_sums(
     scores: Float[Tensor, "sentences rows"], log_probabilities: Float[Tensor, "sentences rows vocabulary"], count: int
 ) -> tuple[Float[Tensor, "sentences count"], Int[Tensor, "sentences count"]]:
-    """Return the `count` largest totals of each sentence's rows and next tokens, and their indices, row * vocabulary +
+    """Returns the `count` largest totals of each sentence's rows and next tokens, and their indices, row * vocabulary +
     token.
 
     The result is that of `topk` over all sums, which are not computed, since `topk` is slow on a CPU. Each row is a

@@ -36,7 +36,7 @@ class MinimumBayesRisk(Settings, frozen=True):
             raise ValueError(f"n_best must be from 1 to the number of candidates, {self.candidates.n_best}")
 
     def choose(self, hypotheses: Sequence[Hypothesis], decode: Callable[[list[int]], str]) -> list[Hypothesis]:
-        """Return the best of a sentence's candidates, each text once; their scores are the expected chrF, 0 to 100."""
+        """Returns the best of a sentence's candidates, each text once; their scores are the expected chrF, 0 to 100."""
         if not hypotheses:
             return []
         weights = np.ones(len(hypotheses))
@@ -61,16 +61,16 @@ DecisionRule = Search | MinimumBayesRisk
 
 
 def search_of(rule: DecisionRule) -> Search:
-    """Return the search of a rule, which finds its candidates."""
+    """Returns the search of a rule, which finds its candidates."""
     return rule.candidates if isinstance(rule, MinimumBayesRisk) else rule
 
 
 def score_of_pieces(rule: DecisionRule, scores: Sequence[float]) -> float:
-    """Return the score of a text translated in pieces: the sum of log-probabilities, or the mean of expected chrF."""
+    """Returns the score of a text translated in pieces: the sum of log-probabilities, or the mean of expected chrF."""
     return fmean(scores) if isinstance(rule, MinimumBayesRisk) else sum(scores)
 
 
 def can_require(rule: DecisionRule) -> bool:
-    """Return True if the search can require phrases: a plain beam can."""
+    """Returns True if the search can require phrases: a plain beam can."""
     search = search_of(rule)
     return isinstance(search, Beam) and not isinstance(search, DiverseBeam)

@@ -67,13 +67,13 @@ class DynamicBeamAllocation:
         return Candidates(totals[:, None], chosen // vocabulary, chosen % vocabulary)
 
     def least_missing(self, sentence: int, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Return the outputs of a sentence that miss the fewest tokens of required phrases: none, if there are such."""
+        """The outputs of a sentence that miss the fewest tokens of required phrases: none, if there are such."""
         missing = [_missing(hypothesis.tokens, self.required[sentence], self.edges) for hypothesis in hypotheses]
         least = min(missing, default=0)
         return [hypothesis for hypothesis, tokens in zip(hypotheses, missing, strict=True) if tokens == least]
 
     def _advances(self, rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int) -> list[int]:
-        """Return indices of tokens that continue a phrase which a row still misses."""
+        """Returns indices of tokens that continue a phrase which a row still misses."""
         return [
             row * vocabulary + token
             for row, text in enumerate(rows)
@@ -85,7 +85,7 @@ class DynamicBeamAllocation:
     def _take_turns(
         self, totals: dict[int, float], rows: list[list[int]], phrases: Sequence[Phrase], vocabulary: int
     ) -> list[int]:
-        """Return indices of candidates in the order in which the banks take turns, padded with -1."""
+        """Returns indices of candidates in the order in which the banks take turns, padded with -1."""
         banks: dict[int, count[int]] = {}
         turns = []
         for place in sorted(totals, key=lambda place: -totals[place]):
@@ -99,7 +99,7 @@ class DynamicBeamAllocation:
 
 
 def _missing(tokens: Sequence[int], phrases: Sequence[Phrase], edges: WordEdges) -> int:
-    """Return the tokens still to be written until the text has all phrases, of which only one can be begun."""
+    """Returns the tokens still to be written until the text has all phrases, of which only one can be begun."""
     missing = [(phrase.missing(tokens, edges), phrase.length) for phrase in phrases]
     unmet = [(left, length) for left, length in missing if left]
     return sum(length for _, length in unmet) - max((length - left for left, length in unmet), default=0)

@@ -30,7 +30,7 @@ class DiverseBeam(Beam, frozen=True):
             raise ValueError(f"groups must divide the beam's size, {self.size}, but is {self.groups}")
 
     def find(self, problem: SearchProblem[State]) -> list[list[Hypothesis]]:
-        """Return the best different outputs of all groups, best first; fewer than requested if groups found the
+        """Returns the best different outputs of all groups, best first; fewer than requested if groups found the
         same."""
         choose = GroupDiversity(self.groups, self.size // self.groups, self.diversity, problem.end)
         found = search_loop(problem, choose, self.size, self.normalize, self.groups)

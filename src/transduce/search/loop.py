@@ -53,7 +53,7 @@ class ChooseCandidates(Protocol):
     def __call__(
         self, scores: Float[Tensor, "sentences rows"], log_probabilities: LogProbabilities, prefixes: Prefixes
     ) -> Candidates:
-        """Return candidates from the hypotheses' and the next tokens' log-probabilities (-inf: excluded) and the
+        """Returns candidates from the hypotheses' and the next tokens' log-probabilities (-inf: excluded) and the
         texts."""
         ...
 
@@ -74,7 +74,7 @@ class Active(Generic[State]):
     """The decoder's state, which has not read the last tokens yet."""
 
     def select(self, places: Int[Tensor, " kept"]) -> "Active[State]":
-        """Return the sentences at these indices."""
+        """Returns the sentences at these indices."""
         return Active(
             self.sentences[places],
             self.counts[places],
@@ -103,7 +103,7 @@ def take_step(
     beam_per_group: int,
     end: int,
 ) -> Step[State]:
-    """Read the last tokens and choose the hypotheses that continue, one token longer.
+    """Reads the last tokens and choose the hypotheses that continue, one token longer.
 
     Except in `choose` and `rule`, no number is read from a tensor, so that the step can be compiled whole.
 
@@ -178,7 +178,7 @@ def search_loop(
     normalize: Callable[[float, int], float],
     groups: int = 1,
 ) -> list[list[Hypothesis]]:
-    """Return all finished hypotheses of each sentence, best first. All beam searches use this loop.
+    """Returns all finished hypotheses of each sentence, best first. All beam searches use this loop.
 
     A hypothesis that ends among the best `size` candidates is set aside; a sentence with `size` of them, or at its
     longest length, leaves the batch. `normalize` returns the score of a log-probability and a length.
@@ -226,7 +226,7 @@ def search_loop(
 def first_unfinished(
     ends: Bool[Tensor, "sentences groups candidates"], beam_per_group: int
 ) -> Int[Tensor, "sentences groups beam_per_group"]:
-    """Return indices of each group's first candidates that do not end; if there are too few, ended ones pad them."""
+    """Returns indices of each group's first candidates that do not end; if there are too few, ended ones pad them."""
     order = ends.long().argsort(dim=2, stable=True)
     if order.shape[2] < beam_per_group:
         order = torch.cat([order, order[..., -1:].expand(-1, -1, beam_per_group - order.shape[2])], 2)

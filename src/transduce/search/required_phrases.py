@@ -20,7 +20,7 @@ class WordEdges:
     _on_devices: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def continuing(self, device: torch.device) -> Bool[Tensor, " vocabulary"]:
-        """Return `continues` as a tensor, made once per device: that takes milliseconds, and each step needs it."""
+        """Returns `continues` as a tensor, made once per device: that takes milliseconds, and each step needs it."""
         if device not in self._on_devices:
             self._on_devices[device] = torch.tensor(self.continues, dtype=torch.bool, device=device)
         return self._on_devices[device]
@@ -39,7 +39,7 @@ class Phrase:
         return max(len(form) for form in self.forms)
 
     def missing(self, tokens: Sequence[int], edges: WordEdges) -> int:
-        """Return the number of tokens still to be written until the text has the phrase; 0 if it does."""
+        """Returns the number of tokens still to be written until the text has the phrase; 0 if it does."""
         if self._stands_in(tokens, edges):
             return 0
         return min(
@@ -48,7 +48,7 @@ class Phrase:
         )
 
     def next_tokens(self, tokens: Sequence[int], edges: WordEdges) -> set[int]:
-        """Return the tokens that begin or continue the phrase."""
+        """Returns the tokens that begin or continue the phrase."""
         return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
 
     def _stands_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
@@ -67,7 +67,7 @@ def _places(token: int, tokens: Sequence[int]) -> Iterator[int]:
 
 
 def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> list[int]:
-    """Return how many tokens of the form the text ends with, for each way to read its end."""
+    """Returns how many tokens of the form the text ends with, for each way to read its end."""
     longest = min(len(form) - 1, len(tokens))
     return [
         written
@@ -78,5 +78,5 @@ def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> li
 
 
 def _may_start(form: tuple[int, ...], tokens: Sequence[int], start: int, edges: WordEdges) -> bool:
-    """Return True if the form would begin a word at `start`."""
+    """Returns True if the form would begin a word at `start`."""
     return start == 0 or not (edges.continues[form[0]] and edges.leaves_open[tokens[start - 1]])

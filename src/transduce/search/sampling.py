@@ -37,7 +37,7 @@ class Sampling(SearchSettings, frozen=True):
         return self.n_best
 
     def generator(self, source: Sequence[int]) -> torch.Generator:
-        """Return the random generator of one source sentence, the same in every batch."""
+        """Returns the random generator of one source sentence, the same in every batch."""
         digest = hashlib.blake2b(repr((self.seed, list(source))).encode(), digest_size=7).digest()
         return torch.Generator().manual_seed(int.from_bytes(digest))
 
@@ -50,7 +50,7 @@ class Sampling(SearchSettings, frozen=True):
 def sample(
     problem: SearchProblem[State], sampling: Sampling, generators: Sequence[torch.Generator]
 ) -> list[list[Hypothesis]]:
-    """Return `n_best` sampled outputs of each sentence; log-probabilities are the model's own, whatever the
+    """Returns `n_best` sampled outputs of each sentence; log-probabilities are the model's own, whatever the
     temperature.
 
     Each sentence has a generator, on the CPU. An output is dropped if the rules exclude all next tokens.
@@ -119,7 +119,7 @@ def tokens_one_by_one(
 def draw(
     log_probabilities: LogProbabilities, sampling: Sampling, uniform: Float[Tensor, "sentences rows"]
 ) -> Int[Tensor, "sentences rows"]:
-    """Return the tokens at which the cumulative probability passes a uniform random number from 0 to 1."""
+    """Returns the tokens at which the cumulative probability passes a uniform random number from 0 to 1."""
     place = log_probabilities.device
     if place.type == "mps":  # which has no float64
         log_probabilities, uniform = log_probabilities.cpu(), uniform.cpu()
@@ -144,7 +144,7 @@ def draw(
 def _uniform(
     generators: Sequence[torch.Generator], rows: int, limits: Limits
 ) -> Float[Tensor, "sentences rows length"]:
-    """Return all random numbers that will be needed, so that no sentence's samples depend on another's length."""
+    """Returns all random numbers that will be needed, so that no sentence's samples depend on another's length."""
     lengths = limits.longest.tolist()
     numbers = torch.zeros(len(lengths), rows, max(lengths, default=0))
     for own, generator, length in zip(numbers, generators, lengths, strict=True):

@@ -41,7 +41,7 @@ Begin = int | Int[Tensor, " sentences"]
 
 
 def begin_each(begin: Begin, sentences: Int[Tensor, " sentences"]) -> Int[Tensor, "sentences 1"]:
-    """Return the token that begins each sentence's outputs."""
+    """Returns the token that begins each sentence's outputs."""
     return torch.as_tensor(begin, device=sentences.device).expand(len(sentences))[:, None]
 
 
@@ -55,7 +55,7 @@ class Limits:
     """True if an end forced by the longest length costs nothing, as in a text that could continue."""
 
     def are_reached(self, length: int, sentences: Int[Tensor, " some"]) -> Bool[Tensor, " some"]:
-        """Return True for sentences whose outputs of this length, end included, have reached the limit; they count as
+        """Returns True for sentences whose outputs of this length, end included, have reached the limit; they count as
         truncated."""
         return length >= self.longest[sentences]
 
@@ -70,12 +70,12 @@ class Limits:
         return min(self.longest.tolist(), default=0)
 
     def make_room(self, lengths: Int[Tensor, " sentences"]) -> "Limits":
-        """Return limits in which no sentence's longest output is shorter than the given length."""
+        """Returns limits in which no sentence's longest output is shorter than the given length."""
         return replace(self, longest=torch.maximum(self.longest, lengths))
 
 
 def limits_for(settings: SearchSettings, source_lengths: Int[Tensor, " sentences"], target_limit: int | None) -> Limits:
-    """Return limits from the tokens of each source and the maximum that the model can write."""
+    """Returns limits from the tokens of each source and the maximum that the model can write."""
     longest = (source_lengths * settings.max_ratio + settings.max_extra).long().clamp(1, target_limit)
     shortest = (source_lengths * settings.min_ratio).long().clamp(1)
     return Limits(torch.minimum(shortest, longest), longest)

@@ -84,7 +84,7 @@ class Answering:
         return config.head
 
     def check(self, examples: Sequence[Question], head: HeadConfig) -> None:
-        """Raise DataError for a question without an answer if the head requires one."""
+        """Raises DataError for a question without an answer if the head requires one."""
         for asked in examples:
             if not asked.answers and not _span_head(head).no_answer:
                 raise DataError(f"{asked.place}: it has no answer; set head.no_answer = true where that may be so")
@@ -123,7 +123,7 @@ class Answering:
     def tell(
         self, model: nn.Module, encoded: Asked, head: HeadConfig, special: SpecialIds
     ) -> list[NDArray[np.float32]]:
-        """Return the logits of an answer's first and last token, for each window."""
+        """Returns the logits of an answer's first and last token, for each window."""
         return find_span_logits(model, encoded.windows, special)
 
     def outcome(self, encoded: Asked, told: list[NDArray[np.float32]], head: HeadConfig) -> Texts:
@@ -133,7 +133,7 @@ class Answering:
         return Texts([answer.text for answer in answers], truth, [asked.question for asked in encoded.questions])
 
     def loss(self, encoded: Asked, told: list[NDArray[np.float32]], head: HeadConfig) -> float:
-        """Return the mean cross-entropy of where answers begin and end, in nats a window."""
+        """Returns the mean cross-entropy of where answers begin and end, in nats a window."""
         losses = [
             span_losses(
                 torch.from_numpy(row)[None],
@@ -152,7 +152,7 @@ def _span_head(head: HeadConfig) -> SpanHeadConfig:
 
 
 def _span(window: PassageWindow, question: Question) -> tuple[int, int]:
-    """Return the indices of an answer's first and last token in the window's row; (0, 0) if the window lacks part of
+    """Returns the indices of an answer's first and last token in the window's row; (0, 0) if the window lacks part of
     it."""
     if not question.answers or not window.places:
         return 0, 0

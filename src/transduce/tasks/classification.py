@@ -106,7 +106,7 @@ class Classifying:
         return example.first, example.second or ""
 
     def make_head(self, config: ClassificationConfig, examples: Sequence[LabelledText], name: str) -> HeadConfig:
-        """Return a head with the classes of the labels, in alphabetical order, or with the mean and deviation of the
+        """Returns a head with the classes of the labels, in alphabetical order, or with the mean and deviation of the
         scores."""
         pair = examples[0].second is not None
         if config.predict == "score":
@@ -126,7 +126,7 @@ class Classifying:
         return ClassHeadConfig(labels=tuple(sorted(counts)), pair=pair, pooling=config.pooling)
 
     def check(self, examples: Sequence[LabelledText], head: HeadConfig) -> None:
-        """Raise DataError for single texts where the head reads pairs, or vice versa, and for labels that it does not
+        """Raises DataError for single texts where the head reads pairs, or vice versa, and for labels that it does not
         know."""
         head = _class_head(head)
         if any((example.second is not None) != head.pair for example in examples):
@@ -182,7 +182,7 @@ class Classifying:
         return ClassLoss(config.training.label_smoothing)
 
     def tell(self, model: nn.Module, encoded: Labelled, head: HeadConfig, special: SpecialIds) -> Numbers:
-        """Return the probability of each class, [texts, classes], or scores, [texts]."""
+        """Returns the probability of each class, [texts, classes], or scores, [texts]."""
         if isinstance(head, ScoreHeadConfig):
             return find_scores(model, encoded.texts, special, head)
         return find_probabilities(model, encoded.texts, special)
@@ -198,7 +198,7 @@ class Classifying:
         return ToldClasses(sorted(head.labels), told[:, order], truth, sources)
 
     def loss(self, encoded: Labelled, told: Numbers, head: HeadConfig) -> float:
-        """Return the cross-entropy of the true classes, in nats a text, or the mean squared error in deviations."""
+        """Returns the cross-entropy of the true classes, in nats a text, or the mean squared error in deviations."""
         if isinstance(head, ScoreHeadConfig):
             return float(np.square((told - encoded.labels) / head.deviation).mean())
         of_truth = told[np.arange(len(told)), encoded.labels.astype(np.int64)]
@@ -211,7 +211,7 @@ def _class_head(head: HeadConfig) -> ClassHeadConfig | ScoreHeadConfig:
 
 
 def _score_of(example: LabelledText) -> float:
-    """Return a label as a number."""
+    """Returns a label as a number."""
     try:
         score = float(example.label)
     except ValueError:

@@ -44,7 +44,7 @@ class Openers(Generic[T]):
 
 
 def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> Examples[T]:
-    """Open the examples that the settings name; relative paths start from the folder."""
+    """Opens the examples that the settings name; relative paths start from the folder."""
     if config.dataset is not None:
         dataset = find_dataset(config.dataset)
         train = openers.part(dataset.name, "train")
@@ -68,7 +68,7 @@ def open_examples(config: ExamplesConfig, folder: Path, openers: Openers[T]) -> 
 def open_test(
     config: ExamplesConfig | None, folder: Path, openers: Openers[T], file: str | None, dataset: str | None, split: str
 ) -> ExampleCorpus[T]:
-    """Open a file, or a split of a data set, else the test data of a run with these settings; see Task."""
+    """Opens a file, or a split of a data set, else the test data of a run with these settings; see Task."""
     if file is not None:
         return openers.file(Path(file))
     if dataset is not None:
@@ -80,7 +80,7 @@ def open_test(
 
 
 def all_of(corpus: ExampleCorpus[T]) -> list[T]:
-    """Return all examples of a corpus; DataError if there are none."""
+    """Returns all examples of a corpus; DataError if there are none."""
     examples = list(corpus)
     if not examples:
         raise DataError(f"{corpus.name}: it holds no examples")

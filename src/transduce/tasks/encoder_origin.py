@@ -39,7 +39,7 @@ class EncoderOrigin:
     """The bundle of `training.start_from`; None for random initial weights."""
 
     def without_pooler(self) -> "EncoderOrigin":
-        """Return a copy for a head without a pooler; only BERT's settings mention it."""
+        """Returns a copy for a head without a pooler; only BERT's settings mention it."""
         if not isinstance(self.config, BertConfig):
             return self
         config = msgspec.structs.replace(self.config, pooler=False)
@@ -50,7 +50,7 @@ class EncoderOrigin:
         return replace(self, config=config)
 
     def build(self, head: HeadConfig) -> EncoderModel:
-        """Return the encoder with a head: that of `training.start_from` if its settings are the same, else a new
+        """Returns the encoder with a head: that of `training.start_from` if its settings are the same, else a new
         one."""
         if self.start is None:
             return build_encoder_model(self.config, len(self.tokenizers.target), head)
@@ -62,7 +62,7 @@ class EncoderOrigin:
         return found
 
     def bundle(self, task: str, language: str, head: HeadConfig, longest: int) -> ModelBundle:
-        """Return the run's model before its first update."""
+        """Returns the run's model before its first update."""
         config = BundleConfig(
             format=FORMAT,
             task=task,
@@ -84,7 +84,7 @@ def find_encoder(
     make_tokenizers: Callable[[], Tokenizers],
     tell: Tell,
 ) -> EncoderOrigin:
-    """Return the tokenizers and the encoder that a run begins with, or resumes from a checkpoint.
+    """Returns the tokenizers and the encoder that a run begins with, or resumes from a checkpoint.
 
     Raises ConfigError or CheckpointError for a bundle to start from that does not fit.
     """
@@ -126,7 +126,7 @@ def _start_from(config: EncoderExperimentConfig, path: Path, tell: Tell) -> Enco
 
 
 def _encoder_config(bundle: BundleConfig, where: str) -> EncoderConfig:
-    """Return the settings of a bundle's text encoder: its own, an XLNet, or the encoder of a translating
+    """Returns the settings of a bundle's text encoder: its own, an XLNet, or the encoder of a translating
     Transformer."""
     match bundle.model:
         case BertConfig() | XLNetConfig() | TransformerEncoderConfig():
@@ -141,7 +141,7 @@ def _encoder_config(bundle: BundleConfig, where: str) -> EncoderConfig:
 
 
 def _reading_tokenizer(start: ModelBundle) -> tuple[Tokenizer, TokenizerConfig]:
-    """Return the tokenizer of a model's encoder: a translation model's source side; an XLNet's with the class and
+    """Returns the tokenizer of a model's encoder: a translation model's source side; an XLNet's with the class and
     separator tokens, if it has them."""
     tokenizer, config = start.tokenizers.source, start.config.tokenizer
     if not config.is_shared:

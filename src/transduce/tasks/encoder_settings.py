@@ -55,7 +55,7 @@ class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
 
 
 def check_encoder(config: EncoderExperimentConfig) -> None:
-    """Raise ConfigError for a run without an encoder, or with settings that encoders do not support."""
+    """Raises ConfigError for a run without an encoder, or with settings that encoders do not support."""
     if config.model is None and config.training.start_from is None:
         raise ConfigError(
             "training.start_from is missing: give the folder of a pre-trained encoder (see docs/bert.md), or set "

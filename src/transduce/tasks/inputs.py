@@ -29,12 +29,12 @@ class Corpus(Protocol):
         ...
 
     def content(self) -> str:
-        """Return a hash that changes when the text does."""
+        """Returns a hash that changes when the text does."""
         ...
 
 
 def corpus_input(setting: str, corpus: Corpus) -> Input:
-    """Return a corpus as an input."""
+    """Returns a corpus as an input."""
     return Input(setting=setting, name=corpus.name, content=corpus.content())
 
 

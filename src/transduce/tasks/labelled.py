@@ -57,64 +57,64 @@ class Labelling(Protocol[Example, Encoded, Told]):
     """The unit of mean losses, plural, such as "words"."""
 
     def measured(self, settings: Any) -> Measured:
-        """Return the kind of output, which determines the metrics; `settings` are the run's, or those of a model's
+        """Returns the kind of output, which determines the metrics; `settings` are the run's, or those of a model's
         head."""
         ...
 
     def openers(self, data: Any, progress: Progress | None = None) -> Openers[Example]:
-        """Return functions that open examples; `data` are the settings of the data, None for a model outside a run."""
+        """Returns functions that open examples; `data` are the settings of the data, None for a model outside a run."""
         ...
 
     def open_file(self, path: Path, head: Any) -> ExampleCorpus[Example]:
-        """Open the examples of a file without settings, as a model with this head reads them."""
+        """Opens the examples of a file without settings, as a model with this head reads them."""
         ...
 
     def texts(self, example: Example) -> tuple[str, str]:
-        """Return an example's text and the second text read with it, "" if there is none."""
+        """Returns an example's text and the second text read with it, "" if there is none."""
         ...
 
     def make_head(self, config: Any, examples: Sequence[Example], name: str) -> HeadConfig:
-        """Return the head for the labels of training examples; raises DataError if nothing can be learned from them."""
+        """The head for the labels of training examples; raises DataError if nothing can be learned from them."""
         ...
 
     def check(self, examples: Sequence[Example], head: HeadConfig) -> None:
-        """Raise DataError for an example whose label a head cannot learn."""
+        """Raises DataError for an example whose label a head cannot learn."""
         ...
 
     def encode(self, examples: Sequence[Example], head: HeadConfig, tokenizer: Tokenizer, longest: int) -> Encoded:
-        """Encode examples as token ids, at most `longest` tokens a row, special ones included."""
+        """Encodes examples as token ids, at most `longest` tokens a row, special ones included."""
         ...
 
     def describe(self, encoded: Encoded) -> str:
-        """Describe the number of examples, such as "10 sentences, 120 words"."""
+        """Describes the number of examples, such as "10 sentences, 120 words"."""
         ...
 
     def describe_head(self, head: HeadConfig) -> str:
-        """Describe the possible labels, such as "tags: O, B-name"; "" if there is nothing to list."""
+        """Describes the possible labels, such as "tags: O, B-name"; "" if there is nothing to list."""
         ...
 
     def lengths(self, encoded: Encoded) -> NDArray[np.int64]:
-        """Return the tokens of each row, special ones included."""
+        """Returns the tokens of each row, special ones included."""
         ...
 
     def batch(self, encoded: Encoded, head: HeadConfig, special: SpecialIds, rows: NDArray[np.int64]) -> Any:
-        """Make a batch of some rows for the objective."""
+        """Makes a batch of some rows for the objective."""
         ...
 
     def objective(self, config: Any, head: HeadConfig) -> Objective:
-        """Return the training objective."""
+        """Returns the training objective."""
         ...
 
     def tell(self, model: nn.Module, encoded: Encoded, head: HeadConfig, special: SpecialIds) -> Told:
-        """Return the outputs of a model in evaluation mode for examples."""
+        """Returns the outputs of a model in evaluation mode for examples."""
         ...
 
     def outcome(self, encoded: Encoded, told: Told, head: HeadConfig) -> Outcome:
-        """Return the prediction and the reference for each example."""
+        """Returns the prediction and the reference for each example."""
         ...
 
     def loss(self, encoded: Encoded, told: Told, head: HeadConfig) -> float:
-        """Return the mean loss of the outputs, without label smoothing."""
+        """Returns the mean loss of the outputs, without label smoothing."""
         ...
 
 
@@ -184,7 +184,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
         return LabelledValidator(self.labelling, head, bundle.special, encoded, self.config.validation)
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Return the scores on the test data, the first with its interval."""
+        """Returns the scores on the test data, the first with its interval."""
         return (
             None if self.examples_of.test is None else LabelledTask(self.labelling).score(bundle, self.tested).history()
         )
@@ -222,7 +222,7 @@ class LabelledValidator(Generic[Example, Encoded, Told]):
         return Validation.by(best_by, scores, rises=best_by != "loss" and metrics[best_by].higher_is_better)
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Return nothing: validation keeps no gradients, and its batches are no larger than usual."""
+        """Returns nothing: validation keeps no gradients, and its batches are no larger than usual."""
         return ()
 
 
@@ -250,7 +250,7 @@ class LabelledTask(Generic[Example, Encoded, Told]):
         return LabelledExperiment(self.labelling, config, config.data, folder, examples)
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Return all scores, the first with its interval."""
+        """Returns all scores, the first with its interval."""
         unit = self.labelling.unit
         titles = {name: metric.title for table in METRICS.values() for name, metric in table.items()}
         scores = [f"{titles[name]} {value:.4f}" for name, value in test.items() if name not in ("interval", unit)]
@@ -283,13 +283,13 @@ class LabelledTask(Generic[Example, Encoded, Told]):
 
 
 def head_of(bundle: ModelBundle) -> HeadConfig:
-    """Return the settings of a model's head."""
+    """Returns the settings of a model's head."""
     assert bundle.config.head is not None
     return bundle.config.head
 
 
 def metrics_of(config: ValidationConfig, measured: Measured) -> dict[str, Metric]:
-    """Return all metrics of this kind of output, and the user's own ones that the settings name.
+    """Returns all metrics of this kind of output, and the user's own ones that the settings name.
 
     Raises ConfigError for an unknown metric, or one that is always reported.
     """

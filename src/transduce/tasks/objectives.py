@@ -8,7 +8,7 @@ from transduce.training.settings import TrainingConfig
 
 
 def next_token_objective(training: TrainingConfig, teacher_forcing: Rate) -> Objective:
-    """Return the objective of predicting the next token, in one pass over each batch or in two."""
+    """Returns the objective of predicting the next token, in one pass over each batch or in two."""
     if training.r_drop:
         return RDrop(training.r_drop, training.label_smoothing)
     return NextToken(training.label_smoothing, teacher_forcing)

@@ -44,7 +44,7 @@ class Origin:
     """The part of that bundle's history that stays true after further training: where it was imported from."""
 
     def describe_vocabulary(self) -> str:
-        """Describe the vocabulary sizes on one line, and say if the text yields fewer subwords than the default."""
+        """Describes the vocabulary sizes on one line, and say if the text yields fewer subwords than the default."""
         source, target = self.tokenizers.source, self.tokenizers.target
         line = f"vocabulary: {len(source):,} source and {len(target):,} target tokens"
         sides = ((self.config.of_source, source), (self.config.of_target, target))
@@ -56,7 +56,7 @@ class Origin:
 def with_new_words(
     origin: Origin, config: TrainingConfig, model: ModelConfig, folder: Path, source: Texts, target: Texts, tell: Tell
 ) -> Origin:
-    """Return the origin of a run, with words added to the vocabulary of the model it starts from if the settings ask
+    """Returns the origin of a run, with words added to the vocabulary of the model it starts from if the settings ask
     for it.
 
     Raises ConfigError if they cannot be added.
@@ -97,7 +97,7 @@ def find_origin(
     make_tokenizers: Callable[[], Tokenizers],
     tell: Tell,
 ) -> Origin:
-    """Return the tokenizers and the model that a run begins with, or resumes from a checkpoint.
+    """Returns the tokenizers and the model that a run begins with, or resumes from a checkpoint.
 
     Reports settings of `[tokenizer]` without effect, because a model to start from keeps its tokenizers.
 
@@ -134,5 +134,5 @@ def find_origin(
 
 
 def _lasting(history: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a bundle's history that also holds for models trained from it."""
+    """Returns the part of a bundle's history that also holds for models trained from it."""
     return {name: history[name] for name in ("imported",) if name in history}

@@ -86,14 +86,14 @@ class Tagging:
         return " ".join(example.words), ""
 
     def make_head(self, config: TaggingConfig, examples: Sequence[TaggedSentence], name: str) -> TagHeadConfig:
-        """Return a head with O, then both tags of each kind of entity, in alphabetical order."""
+        """Returns a head with O, then both tags of each kind of entity, in alphabetical order."""
         kinds = sorted({kind_of(tag) for sentence in examples for tag in sentence.tags if tag != OUTSIDE})
         if not kinds:
             raise DataError(f"{name}: all tags are {OUTSIDE}; there is nothing to learn")
         return TagHeadConfig(labels=(OUTSIDE, *(f"{begin}-{kind}" for kind in kinds for begin in "BI")))
 
     def check(self, examples: Sequence[TaggedSentence], head: HeadConfig) -> None:
-        """Raise DataError for a tag that training sentences do not have."""
+        """Raises DataError for a tag that training sentences do not have."""
         known = _numbers(head)
         for sentence in examples:
             if unknown := [tag for tag in sentence.tags if tag not in known]:
@@ -147,7 +147,7 @@ class Tagging:
     def tell(
         self, model: nn.Module, encoded: Tagged, head: HeadConfig, special: SpecialIds
     ) -> list[NDArray[np.float64]]:
-        """Return the probability of each tag, [words, tags] for each sentence."""
+        """Returns the probability of each tag, [words, tags] for each sentence."""
         return find_tag_probabilities(model, encoded.rows, special)
 
     def outcome(self, encoded: Tagged, told: list[NDArray[np.float64]], head: HeadConfig) -> Texts:
@@ -158,7 +158,7 @@ class Tagging:
         return Texts(tags, [list(sentence.tags) for sentence in encoded.sentences], sources)
 
     def loss(self, encoded: Tagged, told: list[NDArray[np.float64]], head: HeadConfig) -> float:
-        """Return the cross-entropy of the true tags, in nats a word."""
+        """Returns the cross-entropy of the true tags, in nats a word."""
         numbers = _numbers(head)
         truth = np.array([numbers[tag] for sentence in encoded.sentences for tag in sentence.tags])
         of_truth = np.concatenate(told)[np.arange(len(truth)), truth]
@@ -166,7 +166,7 @@ class Tagging:
 
 
 def _numbers(head: HeadConfig) -> dict[str, int]:
-    """Return the index of each tag of a head, by its name."""
+    """Returns the index of each tag of a head, by its name."""
     assert isinstance(head, TagHeadConfig)
     return {label: number for number, label in enumerate(head.labels)}
 

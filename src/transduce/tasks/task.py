@@ -37,11 +37,11 @@ class Validator(Protocol):
     """Validates a run's model."""
 
     def __call__(self, model: nn.Module) -> Validation:
-        """Return the model's scores on the validation data."""
+        """Returns the model's scores on the validation data."""
         ...
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Return the validation steps that need most memory."""
+        """Returns the validation steps that need most memory."""
         ...
 
 
@@ -72,7 +72,7 @@ class Corpus(Protocol):
         ...
 
     def content(self) -> str:
-        """Return a hash that changes when the texts do."""
+        """Returns a hash that changes when the texts do."""
         ...
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -129,18 +129,18 @@ class Experiment(Protocol):
         ...
 
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
-        """Return tokenizers, a model and data as numbers, new or from a checkpoint.
+        """Returns tokenizers, a model and data as numbers, new or from a checkpoint.
 
         Raises ConfigError or DataError for what does not fit together.
         """
         ...
 
     def validator(self, bundle: ModelBundle) -> Validator:
-        """Return the validator of a finished model."""
+        """Returns the validator of a finished model."""
         ...
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Return a finished model's scores on the test data, computed by the processes of its run; None without test
+        """Returns a finished model's scores on the test data, computed by the processes of its run; None without test
         data."""
         ...
 
@@ -162,19 +162,19 @@ class Task(Protocol, Generic[Config]):
         ...
 
     def check(self, config: Config) -> None:
-        """Raise ConfigError for invalid settings, before any data is read."""
+        """Raises ConfigError for invalid settings, before any data is read."""
         ...
 
     def open(self, config: Config, folder: Path, progress: Progress | None = None) -> Experiment:
-        """Open the texts that the settings name; relative paths start from the folder."""
+        """Opens the texts that the settings name; relative paths start from the folder."""
         ...
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Describe the result of `Experiment.test` on one line."""
+        """Describes the result of `Experiment.test` on one line."""
         ...
 
     def test_data(self, wanted: Wanted) -> TestData:
-        """Open test data; for a run without any, its validation data.
+        """Opens test data; for a run without any, its validation data.
 
         Raises InputError if none are named and there is no run, ConfigError or DataError for unreadable data.
         """

@@ -46,7 +46,7 @@ class TwoTextsValidator:
 
 
 def validate_both(new: Validator, general: Validator | None, config: ValidationConfig) -> Validator:
-    """Return a validator of both texts, or of the new one alone if there is no general one."""
+    """Returns a validator of both texts, or of the new one alone if there is no general one."""
     if general is None:
         return new
     weight = DEFAULT_WEIGHT if config.general_weight is None else config.general_weight
@@ -54,6 +54,6 @@ def validate_both(new: Validator, general: Validator | None, config: ValidationC
 
 
 def check_weight(config: ValidationConfig, has_general: bool) -> None:
-    """Raise ConfigError for a weight without a general text."""
+    """Raises ConfigError for a weight without a general text."""
     if config.general_weight is not None and not has_general:
         raise ConfigError("validation.general_weight: there is no data.general_validation to weigh; leave it out")

@@ -35,6 +35,6 @@ class MovingAverage:
 
     @torch.no_grad()
     def follow(self, update: int) -> None:
-        """Move the average towards the model's weights after an update, counted from 1."""
+        """Moves the average towards the model's weights after an update, counted from 1."""
         decay = min(self._decay, (1 + update) / (10 + update))
         torch._foreach_lerp_(self._averaged, self._weights, 1 - decay)

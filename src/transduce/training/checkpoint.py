@@ -42,7 +42,7 @@ class CheckpointConfig(Settings, frozen=True):
     """Number of checkpoints with the best validation score to keep."""
 
     def is_due(self, update: int, seconds: float) -> bool:
-        """Return True if a checkpoint is due after this update; `seconds` have passed since the last one."""
+        """Returns True if a checkpoint is due after this update; `seconds` have passed since the last one."""
         if self.every_minutes is not None and seconds >= 60 * self.every_minutes:
             return True
         every_updates = self.every_updates or (500 if self.every_minutes is None else None)
@@ -103,7 +103,7 @@ class Checkpoints:
         self._write_bundle = write_bundle
 
     def save(self, position: Position, tensors: dict[str, Tensor], cost: float | None) -> None:
-        """Write a checkpoint, name it the best if its validation's cost is least, and remove those not to be kept."""
+        """Writes a checkpoint, name it the best if its validation's cost is least, and remove those not to be kept."""
         with new_folder(self._folder / _name(position.update)) as new:
             self._write_bundle(new / BUNDLE)
             save_tensors(tensors, new / OPTIMIZER)
@@ -121,7 +121,7 @@ class Checkpoints:
         self._prune()
 
     def restore(self, checkpoint: Path) -> tuple[Position, dict[str, Tensor], dict[str, Tensor]]:
-        """Return the position, the weights of the bundle and all other tensors of a checkpoint that was verified."""
+        """Returns the position, the weights of the bundle and all other tensors of a checkpoint that was verified."""
         try:
             weights = load_file(checkpoint / BUNDLE / "weights.safetensors")
             tensors = load_file(checkpoint / OPTIMIZER)
@@ -130,7 +130,7 @@ class Checkpoints:
         return read_progress(checkpoint).position, weights, tensors
 
     def tidy(self, position: Position) -> None:
-        """Finish after a killed run: name its best checkpoint, remove half-written ones."""
+        """Finishes after a killed run: name its best checkpoint, remove half-written ones."""
         self._name_best(position)
         for path in self._folder.iterdir():
             if re.fullmatch(r"\.\d+-\w+(\.old)?", path.name):
@@ -151,7 +151,7 @@ class Checkpoints:
 
 
 def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
-    """Return a run's newest checkpoint, verified, or None; reports newer ones that are incomplete.
+    """Returns a run's newest checkpoint, verified, or None; reports newer ones that are incomplete.
 
     Raises CheckpointError, which names the file, if the newest is damaged: resuming from the one before repeats
     updates, which the user must decide.
@@ -165,34 +165,34 @@ def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
-    """Return a run's complete checkpoints, oldest first; they may have been damaged since."""
+    """Returns a run's complete checkpoints, oldest first; they may have been damaged since."""
     return [path for path in _folders(run) if (path / PROGRESS).exists()]
 
 
 def whole_checkpoints(run: Path) -> list[Path]:
-    """Return a run's checkpoints whose progress can be read, oldest first."""
+    """Returns a run's checkpoints whose progress can be read, oldest first."""
     return [path for path, _ in _with_progress(run)]
 
 
 def best_checkpoints(run: Path, count: int) -> list[Path]:
-    """Return a run's checkpoints of best validation, best first; of equal ones the older."""
+    """Returns a run's checkpoints of best validation, best first; of equal ones the older."""
     return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
 
 
 def check_checkpoint(checkpoint: Path) -> None:
-    """Raise CheckpointError, which names the file, unless all files were saved together and are unchanged."""
+    """Raises CheckpointError, which names the file, unless all files were saved together and are unchanged."""
     check_unchanged(checkpoint, {OPTIMIZER: read_progress(checkpoint).optimizer_sha256}, _advice(checkpoint))
     check_bundle(checkpoint)
 
 
 def check_bundle(checkpoint: Path) -> None:
-    """Raise CheckpointError, which names the file, unless the bundle's files are unchanged."""
+    """Raises CheckpointError, which names the file, unless the bundle's files are unchanged."""
     check_unchanged(checkpoint, {PROBE: read_progress(checkpoint).probe_sha256}, _advice(checkpoint))
     check_unchanged(checkpoint / BUNDLE, read_probe(checkpoint / BUNDLE).sha256, _advice(checkpoint))
 
 
 def read_progress(checkpoint: Path) -> Progress:
-    """Read a checkpoint's progress; raises CheckpointError if it is missing, damaged, or of another checkpoint or
+    """Reads a checkpoint's progress; raises CheckpointError if it is missing, damaged, or of another checkpoint or
     version."""
     path, advice = checkpoint / PROGRESS, _advice(checkpoint)
     if "position" in read_json(path, dict[str, Any], advice):
@@ -213,7 +213,7 @@ def read_progress(checkpoint: Path) -> Progress:
 
 
 def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[str, Tensor]) -> None:
-    """Load into optimisers the state that `optimizer_tensors` returned."""
+    """Loads into optimisers the state that `optimizer_tensors` returned."""
     states: dict[int, dict[str, Any]] = defaultdict(dict)
     for key, value in tensors.items():
         number, _, name = key.partition(".")
@@ -227,7 +227,7 @@ def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[s
 
 
 def optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """Return the state of optimisers by parameter number, counted across all optimisers."""
+    """Returns the state of optimisers by parameter number, counted across all optimisers."""
     return {
         f"{first + index}.{name}": value.cpu().contiguous()
         for optimizer, first in _first_numbers(optimizers)
@@ -244,7 +244,7 @@ def _first_numbers(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[tupl
 
 
 def damaged(checkpoint: Path, error: Exception) -> CheckpointError:
-    """Return the error for a checkpoint that cannot be resumed."""
+    """Returns the error for a checkpoint that cannot be resumed."""
     return CheckpointError(f"{checkpoint} is damaged ({' '.join(str(error).split())}); {_advice(checkpoint)}")
 
 
@@ -257,13 +257,13 @@ def _name(update: int) -> str:
 
 
 def _folders(run: Path) -> list[Path]:
-    """Return the folders named as checkpoints, oldest first; copies and the user's own files have other names."""
+    """Returns the folders named as checkpoints, oldest first; copies and the user's own files have other names."""
     numbered = [path for path in run.glob("checkpoints/*") if re.fullmatch("[0-9]+", path.name) and path.is_dir()]
     return sorted((path for path in numbered if path.name == _name(int(path.name))), key=lambda path: int(path.name))
 
 
 def _with_progress(run: Path) -> list[tuple[Path, Progress]]:
-    """Return the checkpoints with readable progress, oldest first."""
+    """Returns the checkpoints with readable progress, oldest first."""
     found = []
     for path in complete_checkpoints(run):
         with suppress(CheckpointError):

@@ -33,7 +33,7 @@ class ProgressBar:
         self.phase("preparing")
 
     def phase(self, name: str) -> None:
-        """Show the phase; training is the bar itself."""
+        """Shows the phase; training is the bar itself."""
         if self._phase is not None:
             self._progress.remove_task(self._phase)
         self._phase = None
@@ -44,31 +44,31 @@ class ProgressBar:
             self._phase = self._progress.add_task(name, total=None, status="", pace=None)
 
     def started(self, estimate: Estimate) -> None:
-        """Show the number of updates to make."""
+        """Shows the number of updates to make."""
         self._pace = _Pace(estimate.seconds_per_update)
         self._updates = self._progress.add_task(
             TRAINING, total=estimate.updates, completed=estimate.update, status="", pace=self._pace
         )
 
     def updated(self, update: int) -> None:
-        """Move the bar."""
+        """Moves the bar."""
         self._pace.count(self._progress.get_time())
         if self._updates is not None:
             self._progress.update(self._updates, completed=update)
 
     def report(self, report: Report) -> None:
-        """Show the loss or perplexity, and the speed."""
+        """Shows the loss or perplexity, and the speed."""
         if self._updates is not None:
             loss = describe_perplexity(report) or f"loss {report.loss:.4f}  "
             status = f"{loss}{report.target_tokens_per_second:,.0f} {report.unit}/s"
             self._progress.update(self._updates, completed=report.update, total=report.updates, status=status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Print a line above the bar."""
+        """Prints a line above the bar."""
         self._progress.console.print(describe_validation(update, scores, is_best), highlight=False)
 
     def close(self) -> None:
-        """Leave the bar as it is, without a phase."""
+        """Leaves the bar as it is, without a phase."""
         if self._phase is not None:
             self._progress.remove_task(self._phase)
             self._phase = None
@@ -76,7 +76,7 @@ class ProgressBar:
 
 
 def console_observer() -> Observer:
-    """Return a bar on a terminal or in a notebook, plain lines elsewhere."""
+    """Returns a bar on a terminal or in a notebook, plain lines elsewhere."""
     if in_notebook():
         from transduce.training.notebook import NotebookBar
 
@@ -85,7 +85,7 @@ def console_observer() -> Observer:
 
 
 def bar_column() -> BarColumn:
-    """Return a bar in neutral colours; rich's own is red until it is full."""
+    """Returns a bar in neutral colours; rich's own is red until it is full."""
     return BarColumn(complete_style="cyan", finished_style="green", pulse_style="cyan")
 
 
@@ -108,7 +108,7 @@ class _Pace:
             self._last = now
 
     def seconds_left(self, updates: float, now: float) -> float:
-        """Return the seconds until this many more updates are made; counts down within an update, but not below the
+        """Returns the seconds until this many more updates are made; counts down within an update, but not below the
         time of the rest."""
         pace = self._seconds / self._made if self._made else self._foreseen
         since = 0.0 if self._last is None else now - self._last
@@ -119,7 +119,7 @@ class _Count(MofNCompleteColumn):
     """The number of updates made, if the total is known."""
 
     def render(self, task: Task) -> Text:
-        """Return the count, or nothing for a phase."""
+        """Returns the count, or nothing for a phase."""
         return Text("") if task.total is None else super().render(task)
 
 
@@ -129,7 +129,7 @@ class _Clock(ProgressColumn):
     max_refresh = None
 
     def render(self, task: Task) -> Text:
-        """Return hours, minutes and seconds."""
+        """Returns hours, minutes and seconds."""
         if task.total is None:
             return Text(clock(task.elapsed or 0.0))
         return Text(f"{clock(task.fields['pace'].seconds_left(task.total - task.completed, task.get_time()))} left")

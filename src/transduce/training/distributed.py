@@ -46,21 +46,21 @@ class Processes:
         return self.rank == 0
 
     def share(self, pairs: NDArray[np.int64], turn: int) -> NDArray[np.int64]:
-        """Return this process's share of pairs sorted by length: about as many, and as long, as every other's.
+        """Returns this process's share of pairs sorted by length: about as many, and as long, as every other's.
 
         If they do not divide evenly, the process that gets one more changes with the turn.
         """
         return pairs[(self.rank + turn) % self.count :: self.count]
 
     def all_reduce(self, numbers: Tensor) -> None:
-        """Replace numbers by their sums over all processes."""
+        """Replaces numbers by their sums over all processes."""
         if self.count > 1:
             with _naming_failure():
                 distributed.all_reduce(numbers)
 
     @torch.no_grad()
     def all_reduce_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace the gradients, where None is zero, by their sums over all processes.
+        """Replaces the gradients, where None is zero, by their sums over all processes.
 
         They are sums over tokens, not means, and are complete once an update, after its last part; so this is one
         exchange of float32 masters' gradients, where DistributedDataParallel would average those of each part.
@@ -76,7 +76,7 @@ class Processes:
             self.gradient_sums.all_reduce([parameter.grad for parameter in parameters if parameter.grad is not None])
 
     def broadcast(self, make: Callable[[], T]) -> T:
-        """Return in all processes what `make` returns in the first."""
+        """Returns in all processes what `make` returns in the first."""
         if self.count == 1:
             return make()
         box = [make() if self.is_first else None]
@@ -85,7 +85,7 @@ class Processes:
         return box[0]  # type: ignore[return-value]
 
     def all_gather(self, value: T) -> list[T]:
-        """Return the value of each process, by rank."""
+        """Returns the value of each process, by rank."""
         if self.count == 1:
             return [value]
         values: list[Any] = [None] * self.count
@@ -107,7 +107,7 @@ class Processes:
 
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
-    """Join the processes that torchrun started, over nccl between GPUs, else gloo; without torchrun, a single
+    """Joins the processes that torchrun started, over nccl between GPUs, else gloo; without torchrun, a single
     process."""
     count = _from_torchrun("WORLD_SIZE")
     if count == 1:
@@ -129,12 +129,12 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
 
 
 def is_first_process() -> bool:
-    """Return True in the first of torchrun's processes, which prints, or in the only process."""
+    """Returns True in the first of torchrun's processes, which prints, or in the only process."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def local_device(name: str, processes: int = 1) -> torch.device:
-    """Return the device of that name for this process; of several processes on a machine, started or about to be, each
+    """Returns the device of that name for this process; of several processes on a machine, started or about to be, each
     has its own GPU.
 
     Raises ConfigError for a missing device, or too few for the processes.
@@ -147,7 +147,7 @@ def local_device(name: str, processes: int = 1) -> torch.device:
 
 
 def _from_torchrun(name: str) -> int:
-    """Return the number of processes in an environment variable; raises ConfigError if it is not a number."""
+    """Returns the number of processes in an environment variable; raises ConfigError if it is not a number."""
     value = os.environ.get(name, "1")
     if not value.isdecimal() or int(value) < 1:
         raise ConfigError(f"{name} = '{value}' in the environment, where torchrun sets a number of processes; unset it")

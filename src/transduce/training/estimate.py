@@ -41,7 +41,7 @@ class Estimate:
         return (self.updates - self.update) * self.seconds_per_update
 
     def describe(self) -> str:
-        """Describe the estimate on one line."""
+        """Describes the estimate on one line."""
         return (
             f"about {describe_duration(self.seconds)}: {self.updates - self.update:,} updates of about "
             f"{self.seconds_per_update:.2f} s, validation not counted"
@@ -58,7 +58,7 @@ class Estimate:
         )
 
     def correction(self, seconds_per_update: float, update: int) -> str | None:
-        """Return a line if updates prove at least twice as slow or as fast as estimated, else None."""
+        """Returns a line if updates prove at least twice as slow or as fast as estimated, else None."""
         foreseen = self.seconds_per_update
         if not foreseen or foreseen / WRONG < seconds_per_update < foreseen * WRONG:
             return None
@@ -72,7 +72,7 @@ class Estimate:
 
 
 def describe_duration(seconds: float) -> str:
-    """Return seconds in a readable unit."""
+    """Returns seconds in a readable unit."""
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 1.5 * length:
             number = seconds / length
@@ -81,7 +81,7 @@ def describe_duration(seconds: float) -> str:
 
 
 def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[OnDevice], parts: Parts) -> float:
-    """Return the seconds of an update, from typical parts of an epoch's batches, taken forward and backward and
+    """Returns the seconds of an update, from typical parts of an epoch's batches, taken forward and backward and
     discarded.
 
     Weights and random generators stay as they are, so the optimiser's step is not timed: it takes about a hundredth of

@@ -20,14 +20,14 @@ class GradientSums:
     """
 
     def __init__(self, rank: int, count: int, can_share: bool) -> None:
-        """Prepare for one of `count` processes; `can_share`: all are on this machine, with tensors in its memory."""
+        """Prepares for one of `count` processes; `can_share`: all are on this machine, with tensors in its memory."""
         self._rank, self._count = rank, count
         self._can_share = can_share
         self._slots: Tensor | None = None  # [2, processes, numbers]
         self._turn = 0
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> None:
-        """Replace contiguous float32 tensors by their sums."""
+        """Replaces contiguous float32 tensors by their sums."""
         if self._can_share and self._slots is None:
             size = min(sum(tensor.numel() for tensor in tensors), AT_ONCE)
             self._slots = _map_slots(self._rank, self._count, size)

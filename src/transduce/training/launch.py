@@ -102,13 +102,13 @@ def _watch(has_ended: Callable[[], bool], give_up: Callable[[str], object]) -> I
 
 
 def _starter_has_ended() -> bool:
-    """Return True if the process that started this one has ended; False under torchrun, which ends its own
+    """Returns True if the process that started this one has ended; False under torchrun, which ends its own
     processes."""
     return os.environ.get(STARTER, str(os.getppid())) != str(os.getppid())
 
 
 def _is_started(count: int) -> bool:
-    """Return True if this is one of `count` processes already; raises ConfigError if torchrun started another
+    """Returns True if this is one of `count` processes already; raises ConfigError if torchrun started another
     number."""
     started = os.environ.get("WORLD_SIZE")
     if started not in (None, str(count)):

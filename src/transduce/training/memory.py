@@ -15,7 +15,7 @@ NO_KERNEL = "could not create a primitive"
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return True if the error means that the machine or a device ran out of memory."""
+    """Returns True if the error means that the machine or a device ran out of memory."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     if isinstance(error, OSError):
@@ -26,7 +26,7 @@ def is_shortage(error: BaseException) -> bool:
 
 @contextmanager
 def naming_shortage(tell: Callable[[], str]) -> Iterator[None]:
-    """Raise ConfigError, with the text that `tell` returns, for an error that means a shortage."""
+    """Raises ConfigError, with the text that `tell` returns, for an error that means a shortage."""
     try:
         yield
     except Exception as error:

@@ -73,7 +73,7 @@ class MemoryCheck:
                 torch.cuda.empty_cache()
 
     def _shares(self, parts: Plan, size: Callable[[Rows], int]) -> Plan:
-        """Return for each part the largest share of any process; which process gets it changes."""
+        """Returns for each part the largest share of any process; which process gets it changes."""
         turns = range(self.processes.count)
         shares = [[self.processes.share(part, turn) for turn in turns] for part in parts]
         return [max(filter(len, of_part), key=size) for of_part in shares if any(map(len, of_part))]
@@ -85,7 +85,7 @@ class MemoryCheck:
                     raise ConfigError(shortage)
 
     def _step(self, optimizers: Sequence[torch.optim.Optimizer]) -> MemoryTrial:
-        """Return a trial step of optimisers that have no state yet, with zero gradients and a rate of zero."""
+        """Returns a trial step of optimisers that have no state yet, with zero gradients and a rate of zero."""
         parameters = sum(parameter.numel() for parameter in self.working.masters.parameters())
 
         def take() -> None:
@@ -116,7 +116,7 @@ class MemoryCheck:
             self._learn(batch)
 
         def remedy() -> str:
-            """Return advice with a number of parts that fits beside the gradients of other parts, if there is one."""
+            """Returns advice with a number of parts that fits beside the gradients of other parts, if there is one."""
             for divisor in (2**power for power in range(1, (len(share) - 1).bit_length() + 1)):
                 smaller = epoch.make(share[: -(-len(share) // divisor)]).to(device)
                 self._forget_gradients()
@@ -146,7 +146,7 @@ class MemoryCheck:
 
 
 def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
-    """Return the error message if memory does not suffice, else None."""
+    """Returns the error message if memory does not suffice, else None."""
     try:
         trial.take()
     except Exception as error:

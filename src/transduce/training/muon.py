@@ -35,7 +35,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Move every matrix that has a gradient."""
+        """Moves every matrix that has a gradient."""
         for group in self.param_groups:
             of_size: dict[torch.Size, list[Tensor]] = defaultdict(list)
             for matrix in group["params"]:
@@ -47,7 +47,7 @@ class Muon(torch.optim.Optimizer):
                 torch._foreach_add_(matrices, list(directions.float()), alpha=-0.2 * max(size) ** 0.5 * group["lr"])
 
     def _momentum(self, matrix: Tensor) -> Tensor:
-        """Return Nesterov's momentum: the running mean of gradients as it will be if the next is like this one."""
+        """Returns Nesterov's momentum: the running mean of gradients as it will be if the next is like this one."""
         assert matrix.grad is not None
         state = self.state[matrix]
         if not state:
@@ -58,7 +58,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
-    """Return each matrix with its singular values moved to between about 0.7 and 1.2, by Newton-Schulz steps."""
+    """Returns each matrix with its singular values moved to between about 0.7 and 1.2, by Newton-Schulz steps."""
     linear, cubic, quintic = COEFFICIENTS
     is_tall = matrices.shape[1] > matrices.shape[2]
     found = matrices.mT if is_tall else matrices

@@ -29,23 +29,23 @@ class NotebookBar:
         self._clock.start()
 
     def started(self, estimate: Estimate) -> None:
-        """Show the number of updates to make."""
+        """Shows the number of updates to make."""
         self._move(estimate.update, estimate.updates, estimate.seconds, "training")
 
     def report(self, report: Report) -> None:
-        """Move the bar."""
+        """Moves the bar."""
         perplexity = f", perplexity {report.perplexity:,.2f}" if report.unit == "target tokens" else ""
         speed = f"{report.target_tokens_per_second:,.0f} {report.unit}/s"
         status = f"training: loss {report.loss:.4f}{perplexity}, {speed}"
         self._move(report.update, report.updates, report.seconds_left, status)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Add a line below the bar."""
+        """Adds a line below the bar."""
         self._validations.append((update, scores, is_best))
         self._draw()
 
     def close(self) -> None:
-        """Leave the bar as it is, without a time left."""
+        """Leaves the bar as it is, without a time left."""
         self._closed.set()
         self._clock.join()
         self._end = None

@@ -67,7 +67,7 @@ class Observer(Protocol):
         ...
 
     def close(self) -> None:
-        """Finish at the end of the run, for whatever reason."""
+        """Finishes at the end of the run, for whatever reason."""
         ...
 
 
@@ -121,20 +121,20 @@ class JsonLog:
         self._file = path.open("ab")
 
     def report(self, report: Report) -> None:
-        """Write a line with the report's fields."""
+        """Writes a line with the report's fields."""
         self._write(msgspec.to_builtins(report))
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Write a line with the scores."""
+        """Writes a line with the scores."""
         self._write({"update": update, "validation": scores, "best": is_best})
 
     def sampled(self, update: int, samples: Sequence[Sample]) -> None:
-        """Write a line with the samples."""
+        """Writes a line with the samples."""
         if samples:
             self._write({"update": update, "samples": msgspec.to_builtins(samples)})
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ class JsonLog:
 
     @staticmethod
     def cut_after(path: Path, update: int) -> None:
-        """Remove the lines of later updates, which a resumed run will write again, and one that is incomplete."""
+        """Removes the lines of later updates, which a resumed run will write again, and one that is incomplete."""
         if not path.exists():
             return
         kept = []
@@ -159,7 +159,7 @@ class JsonLog:
 
 
 def last_samples(log: Path) -> list[dict[str, Any]]:
-    """Return the samples of the last validation in a log; none if there are none."""
+    """Returns the samples of the last validation in a log; none if there are none."""
     for line in reversed(log.read_bytes().splitlines() if log.exists() else ()):
         if b'"samples"' in line:
             with suppress(msgspec.DecodeError):
@@ -194,7 +194,7 @@ class StartLines:
             self._estimate = None
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Ignore validations."""
+        """Ignores validations."""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -207,16 +207,16 @@ class Lines:
         self._stream = stream or sys.stderr
 
     def phase(self, name: str) -> None:
-        """Print a line for the final test, which has no other."""
+        """Prints a line for the final test, which has no other."""
         if name == FINAL_TEST:
             print(f"{name} ...", file=self._stream, flush=True)
 
     def report(self, report: Report) -> None:
-        """Print a report on one line."""
+        """Prints a report on one line."""
         print(_describe(report), file=self._stream, flush=True)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Print a validation on one line."""
+        """Prints a validation on one line."""
         print(describe_validation(update, scores, is_best), file=self._stream, flush=True)
 
     def close(self) -> None:
@@ -233,7 +233,7 @@ def _describe(report: Report) -> str:
 
 
 def describe_perplexity(report: Report) -> str:
-    """Return the perplexity and the space after it; "" if the loss is not a mean over tokens."""
+    """Returns the perplexity and the space after it; "" if the loss is not a mean over tokens."""
     return f"perplexity {report.perplexity:8.2f}  " if report.unit == "target tokens" else ""
 
 
@@ -243,6 +243,6 @@ def clock(seconds: float) -> str:
 
 
 def describe_validation(update: int, scores: dict[str, float], is_best: bool) -> str:
-    """Describe a validation on one line."""
+    """Describes a validation on one line."""
     shown = "  ".join(f"{name} {score:.4g}" for name, score in scores.items())
     return f"validation at update {update}: {shown}{'  (best so far)' if is_best else ''}"

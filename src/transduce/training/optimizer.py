@@ -18,7 +18,7 @@ from transduce.training.schedules import BY_NAME, SCHEDULES, InverseSquareRoot, 
 
 
 def schedule_setting(given: Any) -> Any:
-    """Return a schedule setting as stored: a table as it is, that of a built-in kind's name, or a function's name."""
+    """Returns a schedule setting as stored: a table as it is, that of a built-in kind's name, or a function's name."""
     if isinstance(given, str) and given in BY_NAME:
         return BY_NAME[given]()
     return given if isinstance(given, Schedule | Mapping) else name_of(given)
@@ -70,7 +70,7 @@ class OptimizerConfig(Settings, frozen=True):
         return 1e-3 if self.learning_rate is None else self.learning_rate
 
     def rate(self, update: int, updates: int, reductions: int) -> float:
-        """Return the learning rate of an update, counted from 1, of a run of `updates`, after `reductions` at
+        """Returns the learning rate of an update, counted from 1, of a run of `updates`, after `reductions` at
         plateaus."""
         schedule = SCHEDULES.find(self.schedule) if isinstance(self.schedule, str) else self.schedule
         rate = self.highest_rate * schedule.factor(update, updates)
@@ -80,7 +80,7 @@ class OptimizerConfig(Settings, frozen=True):
 def build_optimizers(
     config: OptimizerConfig, model: nn.Module, dtype: torch.dtype, undecayed: Iterable[nn.Parameter] = ()
 ) -> list[torch.optim.Optimizer]:
-    """Build the optimisers of a model's parameters, each parameter in one; `dtype` is that of Muon's matrix products,
+    """Builds the optimisers of a model's parameters, each parameter in one; `dtype` is that of Muon's matrix products,
     and `undecayed` weights do not decay.
 
     Frozen parameters get no gradients from now on. Raises ConfigError for settings of parts that the model does not
@@ -117,7 +117,7 @@ def build_optimizers(
 
 
 def learned_parameters(model: nn.Module) -> list[nn.Parameter]:
-    """Return the parameters that are not frozen."""
+    """Returns the parameters that are not frozen."""
     return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
@@ -128,7 +128,7 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
-    """Raise ConfigError for parts that the model does not have, or if nothing is left to learn."""
+    """Raises ConfigError for parts that the model does not have, or if nothing is left to learn."""
     frozen = {id(parameter) for parameter in _frozen(config, model)}
     if all(id(parameter) in frozen for parameter in learned_parameters(model)):
         raise ConfigError("optimizer: all parts of the model are frozen; name fewer in frozen or frozen_layers")
@@ -136,7 +136,7 @@ def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
 
 
 def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
-    """Return the parameters that keep their values."""
+    """Returns the parameters that keep their values."""
     found = [one for part in config.frozen for one in parameters_of(model, part, "optimizer.frozen")]
     if not config.frozen_layers:
         return found
@@ -149,7 +149,7 @@ def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
 
 
 def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
-    """Return the share of the rate of each parameter in layers, by its id; the lowest, if two layers share it."""
+    """Returns the share of the rate of each parameter in layers, by its id; the lowest, if two layers share it."""
     shares: dict[int, float] = {}
     if config.layer_decay == 1:
         return shares
@@ -169,7 +169,7 @@ def _stacks(model: nn.Module, setting: str) -> dict[str, list[nn.Module]]:
 
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
-    """Return the parameters with two axes that multiply hidden vectors: not tables looked up by row, which an update
+    """Returns the parameters with two axes that multiply hidden vectors: not tables looked up by row, which an update
     uses few rows of, nor output layers."""
     left_out: list[nn.Module] = [module for module in model.modules() if isinstance(module, LOOKED_UP_BY_ROW)]
     left_out += [module.output for module in model.modules() if isinstance(module, Decoder)]
@@ -184,7 +184,7 @@ def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
 
 @torch.no_grad()
 def normalize_gradients(parameters: Iterable[nn.Parameter], tokens: Tensor, clip_norm: float) -> Tensor:
-    """Divide summed gradients by the real tokens once, clip their joint norm, and return it unclipped."""
+    """Divides summed gradients by the real tokens once, clip their joint norm, and return it unclipped."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = torch.nn.utils.get_total_norm(gradients) / tokens
     scale = 1 / tokens

@@ -10,7 +10,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 
 def choose_precision(precision: Precision, device: torch.device) -> torch.dtype:
-    """Return bfloat16 if asked for, or with `auto` if the device multiplies it natively; else float32."""
+    """Returns bfloat16 if asked for, or with `auto` if the device multiplies it natively; else float32."""
     if precision != "auto":
         return torch.bfloat16 if precision == "bfloat16" else torch.float32
     if device.type == "cuda":
@@ -33,7 +33,7 @@ class WorkingCopy:
         self._pairs = list(zip(masters.parameters(), self.model.parameters(), strict=True))
 
     def collect_gradients(self) -> None:
-        """Add the copy's gradients to the masters', and clear them."""
+        """Adds the copy's gradients to the masters', and clear them."""
         if self.is_same:
             return
         for master, working in self._pairs:

@@ -71,14 +71,14 @@ class RunSummary:
 
 
 def find_runs(folder: Path) -> list[RunSummary]:
-    """Return the runs in a folder and below, by name; raises InputError if there is no such folder."""
+    """Returns the runs in a folder and below, by name; raises InputError if there is no such folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; runs are kept in 'runs' by default")
     return [summarize_run(path.parent) for path in sorted(folder.rglob("experiment.toml"))]
 
 
 def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
-    """Return the settings that differ between runs, except the seed."""
+    """Returns the settings that differ between runs, except the seed."""
     keys = dict.fromkeys(key for run in runs for key in run.settings if key != "seed")
     return [key for key in keys if any(run.settings.get(key) != runs[0].settings.get(key) for run in runs)]
 
@@ -122,7 +122,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _from_here(files: Any, run: Path) -> Any:
-    """Return file paths from a run's folder as paths from the working folder."""
+    """Returns file paths from a run's folder as paths from the working folder."""
     if isinstance(files, str):
         return os.path.relpath(run / files)
     if isinstance(files, dict):
@@ -131,7 +131,7 @@ def _from_here(files: Any, run: Path) -> Any:
 
 
 def _data(settings: dict[str, Any]) -> str:
-    """Return the data set, or the training files without their folders."""
+    """Returns the data set, or the training files without their folders."""
     return str(settings.get("data.dataset") or " ".join(_names(settings.get("data.train"))))
 
 

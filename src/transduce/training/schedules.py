@@ -21,7 +21,7 @@ class Constant(Settings, frozen=True, tag_field="kind", tag="constant"):
     """Warm-up updates."""
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
+        """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         return _rising(update, self.warmup)
 
 
@@ -32,7 +32,7 @@ class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_sq
     """Warm-up updates (default: 4,000, or a tenth of the updates of a shorter run)."""
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
+        """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         warmup = self.warmup or min(LONGEST_WARMUP, max(round(WARMUP_SHARE * updates), 1))
         return min(update / warmup, (warmup / update) ** 0.5)
 
@@ -54,7 +54,7 @@ class Noam(Settings, frozen=True, tag_field="kind", tag="noam"):
         return self.multiplier * (self.dim * self.warmup) ** -0.5
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the highest rate at an update, counted from 1, of a run of `updates`."""
+        """Returns the share of the highest rate at an update, counted from 1, of a run of `updates`."""
         return min(update / self.warmup, (self.warmup / update) ** 0.5)
 
 
@@ -70,7 +70,7 @@ class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
         _check_span(self.warmup, self.updates)
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
+        """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         return min(_rising(update, self.warmup), _left(update, self.warmup, self.updates or updates))
 
 
@@ -88,7 +88,7 @@ class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
         _check_span(self.warmup, self.updates)
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
+        """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         left = _left(update, self.warmup, self.updates or updates)
         falling = self.lowest + (1 - self.lowest) * (1 - math.cos(math.pi * left)) / 2
         return min(_rising(update, self.warmup), falling)
@@ -105,7 +105,7 @@ class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
     """Validations without improvement before each reduction."""
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the peak rate before any reduction."""
+        """Returns the share of the peak rate before any reduction."""
         return _rising(update, self.warmup)
 
 
@@ -128,7 +128,7 @@ class OwnSchedule:
     function: Callable[[int, int], float]
 
     def factor(self, update: int, updates: int) -> float:
-        """Return the share of the peak rate at an update, counted from 1, of a run of `updates`."""
+        """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
         share = self.function(update, updates)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < math.inf:
             raise ConfigError(
@@ -139,7 +139,7 @@ class OwnSchedule:
 
 
 def _own_schedule(name: str, found: Any) -> OwnSchedule:
-    """Make a schedule from a function of update and updates, or from an object with such a method `factor`."""
+    """Makes a schedule from a function of update and updates, or from an object with such a method `factor`."""
     made = made_of("schedule", name, found)
     function = getattr(made, "factor", made)
     check_takes("schedule", name, function, ("update", "updates"), "a function of an update and the run's updates")
@@ -166,6 +166,6 @@ def _rising(update: int, warmup: int) -> float:
 
 
 def _left(update: int, warmup: int, updates: int) -> float:
-    """Return a share that falls from 1 at the end of the warm-up to just above 0 at the last update, which still
+    """Returns a share that falls from 1 at the end of the warm-up to just above 0 at the last update, which still
     changes weights."""
     return min(max((updates + 1 - update) / max(updates + 1 - warmup, 1), 0.0), 1.0)

@@ -22,7 +22,7 @@ class TeacherForcing(Settings, frozen=True):
             raise ValueError("after must be below updates")
 
     def rate(self, update: int, updates: int) -> float:
-        """Return the probability at an update, counted from 1, of a run of `updates`."""
+        """Returns the probability at an update, counted from 1, of a run of `updates`."""
         span = (self.updates or updates) - self.after
         passed = min(max((update - self.after) / max(span, 1), 0.0), 1.0)
         return self.first + (self.last - self.first) * passed

@@ -15,16 +15,16 @@ class TensorBoard:
         self._writer = SummaryWriter(folder, purge_step=resumed_after + 1 if resumed_after else None)
 
     def report(self, report: Report) -> None:
-        """Write a point of each training curve."""
+        """Writes a point of each training curve."""
         for name, value in report_values(report).items():
             self._writer.add_scalar(name, value, report.update)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Write a point of each validation score's curve."""
+        """Writes a point of each validation score's curve."""
         for name, value in scores.items():
             self._writer.add_scalar(f"validation/{name}", value, update)
         self._writer.flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Writes what is left."""
         self._writer.close()

@@ -32,14 +32,14 @@ class WatchedRun:
     """The update after which the run resumes; 0 for a new run."""
 
     def kept_id(self, name: str) -> str | None:
-        """Return the tracker's id of this run if the run is resumed and the tracker has seen it before, else None."""
+        """Returns the tracker's id of this run if the run is resumed and the tracker has seen it before, else None."""
         with suppress(FileNotFoundError):
             if self.resumed_after:
                 return self._id_file(name).read_text(encoding="utf-8").strip()
         return None
 
     def keep_id(self, name: str, made: str) -> str:
-        """Keep the tracker's id of this run for when it is resumed."""
+        """Keeps the tracker's id of this run for when it is resumed."""
         write_text(self._id_file(name), made)
         return made
 
@@ -51,7 +51,7 @@ ObserverFactory = Callable[[WatchedRun], Observer]
 
 
 def report_values(report: Report) -> dict[str, float]:
-    """Return the values of a report's curves, by name."""
+    """Returns the values of a report's curves, by name."""
     return {
         "training/loss": report.loss,
         "training/learning_rate": report.learning_rate,
@@ -76,12 +76,12 @@ class Tracker:
         self._log({f"validation/{name}": score for name, score in scores.items()}, update)
 
     def close(self) -> None:
-        """Finish the tracker's run."""
+        """Finishes the tracker's run."""
         self._close()
 
 
 def mlflow(run: WatchedRun) -> Tracker:
-    """Make an observer for MLflow at MLFLOW_TRACKING_URI; its experiment is MLFLOW_EXPERIMENT_NAME, else
+    """Makes an observer for MLflow at MLFLOW_TRACKING_URI; its experiment is MLFLOW_EXPERIMENT_NAME, else
     "transduce"."""
     package, entities = _package("mlflow"), _package("mlflow", ".entities")
     client = package.MlflowClient()
@@ -105,7 +105,7 @@ def mlflow(run: WatchedRun) -> Tracker:
 
 
 def wandb(run: WatchedRun) -> Tracker:
-    """Make an observer for Weights & Biases, in the run's folder and on its server; WANDB_MODE=offline: locally."""
+    """Makes an observer for Weights & Biases, in the run's folder and on its server; WANDB_MODE=offline: locally."""
     package = _package("wandb")
     made = package.init(
         project=None if package.Settings().project else PROJECT,
@@ -119,7 +119,7 @@ def wandb(run: WatchedRun) -> Tracker:
 
 
 def trackio(run: WatchedRun) -> Tracker:
-    """Make an observer for Trackio, on this machine; `trackio show` displays it."""
+    """Makes an observer for Trackio, on this machine; `trackio show` displays it."""
     package = _package("trackio")
     name = run.kept_id("trackio") or run.keep_id("trackio", f"{run.folder.name}-{uuid.uuid4().hex[:6]}")
     made = package.init(project=PROJECT, name=name, config=run.settings, resume="allow", embed=False)
@@ -127,7 +127,7 @@ def trackio(run: WatchedRun) -> Tracker:
 
 
 def aim(run: WatchedRun) -> Tracker:
-    """Make an observer for Aim, in the repository `.aim` of the working folder, or in AIM_REPO; `aim up` displays
+    """Makes an observer for Aim, in the repository `.aim` of the working folder, or in AIM_REPO; `aim up` displays
     it."""
     package = _package("aim")
     made = package.Run(
@@ -155,7 +155,7 @@ def _package(name: str, module: str = "") -> Any:
 
 
 def _factory(name: str, found: Any) -> ObserverFactory:
-    """Return the function that makes an observer for a run, from a function, a class, or an observer made already."""
+    """Returns the function that makes an observer for a run, from a function, a class, or an observer made already."""
     if not isinstance(found, type) and _is_observer(found):
         return lambda run: found
     expected = "an observer (report, validated, close), or what makes one of a WatchedRun"

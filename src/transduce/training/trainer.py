@@ -114,7 +114,7 @@ class Trainer:
         return self.average.model if self.average else self.model
 
     def resume(self, checkpoint: Path) -> bool:
-        """Load a checkpoint; returns True if the run will equal the uninterrupted one bit for bit.
+        """Loads a checkpoint; returns True if the run will equal the uninterrupted one bit for bit.
 
         It will not with another number of processes than before, which divides the work and the dropout differently.
         """
@@ -150,7 +150,7 @@ class Trainer:
         return None
 
     def run(self) -> None:
-        """Train to the end; raises Interrupted after Ctrl-C or SIGTERM, FloatingPointError for a loss that is not
+        """Trains to the end; raises Interrupted after Ctrl-C or SIGTERM, FloatingPointError for a loss that is not
         finite, ConfigError where memory does not suffice. The checkpoints are the result."""
         if self.stop_reason:
             return
@@ -164,7 +164,7 @@ class Trainer:
             self._train()
 
     def _check_memory(self) -> None:
-        """Try the step that will need most memory: the update with the lowest teacher-forcing rate."""
+        """Tries the step that will need most memory: the update with the lowest teacher-forcing rate."""
         position, forcing = self.position, self.config.teacher_forcing
         ends = position.update, self.updates - 1
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
@@ -174,7 +174,7 @@ class Trainer:
         self.position = position
 
     def _validate_start(self) -> None:
-        """Validate the initial model; it is the best until another is better."""
+        """Validates the initial model; it is the best until another is better."""
         cost = self._validate(torch.zeros(()))
         self.position = _with(self.position, start=self.position.scores)
         self._save(cost)
@@ -216,12 +216,12 @@ class Trainer:
                 observer.started(estimate)
 
     def _batch(self) -> Rows:
-        """Return the rows of the next update."""
+        """Returns the rows of the next update."""
         self._epoch = self.data.epoch(self.position.epoch)
         return self._epoch.batches[self.position.batch]
 
     def _update(self, rows: Rows) -> Tensor:
-        """Make one optimiser step on a batch, of which this process computes its parts; returns the gradient's norm."""
+        """Takes one optimiser step on a batch, of which this process computes a share; returns the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
         for part in self._own_parts(rows):
@@ -248,7 +248,7 @@ class Trainer:
         return norm
 
     def _own_parts(self, rows: Rows) -> Plan:
-        """Return this process's share of each part of a batch, so that all processes have as much to do."""
+        """Returns this process's share of each part of a batch, so that all processes have as much to do."""
         parts = self._epoch.split(rows, self.config.accumulate)
         shares = [self.processes.share(part, number) for number, part in enumerate(parts)]
         return [share for share in shares if len(share)]
@@ -268,7 +268,7 @@ class Trainer:
         )
 
     def _agree(self, *claims: bool) -> list[bool]:
-        """Return for each claim whether any process makes it; all must stop and save after the same update."""
+        """Returns for each claim whether any process makes it; all must stop and save after the same update."""
         if self.processes.count == 1:
             return list(claims)
         numbers = torch.tensor(claims, dtype=torch.int64, device=self.device)
@@ -332,7 +332,7 @@ class Trainer:
             self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), cost)
 
     def _process_state(self) -> dict[str, Tensor]:
-        """Return the state that differs between processes: random generators, counts since the last report, and what
+        """Returns the state that differs between processes: random generators, counts since the last report, and what
         the last batch hands the next."""
         own = {
             "random": torch.get_rng_state(),

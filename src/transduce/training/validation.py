@@ -33,7 +33,7 @@ class Validation:
 
     @staticmethod
     def by(name: str, scores: Mapping[str, float], rises: bool, samples: Sequence[Sample] = ()) -> "Validation":
-        """Return a validation whose cost is the score of that name; `rises`: the highest score is the best."""
+        """Returns a validation whose cost is the score of that name; `rises`: the highest score is the best."""
         return Validation(scores, -scores[name] if rises else scores[name], samples)
 
 
@@ -64,7 +64,7 @@ class ValidationConfig(Settings, frozen=True):
     """Early stopping: validations without improvement before the run ends; no early stopping by default."""
 
     def is_due(self, updates: int, epochs: int, ends_epoch: bool, by_epochs: bool) -> bool:
-        """Return True if validation is due after these updates and whole epochs; `by_epochs`: the run is measured in
+        """Returns True if validation is due after these updates and whole epochs; `by_epochs`: the run is measured in
         epochs."""
         if self.every_epochs is not None:
             return ends_epoch and epochs % self.every_epochs == 0

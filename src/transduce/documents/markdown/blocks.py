@@ -223,7 +223,7 @@ def _group(state: Any, line: int, found: re.Match[str]) -> Sequence[tuple[str, O
 
 
 def _hold(state: Any, line: int, stop: int, *texts: tuple[str, Origins]) -> bool:
-    """Make a block of lines that are held, but for some texts."""
+    """Makes a block of lines that are held, but for some texts."""
     state.push("held", "", 0).map = [line, stop]
     for content, origins in texts:
         token = state.push("inline", "", 0)

@@ -228,7 +228,7 @@ def _note_cells(state: Any, tokens: Sequence[Any]) -> None:
 
 
 def _note_title(state: Any, line: int) -> None:
-    """Add a token for the title of what a name stands for."""
+    """Adds a token for the title of what a name stands for."""
     start = state.bMarks[line] + state.tShift[line]
     found = _DEFINITION.match(state.src, start, state.eMarks[state.line - 1])
     if found is not None and found["title"] is not None:

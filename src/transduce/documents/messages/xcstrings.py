@@ -213,7 +213,7 @@ def _whole(edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _fill(value: dict[str, Any], changes: Sequence[_Change]) -> None:
-    """Put translations into a language's value."""
+    """Puts translations into a language's value."""
     for change in changes:
         value.pop("variations" if change.path == ("stringUnit",) else "", None)
         inner = value

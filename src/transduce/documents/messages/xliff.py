@@ -177,11 +177,11 @@ class _TargetWriter:
     target: Element | None
 
     def write(self, segment: Segment) -> list[Edit]:
-        """Give the unit a translation."""
+        """Gives the unit a translation."""
         return self.fill(segment.written(escape))
 
     def write_part(self, source: Element, target: Element | None, segment: Segment) -> list[Edit]:
-        """Give one of the unit's segments a translation."""
+        """Gives one of the unit's segments a translation."""
         content = segment.written(escape)
         if target is None or self.target is None:
             return [_NewPart(source.inner_start, source.inner_end, (content,), writer=self)]
@@ -189,7 +189,7 @@ class _TargetWriter:
         return [content_edit(target, self.file, content), *changed, *self._unit_edits]
 
     def fill(self, content: str) -> list[Edit]:
-        """Give the <target> other content."""
+        """Gives the <target> other content."""
         if self.target is not None:
             return [content_edit(self.target, self.file, content, self._target_attributes), *self._unit_edits]
         name = self.source.tag.removesuffix(self.source.name) + "target"

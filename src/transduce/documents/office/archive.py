@@ -42,7 +42,7 @@ class Archive:
     """The files of a ZIP archive. Nothing is unpacked before it is read; edits name the file that they are for."""
 
     def __init__(self, data: bytes, name: str, what: str) -> None:
-        """Read the list of files.
+        """Reads the list of files.
 
         Args:
             data: the archive's bytes.
@@ -79,7 +79,7 @@ class Archive:
         return path in self._entries
 
     def read(self, path: str) -> bytes:
-        """Unpack a file, of which no more is unpacked than it says to have; InputError if it is damaged, or larger."""
+        """Unpacks a file, of which no more is unpacked than it says to have; InputError if it is damaged, or larger."""
         entry = self._entries[path]
         try:
             with self._archive.open(entry) as stream:

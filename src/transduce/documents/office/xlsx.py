@@ -95,7 +95,7 @@ class _Workbook:
                 yield _Sheet(name, paths[number])
 
     def _read_sheet(self, sheet: _Sheet) -> None:
-        """Find the cells with text, what formulas compare with, and the texts of headers and prompts."""
+        """Finds the cells with text, what formulas compare with, and the texts of headers and prompts."""
         file = self.archive.xml(sheet.path)
         tokens = tokens_of(file)
         for token in tokens:

@@ -167,7 +167,7 @@ class ClusterWriter:
         self.places: list[tuple[Cluster, int]] = []
 
     def write(self, change: Change) -> None:
-        """Write what is before a change, and the cluster that it brings."""
+        """Writes what is before a change, and the cluster that it brings."""
         start, end = max(change.start, self.done), max(change.end, self.done)
         following = self.text[end : end + 1]
         self._put(self.text[self.done : start])

@@ -123,13 +123,13 @@ class _Restoring:
         return self._written()
 
     def _find_replaced(self, numbers: Sequence[int]) -> None:
-        """Give clusters the places of what was read for them: their words may be elsewhere, as text."""
+        """Gives clusters the places of what was read for them: their words may be elsewhere, as text."""
         spans = occurrences(self.output, [STAND_IN], is_exact=True)[STAND_IN]
         for number, span in _nearest(numbers, spans, self._wanted):
             self._take(number, *span)
 
     def _find(self, is_exact: bool) -> None:
-        """Give clusters the places of their texts, the longest first."""
+        """Gives clusters the places of their texts, the longest first."""
         alike: defaultdict[str, list[int]] = defaultdict(list)
         for number in self.missing:
             shown = self.clusters[number].shown
@@ -185,7 +185,7 @@ class _Restoring:
             insort(self.taken, (start, end))
 
     def _find_divided(self) -> None:
-        """Put a cluster that the translation divides where the first of its things is, and take out the others."""
+        """Puts a cluster that the translation divides where the first of its things is, and take out the others."""
         wanted: defaultdict[str, list[int]] = defaultdict(list)
         for number in self.missing:
             if len(self.clusters[number].members) > 1:
@@ -270,7 +270,7 @@ class _Restoring:
         return list(left)
 
     def _keep_order(self) -> None:
-        """Put what stands for the next argument into the source's order, since a program fills it in in that order."""
+        """Puts what stands for the next argument into the source's order, since a program fills it in in that order."""
         slots = sorted(
             (change.start, change.end, change.cluster.start, place)
             for place, change in enumerate(self.changes)
@@ -287,7 +287,7 @@ class _Restoring:
             self.notes.append(f"{names} have been put into the order of the source, in which a program fills them in")
 
     def _insert(self, number: int) -> None:
-        """Put a cluster between words, or in the place of some."""
+        """Puts a cluster between words, or in the place of some."""
         cluster = self.clusters[number]
         member = cluster.members[0].number
         guess = round(self._wanted(number))

@@ -175,7 +175,7 @@ def _sources_of(
 
 
 def _share_out(sources_of: list[set[int]], count: int) -> None:
-    """Let a word whose only source has another word, too, go with a source that has none, where their neighbours go
+    """Lets a word whose only source has another word, too, go with a source that has none, where their neighbours go
     together: in `Der Hund` for `The dog` attention may be at the dog for both words."""
     linked = Counter(source for found in sources_of for source in found)
     for place, found in enumerate(sources_of):

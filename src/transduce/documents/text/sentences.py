@@ -29,7 +29,7 @@ WINDOW = 64  # characters beside a sign of an end that tell whether it is one
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Begin and end of each sentence, without the blanks between them; abbreviations and initials end none, nor does
+    """Begins and end of each sentence, without the blanks between them; abbreviations and initials end none, nor does
     what goes on with a small letter."""
     begin = len(text) - len(text.lstrip())
     for found in _END.finditer(text):

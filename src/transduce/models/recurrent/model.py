@@ -51,11 +51,11 @@ class Recurrent(EncoderDecoder[RecurrentState]):
         self.decoder = decoder
 
     def encode(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
-        """Read the source sentences."""
+        """Reads the source sentences."""
         return self.encoder(source, is_real)
 
     def start(self, memory: Memory) -> RecurrentState:
-        """Make the first state, and project the memory once for all steps to come."""
+        """Makes the first state, and project the memory once for all steps to come."""
         assert isinstance(memory, RecurrentMemory), "a recurrent encoder's"
         return self.decoder.start(memory, self.bridge(memory.final))
 

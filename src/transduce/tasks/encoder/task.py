@@ -113,12 +113,12 @@ class EncoderExperiment:
         return self._validator(bundle.special, tokenizer, store)
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Return None: an encoder is judged by the tasks it is fine-tuned for."""
+        """Returns None: an encoder is judged by the tasks it is fine-tuned for."""
         return None
 
     @property
     def tested(self) -> TestData:
-        """Raise InputError: pre-trained encoders are compared on the tasks they are fine-tuned for."""
+        """Raises InputError: pre-trained encoders are compared on the tasks they are fine-tuned for."""
         raise InputError("pre-trained encoders cannot be compared by a sweep; sweep what is fine-tuned from them")
 
     def _validator(self, special: SpecialIds, tokenizer: Tokenizer, store: SentenceStore) -> "EncoderValidator":
@@ -181,12 +181,12 @@ class EncoderValidator:
         return Validation.by(self.best_by, scores, rises=self.best_by != "loss")
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Return nothing: validation keeps no gradients."""
+        """Returns nothing: validation keeps no gradients."""
         return ()
 
 
 def open_documents(config: DocumentsConfig, folder: Path, progress: Progress | None = None) -> Examples[TextDocument]:
-    """Open the documents that the settings name; relative paths start from the folder."""
+    """Opens the documents that the settings name; relative paths start from the folder."""
 
     def names(named: str | list[str]) -> list[str]:
         return [named] if isinstance(named, str) else named
@@ -229,17 +229,17 @@ class EncoderTask:
         return EncoderExperiment(config, folder, open_documents(config.data, folder, progress))
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Return "": there is no test."""
+        """Returns "": there is no test."""
         return ""
 
     def test_data(self, wanted: Wanted) -> TestData:
-        """Raise InputError: there is nothing to evaluate."""
+        """Raises InputError: there is nothing to evaluate."""
         raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
 
     def score(
         self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
-        """Raise InputError; see `test_data`."""
+        """Raises InputError; see `test_data`."""
         raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
 
 

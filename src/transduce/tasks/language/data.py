@@ -26,7 +26,7 @@ class LanguageTexts:
 
 
 def open_texts(config: TextConfig, folder: Path, progress: Progress | None = None) -> LanguageTexts:
-    """Open the texts that the settings name; relative paths start from the folder."""
+    """Opens the texts that the settings name; relative paths start from the folder."""
     general = [
         _joined(_files(files, folder)) if files else None for files in (config.general_validation, config.general_test)
     ]
@@ -65,7 +65,7 @@ def _names(files: Sequence[Path]) -> str:
 
 
 def _cut(file: Path, share: float) -> int:
-    """Return the index of a file's first validation line."""
+    """Returns the index of a file's first validation line."""
     lines = sum(1 for _ in text_file(file))
     held_out = max(round(share * lines), 1)
     if lines <= held_out:

@@ -124,7 +124,7 @@ class LanguageExperiment:
         return self._validator(bundle, store, Processes())
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """Return scores on the test text; None without one."""
+        """Returns scores on the test text; None without one."""
         if self.texts.test is None:
             return None
         scores = dict(score_text(bundle, self.texts.test, self._tokens_at_once(processes)))
@@ -147,7 +147,7 @@ class LanguageExperiment:
         return validate_both(new, general, self.config.validation)
 
     def _tokens_at_once(self, processes: Processes) -> int:
-        """Return the tokens of the largest part of a training batch, so that measuring needs no more memory than
+        """Returns the tokens of the largest part of a training batch, so that measuring needs no more memory than
         training."""
         of_a_part = -(-self.config.batching.windows // self.config.training.accumulate)
         return -(-of_a_part // processes.count) * self.config.batching.window
@@ -157,12 +157,12 @@ class LanguageExperiment:
 
 
 def _beginnings(text: TextCorpus) -> list[str]:
-    """Return the beginnings of a text's first few lines that are not blank."""
+    """Returns the beginnings of a text's first few lines that are not blank."""
     return [line[:PROBE_CHARACTERS] for line in islice(filter(str.strip, text), PROBES)]
 
 
 def _of_segments(config: LanguageConfig) -> Objective:
-    """Return the training objective of a model that carries memory between segments."""
+    """Returns the training objective of a model that carries memory between segments."""
     smoothing = config.training.label_smoothing
     if isinstance(config.model, XLNetConfig):
         return Permutation(config.model.predicted, config.model.max_span, smoothing)
@@ -224,7 +224,7 @@ class LanguageTask:
         return Scores.of(count_lines(bundle, cast(TextCorpus, data.texts)), "lines", metrics, "lines", scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Describe perplexities and bits per character."""
+        """Describes perplexities and bits per character."""
         general = f"{GENERAL}perplexity"
         return (
             f"test perplexity {test['perplexity']:.2f} a token, {test['word_perplexity']:.2f} a word, "

@@ -45,7 +45,7 @@ PLAIN = Reading()
 def measure_text(
     model: nn.Module, store: TextStore, config: WindowsConfig, dynamic: DynamicEvaluation | None = None
 ) -> dict[str, float]:
-    """Return a model's scores on a text, read with `read_in_order` or `read_dynamically`.
+    """Returns a model's scores on a text, read with `read_in_order` or `read_dynamically`.
 
     `loss` is in nats per token, `perplexity` its exponential; perplexity per word (line ends count as words) and bits
     per character are comparable across tokenizers.
@@ -96,7 +96,7 @@ def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOK
 
 
 def windows_of(bundle: ModelBundle, tokens_at_once: int = TOKENS_AT_ONCE) -> WindowsConfig:
-    """Return the settings of windows in which a model reads a text it is measured on, up to `tokens_at_once`
+    """Returns the settings of windows in which a model reads a text it is measured on, up to `tokens_at_once`
     together."""
     return WindowsConfig(window=bundle.config.longest_source, target_tokens=tokens_at_once)
 
@@ -116,7 +116,7 @@ class LanguageValidator:
         return Validation(scores, scores["loss"], self._samples(model))
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
-        """Return nothing: validation batches are no larger than a part of a training batch, and keep no gradients."""
+        """Returns nothing: validation batches are no larger than a part of a training batch, and keep no gradients."""
         return ()
 
     def _samples(self, model: nn.Module) -> list[Sample]:

@@ -52,7 +52,7 @@ def prepare(
     processes: Processes,
     tell: Callable[[str], None],
 ) -> Numbers:
-    """Return the model, tokenizers and token stores; raises ConfigError or DataError if they do not fit together."""
+    """Returns the model, tokenizers and token stores; raises ConfigError or DataError if they do not fit together."""
     if checkpoint is None and processes.is_first:
         named = [splits.test] if config.data.test else []  # a part that was drawn may be empty
         for corpus in [
@@ -127,14 +127,14 @@ def prepare(
 
 
 def validation_corpora(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
-    """Return the validation corpus of each direction; the key None is the only direction."""
+    """Returns the validation corpus of each direction; the key None is the only direction."""
     if not splits.directions:
         return {None: splits.validation}
     return {direction: own.validation for direction, own in splits.directions.items()}
 
 
 def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageTokens | None) -> LanguageTokens | None:
-    """Return the initial bundle's languages, with the run's directions added; raises ConfigError for unknown
+    """Returns the initial bundle's languages, with the run's directions added; raises ConfigError for unknown
     languages."""
     known = start.languages
     if known is None:
@@ -165,7 +165,7 @@ def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageToken
 
 
 def _tell_other_languages(start: BundleConfig, data: DataConfig, tell: Callable[[str], None]) -> None:
-    """Warn if the languages differ from the initial bundle's: swapped files are a common mistake, but it may be
+    """Warns if the languages differ from the initial bundle's: swapped files are a common mistake, but it may be
     intended."""
     known, asked = Direction(start.source, start.target), Direction(data.source, data.target)
     if asked != known and Direction(*UNKNOWN) not in (known, asked):
@@ -191,7 +191,7 @@ def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
 
 
 def _check_lengths(name: str, store: TokenStore, model: nn.Module, marked: int) -> None:
-    """Raise DataError for pairs longer than a learned table of positions, language tokens included."""
+    """Raises DataError for pairs longer than a learned table of positions, language tokens included."""
     for side, limit, more in (("source", model.source_limit, 1 + marked), ("target", model.target_limit, 1)):
         lengths = getattr(store, side).lengths + more
         if limit is not None and lengths.max() > limit:

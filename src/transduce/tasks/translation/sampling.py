@@ -18,7 +18,7 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> PlannedData[Batch]:
-    """Return the stores of all training corpora, read as one."""
+    """Returns the stores of all training corpora, read as one."""
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(splits.train, sizes, config.data.temperature)
     segment = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
@@ -31,7 +31,7 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
 
 
 def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperature: float) -> list[float]:
-    """Return how many times an epoch includes each pair of corpora of these sizes.
+    """Returns how many times an epoch includes each pair of corpora of these sizes.
 
     Of n weighted pairs of a direction it includes n^(1/T), times a factor that keeps the length of the epoch without
     temperature T (Arivazhagan et al. 2019, section 4.1).
@@ -48,7 +48,7 @@ def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperat
 
 
 def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBundle) -> ModelBundle:
-    """Return a model of several directions with one chosen, if the run trains it in one."""
+    """Returns a model of several directions with one chosen, if the run trains it in one."""
     if bundle.config.languages is None or splits.directions:
         return bundle
     return bundle.directed(Direction(config.data.source, config.data.target))
@@ -61,7 +61,7 @@ def _directed(bundle: ModelBundle, direction: Direction | None) -> ModelBundle:
 def _subword_dropout(
     config: TokenizerConfig, tokenizers: Tokenizers, stores: Sequence[TokenStore]
 ) -> SubwordDropout | None:
-    """Return what segments words anew each epoch; None if no side's settings ask for it."""
+    """Returns what segments words anew each epoch; None if no side's settings ask for it."""
     rates = [side.dropout for side in (config.of_source, config.of_target)]
     source, target = (
         BpeDropout(BpeMerges(tokenizer), rate) if rate else None

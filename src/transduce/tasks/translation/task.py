@@ -141,7 +141,7 @@ class TranslationExperiment:
         return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
 
     def _parts(self, pairs: Sequence[SentencePair], outputs: Sequence[str], lowercase: bool) -> dict[str, Any]:
-        """Return scores of the only direction's test set by parts, for the model card."""
+        """Returns scores of the only direction's test set by parts, for the model card."""
         references = [pair.target for pair in pairs]
         counts = count_bleu(outputs, references, lowercase)
         training = (pair.target for entry in self.splits.train for pair in islice(entry.corpus, MOST_COUNTED))
@@ -169,7 +169,7 @@ class TranslationExperiment:
 
 
 def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
-    """Return the test set of each direction; the key None is the only direction."""
+    """Returns the test set of each direction; the key None is the only direction."""
     if not splits.directions:
         return {} if splits.test is None else {None: splits.test}
     return {direction: own.test for direction, own in splits.directions.items() if own.test is not None}
@@ -181,7 +181,7 @@ class TranslationTask:
     config = TranslationConfig
 
     def check(self, config: TranslationConfig) -> None:
-        """Raise ConfigError for an unknown metric, a weight without a general text, or settings that exclude each
+        """Raises ConfigError for an unknown metric, a weight without a general text, or settings that exclude each
         other."""
         metrics_of(config)
         check_weight(config.validation, config.data.general_validation is not None)
@@ -191,7 +191,7 @@ class TranslationTask:
         return TranslationExperiment(config, folder, open_splits(config.data, folder, progress))
 
     def test_data(self, wanted: Wanted) -> TestData:
-        """Raise InputError: a translation test set has two sides; see cli/test_set.py."""
+        """Raises InputError: a translation test set has two sides; see cli/test_set.py."""
         raise InputError("a translation model is tested on sources and references, not on one text")
 
     def score(
@@ -202,7 +202,7 @@ class TranslationTask:
         return score_translations(bundle, data.texts, metrics, scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Describe BLEU with its signature."""
+        """Describes BLEU with its signature."""
         each = ", ".join(f"{direction} {score:.1f}" for direction, score in test.get("directions", {}).items())
         mean = each and f", the mean of {each}"
         general = f", {test[f'{GENERAL}bleu']:.1f} on the general text" if f"{GENERAL}bleu" in test else ""

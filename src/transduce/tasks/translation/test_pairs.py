@@ -22,7 +22,7 @@ class TestPairs:
     search: Beam
 
     def content(self) -> str:
-        """Return a hash that changes when the pairs do."""
+        """Returns a hash that changes when the pairs do."""
         return " ".join(corpus.content() for corpus in self.corpora.values())
 
     def __iter__(self) -> Iterator[SentencePair]:
@@ -32,7 +32,7 @@ class TestPairs:
 def score_translations(
     bundle: ModelBundle, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring
 ) -> Scores:
-    """Translate the pairs of all directions and score them together."""
+    """Translates the pairs of all directions and score them together."""
     translator, outputs = Translator(bundle), []
     for direction, corpus in pairs.corpora.items():
         own = translator

@@ -45,7 +45,7 @@ def build_validator(
     stores: Mapping[Direction | None, TokenStore],
     needs: Sequence[int] | None = None,
 ) -> "TranslationValidator | DirectionsValidator":
-    """Return the validator of a run's model, whose parts need at most `needs` by the measures of `data.parts.needs`."""
+    """The validator of a run's model, whose parts need at most `needs` by the measures of `data.parts.needs`."""
     if not splits.directions:
         return _validator_of(config, splits, bundle, stores[None], needs)
     return DirectionsValidator(
@@ -74,7 +74,7 @@ def _validator_of(
 
 
 def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
-    """Return the metrics that validation reports beside the loss; raises ConfigError for an unknown one."""
+    """Returns the metrics that validation reports beside the loss; raises ConfigError for an unknown one."""
     asked = config.validation
     wanted = [*(("metrics", name) for name in asked.metrics), ("best_by", asked.best_by)]
     if config.data.is_generated:
@@ -127,7 +127,7 @@ class TranslationValidator:
         return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
-        """Return the validation steps that need most memory."""
+        """Returns the validation steps that need most memory."""
         trials = [self._loss_trial(model, pairs) for pairs in self._largest]
         if self.metrics:
             what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.metrics"
@@ -168,7 +168,7 @@ class TranslationValidator:
         return Translator(replace(self.bundle, model=model), tokens_at_once=self.tokens_at_once)
 
     def _translate_largest(self, model: nn.Module) -> None:
-        """Translate the shortest lines, most of which fit into one batch, and as many of the longest."""
+        """Translates the shortest lines, most of which fit into one batch, and as many of the longest."""
         translator, texts = self._translator(model), [pair.source for pair in self.pairs]
         lengths = [
             min(len(ids), translator.longest_source) + 1 for ids in self.bundle.tokenizers.source.encode_batch(texts)
@@ -207,12 +207,12 @@ class DirectionsValidator:
         return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
-        """Return the validation steps that need most memory."""
+        """Returns the validation steps that need most memory."""
         return [trial for validator in self.each.values() for trial in validator.trials(model)]
 
 
 def probe_texts(splits: Splits, count: int = PROBES) -> list[tuple[str, str]]:
-    """Return a few short validation pairs, of the first direction if there are several; else the beginnings of the
+    """Returns a few short validation pairs, of the first direction if there are several; else the beginnings of the
     shortest."""
     splits = next(iter(splits.directions.values()), splits)
     short = (pair for pair in _texts(splits.validation) if _longer_side(pair) <= PROBE_CHARACTERS)
@@ -232,7 +232,7 @@ def _longer_side(pair: tuple[str, str]) -> int:
 
 
 def _beginning(text: str) -> str:
-    """Return a text's first whole words, or characters if it has no spaces, up to the length of a probe."""
+    """Returns a text's first whole words, or characters if it has no spaces, up to the length of a probe."""
     text = text.strip()
     if len(text) <= PROBE_CHARACTERS:
         return text
