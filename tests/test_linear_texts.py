@@ -24,7 +24,7 @@ from transduce.corpora.formats import parallel_files
 from transduce.corpora.questions import question_corpus
 from transduce.corpora.splitting import letters_of
 from transduce.corpora.tagged import TagColumns, tagged_corpus
-from transduce.documents.text.sentences import ends_sentence, split_sentences
+from transduce.documents.sentences import ends_sentence, split_sentences
 from transduce.errors import TransduceError
 from transduce.evaluation.copied_numbers import numbers_in
 from transduce.evaluation.labels import word_f1

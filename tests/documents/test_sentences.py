@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.documents.text.sentences import ends_sentence, split_sentences
+from transduce.documents.sentences import ends_sentence, split_sentences
 from transduce.orthography.joining import gap_in_translation, join_sentences
 
 

@@ -5,9 +5,9 @@ from typing import Literal
 
 from transduce.documents.document import TextFile
 from transduce.documents.segment import Mark, Part, Segment
+from transduce.documents.sentences import ends_sentence
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
-from transduce.documents.text.sentences import ends_sentence
 from transduce.documents.xml import CDATA, Element, Token, as_written, characters
 
 InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]

@@ -8,9 +8,9 @@ from functools import partial
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.html.character_references import escape_text, read_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.sentences import ends_sentence
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, pair_tags
-from transduce.documents.text.sentences import ends_sentence
 from transduce.errors import InputError
 from transduce.orthography.characters import Span
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transduce.documents.text.sentences import split_sentences
+from transduce.documents.sentences import split_sentences
 from transduce.inference.request import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.orthography.joining import gap_in_translation

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from transduce.documents.text.sentences import split_sentences
+from transduce.documents.sentences import split_sentences
 from transduce.orthography.characters import Span, characters
 from transduce.orthography.words import words
 from transduce.text.tokenizer import Tokenizer

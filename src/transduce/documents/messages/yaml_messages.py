@@ -10,7 +10,7 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.libraries import require
 from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_segment
 from transduce.documents.segment import Segment
-from transduce.documents.text.sentences import ends_sentence
+from transduce.documents.sentences import ends_sentence
 from transduce.errors import InputError
 
 _STRING = "tag:yaml.org,2002:str"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from transduce.documents.segment import Mark, Part, joined
-from transduce.documents.text.sentences import WINDOW, ends_sentence
+from transduce.documents.sentences import WINDOW, ends_sentence
 
 COLUMN = 3
 """Blanks in a row that set the text after them apart, as a tab does; two are a slip, or follow a sentence."""

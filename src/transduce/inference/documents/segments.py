@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from transduce.documents.segment import Mark, Segment, emptied_pairs
+from transduce.documents.sentences import split_sentences
 from transduce.documents.text.clusters import clusters_of
 from transduce.documents.text.placing import place_marks
-from transduce.documents.text.sentences import split_sentences
 from transduce.inference.documents.held_texts import HeldText, after_same, has_tags, held_of, join, without_torn
 from transduce.inference.documents.sentence_translator import (
     Progress,
