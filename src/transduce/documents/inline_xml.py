@@ -11,7 +11,7 @@ from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.documents.xml import CDATA, Element, Token, as_written, characters
 
 InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]
-"""What an element inside a segment is.
+"""The kind of an element inside a segment.
 
 `open`, `close` and `alone` are codes: one half of a pair, or a tag that stands alone; what is in them is no text, but
 for <sub>. `pair` is a pair of marks about text, `apart` the same about a text of its own. `held` has text that stays,
@@ -19,7 +19,7 @@ for <sub>. `pair` is a pair of marks about text, `apart` the same about a text o
 """
 
 Inline = Callable[[Element], tuple[InlineKind, str]]
-"""What an element is, and the name by which both halves of a pair are known."""
+"""The kind of an element, and the name by which both halves of a pair are known."""
 
 
 def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:

@@ -46,8 +46,8 @@ def languages_in(data: bytes, name: str) -> Languages:
 
 
 def subtitle_pairs(first: tuple[bytes, str], second: tuple[bytes, str]) -> Iterator[tuple[str, str]]:
-    """What two files of subtitles, given by bytes and name, say at the same time; cues that overlap by half or more of
-    the shorter one belong together. InputError for files that cannot be read."""
+    """Pairs of texts that two files of subtitles, given by bytes and name, show at once; cues that overlap by half
+    or more of the shorter one belong together. InputError for files that cannot be read."""
     files = [TextFile.read(data, name) for data, name in (first, second)]
     cues = [sorted(cues_of(file, format_of(file.name) or ""), key=lambda cue: (cue.start, cue.end)) for file in files]
     for of_first, of_second in _groups(*cues):

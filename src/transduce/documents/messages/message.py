@@ -1,4 +1,4 @@
-"""What files of messages (JSON, YAML, .properties, .strings, strings.xml) have in common: a message as a segment."""
+"""A message as a segment, for all files of messages (JSON, YAML, .properties, .strings, strings.xml)."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass

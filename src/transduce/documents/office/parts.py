@@ -1,4 +1,4 @@
-"""What Office documents have in common: paragraphs, charts, properties and labels in files of an archive."""
+"""The common parts of Office documents: paragraphs, charts, properties and labels in files of an archive."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 

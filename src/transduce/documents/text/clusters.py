@@ -1,4 +1,4 @@
-"""What is held of a text as clusters, which no blank and no letter divides; how translations are written with them."""
+"""Clusters of held things, which no blank and no letter divides; how translations are written with them."""
 
 import unicodedata
 from bisect import bisect_right
