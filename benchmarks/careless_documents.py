@@ -172,7 +172,7 @@ def count_placeholders(text: str) -> Counter[str]:
 
 
 def is_nested(tags: Iterable[str]) -> bool:
-    """Whether each tag's end belongs to the last that is open."""
+    """Returns True if each tag's end belongs to the last that is open."""
     opened: list[str] = []
     for tag in tags:
         if tag[0] == "+":

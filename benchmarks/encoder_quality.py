@@ -1,4 +1,4 @@
-"""Whether a fine-tuned encoder tells as much here as in Hugging Face transformers: both trained, tested and compared.
+"""True if a fine-tuned encoder tells as much here as in Hugging Face transformers: both trained, tested and compared.
 
 Both start from the same weights and read the same texts in the same batches, with the epochs, rates, schedule, weight
 decay, clipping and dropout of a recipe, and keep what was best on the validation data. Ours trains at the recipe's

@@ -33,7 +33,7 @@ class System:
         return self.name.lower().replace(" ", "-")
 
     def is_chosen(self, names: Sequence[str] | None) -> bool:
-        """Whether its name begins with one of these, or there are none; what all are compared with always is."""
+        """True if its name begins with one of these, or there are none; what all are compared with always is."""
         asked = ["Transduce", *names] if names else [""]
         return any(self.name.lower().startswith(name.lower()) for name in asked)
 

@@ -18,7 +18,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one trial of a row ended: it worked, it was refused in one line, or it was a fault."""
+    """The end of one trial of a row: it worked, it was refused in one line, or it was a fault."""
 
     line: str = ""
     """Why it is refused, or what is wrong; empty where it works."""

@@ -125,7 +125,7 @@ class Row:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a batch in parts teaches the same as a whole one: not where each part draws numbers of its own, nor
+        """True if a batch in parts teaches the same as a whole one: not where each part draws numbers of its own, nor
         where Muon makes rounding errors of small singular values as large as the others."""
         draws = ("dropout", "hard", "teacher_forcing", "muon")
         return not any(word in self.changes for word in draws)
@@ -247,7 +247,7 @@ def _choices(type_: type[msgspec.Struct], prefix: str) -> Iterator[dict[str, Any
 
 
 def _is_whole(table: type[msgspec.Struct]) -> bool:
-    """Whether a table needs no setting."""
+    """Returns True if a table needs no setting."""
     try:
         table()
     except (TypeError, ValueError):

@@ -175,7 +175,7 @@ class StopAt:
 
 
 def _equal(one: Path, other: Path, most: float) -> Outcome:
-    """Whether the weights of two runs' models are within `most` of each other."""
+    """Returns True if the weights of two runs' models are within `most` of each other."""
     from safetensors.torch import load_file
 
     first, second = (load_file(run / "model" / "weights.safetensors") for run in (one, other))

@@ -94,7 +94,7 @@ class Code:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the code is part of Transduce."""
+        """True if the code is part of Transduce."""
         return self.object.startswith("transduce.")
 
 

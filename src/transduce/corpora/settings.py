@@ -102,7 +102,7 @@ class DataConfig(Settings, frozen=True):
     """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
     predefined split are cleaned before they are split."""
     split: SplitKind | None = None
-    """How files without validation files, or a built-in data set without its own split, are split: all pairs with the
+    """The split of files without validation files, or of a built-in data set without its own: all pairs with the
     same English (else target) sentence in one part (grouped, default), or each by itself (random), which leaks
     other translations."""
     validation_share: ShareWithin | None = None

@@ -46,11 +46,11 @@ class Unit:
     where: str
     """Place for a person to find it: `line 7`."""
     is_bilingual: bool = False
-    """Whether the document has a place of its own for the translation; else it takes that of the source."""
+    """True if the document has a place of its own for the translation; else it takes that of the source."""
     target: Segment | None = None
     """The translation that the document has; None where it has none."""
     is_draft: bool = False
-    """Whether that translation is not finished, and counts as none where only gaps are filled."""
+    """True if that translation is not finished, and counts as none where only gaps are filled."""
     notes: tuple[str, ...] = ()
     """Notes for a person."""
     id: str = ""

@@ -20,7 +20,7 @@ class Refused:
     advice: str
     """Advice: what to do instead."""
     has_lines: bool = False
-    """Whether they are text, whose lines can be translated as they are if someone asks for that."""
+    """True if files of this ending are text, whose lines can be translated as they are on request."""
 
     first_bytes: tuple[bytes, ...] = ()
     """Bytes that such files may begin with."""
@@ -53,7 +53,7 @@ def ending_of(name: str) -> str:
 
 
 def is_packed(name: str) -> bool:
-    """Whether a file is compressed, by its ending."""
+    """Returns True if a file is compressed, by its ending."""
     return PurePath(name).suffix.lower() in PACKED
 
 

@@ -38,7 +38,7 @@ class Format:
     place: str
     """Module and name of what reads it."""
     is_archive: bool = False
-    """Whether its files are ZIP archives, which no terminal shows."""
+    """True if files of the format are ZIP archives, which no terminal shows."""
 
     @property
     def read(self) -> Read:

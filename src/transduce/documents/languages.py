@@ -21,7 +21,7 @@ _CODE = re.compile(r"([a-z]{2})(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|\d{3}))?")
 
 
 def is_same(code: str, other: str) -> bool:
-    """Whether two codes are of one language, whatever the region: en-US and en."""
+    """Returns True if two codes are of one language, whatever the region: en-US and en."""
     return primary(code) == primary(other)
 
 
@@ -38,7 +38,7 @@ def find(coded: Sequence[tuple[str, T]], wanted: str) -> T | None:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text is a language's code of two letters, with or without a script and a region: pt, pt-BR, zh_Hant."""
+    """True if a text is a language's code of two letters, with or without a script and a region: pt, pt-BR, zh_Hant."""
     found = _CODE.fullmatch(text)
     return found is not None and found[1] in TWO_LETTERS
 

@@ -20,11 +20,11 @@ class Mark:
     shown: str = ""
     """Text that a translator reads for the mark. Unless it is blank, the translation must hold it (`is_held`)."""
     breaks: bool = False
-    """Whether what stands before it is translated apart from what comes after."""
+    """True if the text before the mark is translated apart from the text after it."""
 
     @property
     def is_held(self) -> bool:
-        """Whether its text stands in the translation exactly as here: a placeholder, an address, code."""
+        """True if the mark keeps its text in a translation: a placeholder, an address, code."""
         return bool(self.shown.strip())
 
 
@@ -68,7 +68,7 @@ class Segment:
 
     @property
     def is_translatable(self) -> bool:
-        """Whether there is a letter to translate, outside what is held."""
+        """True if the segment has a letter to translate, outside what is held."""
         return any(isinstance(part, str) and any(map(str.isalpha, part)) for part in self.parts)
 
     def split_edges(self) -> tuple[tuple[Part, ...], "Segment", tuple[Part, ...]]:
@@ -164,7 +164,7 @@ def emptied_pairs(source: Segment, target: Segment) -> list[str]:
 
 
 def is_nested(marks: Sequence[Mark]) -> bool:
-    """Whether each closing mark closes the last one that was opened."""
+    """Returns True if each closing mark closes the last one that was opened."""
     opened: list[str] = []
     for mark in marks:
         if mark.kind == "open":

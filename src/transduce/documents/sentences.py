@@ -41,12 +41,12 @@ def split_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether a text's last sentence is complete."""
+    """Returns True if a text's last sentence is complete."""
     return not text.strip() or re.search(rf"[.!?…:;{FINAL}][\"'”’»)\]」』）]*\s*$", text) is not None
 
 
 def _ends_sentence(text: str, begin: int, after: int) -> bool:
-    """Whether what begins at the one place and ends in a sign of an end, and blanks, before the other is a sentence."""
+    """True if what begins at the one place and ends in a sign of an end, and blanks, before the other is a sentence."""
     end = _without_last_blanks(text, begin, after)
     first = _OPENING.sub("", text[after : after + WINDOW])[:1]
     if first.islower():

@@ -102,7 +102,7 @@ class Element:
 
     @property
     def has_text(self) -> bool:
-        """Whether there is more within than blanks."""
+        """True if there is more within than blanks."""
         return any(isinstance(one, Element) or one.value.strip() for one in self.content)
 
     def tags(self, file: TextFile) -> tuple[str, str]:

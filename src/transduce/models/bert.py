@@ -58,7 +58,7 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
     segments: Annotated[int, Meta(ge=1, le=1000)] = 2
     """Rows of the table of segments, of which the first of two texts has one and the second the next."""
     pooler: bool = True
-    """Whether the vector of a whole text is made by a layer of its own, or is that of its first token."""
+    """True if the vector of a whole text is made by a layer of its own, or is that of its first token."""
     norm_epsilon: PositiveShare = 1e-12
     """Added to the variance in layer normalisation."""
     dropout: ShareBelowOne = 0.1

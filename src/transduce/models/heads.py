@@ -19,7 +19,7 @@ class ClassHeadConfig(Settings, frozen=True, tag_field="kind", tag="class"):
     labels: tuple[str, ...]
     """Names of the classes."""
     pair: bool = False
-    """Whether two texts are read together."""
+    """True if two texts are read together."""
     dropout: ShareBelowOne = 0.1
     """Share of the text's vector dropped."""
     pooling: Pooling = "pooler"
@@ -37,7 +37,7 @@ class ScoreHeadConfig(Settings, frozen=True, tag_field="kind", tag="score"):
     deviation: PositiveFloat
     """Standard deviation of these scores; the head gives a number of deviations from the mean."""
     pair: bool = False
-    """Whether two texts are read together."""
+    """True if two texts are read together."""
     dropout: ShareBelowOne = 0.1
     """Share of the text's vector dropped."""
     pooling: Pooling = "pooler"
@@ -60,7 +60,7 @@ class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
     """Settings of a head for where in a passage the answer to a question begins and ends."""
 
     no_answer: bool = False
-    """Whether a passage may hold no answer."""
+    """True if a passage may hold no answer."""
     overlap: PositiveInt = 64
     """Tokens that a window of a long passage shares with the one before."""
     longest_answer: PositiveInt = 30
@@ -71,7 +71,7 @@ class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
     """Settings of a head for masked words, and for whether a text follows another."""
 
     next_sentence: bool = True
-    """Whether the model also tells if the second text follows the first."""
+    """True if the model also tells if the second text follows the first."""
     activation: Literal["relu", "gelu", "gelu_tanh"] = "gelu"
     """Between the two layers before the output; in imported models that of the encoder's layers."""
     norm_epsilon: PositiveShare = 1e-12

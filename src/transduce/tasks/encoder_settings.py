@@ -49,7 +49,7 @@ class EncoderExperimentConfig(ExperimentConfig, frozen=True, kw_only=True):
     model: EncoderConfig | None = None
     """The encoder (default: that of `training.start_from`)."""
     tokenizer: TokenizerConfig = TokenizerConfig()
-    """How text becomes tokens; a model to start from keeps its tokenizer."""
+    """The tokenizer, which makes tokens of text; a model to start from keeps its tokenizer."""
     batching: TextBatchingConfig = TextBatchingConfig()
     """Size of batches and longest text."""
 

@@ -42,7 +42,7 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process is the first, which writes, validates and prints."""
+        """True if this process is the first, which writes, validates and prints."""
         return self.rank == 0
 
     def share(self, pairs: NDArray[np.int64], turn: int) -> NDArray[np.int64]:

@@ -69,7 +69,7 @@ class Event:
     partner: int = -1
     """The number of the other tag of a pair, or -1."""
     is_whole: bool = False
-    """Whether the element, with all in it, is a mark of the sentence about it."""
+    """True if the element, with all in it, is a mark of the sentence about it."""
     decision: Decision = "translated"
     written: Written | None = None
     shown: str = ""
@@ -77,9 +77,9 @@ class Event:
     holder: int = -1
     """The number of the tag by whose nature a text is held, such as `<code>`; -1 for none."""
     holds: bool = False
-    """Whether it is such a tag."""
+    """True if text within the tag is held by its nature."""
     is_closed: bool = False
-    """Whether an end tag closes it."""
+    """True if the element is closed by an end tag."""
 
 
 @dataclass
@@ -252,7 +252,7 @@ class Events:
                     self.attributes.append(attribute)
 
     def _is_shown(self, tag: str, attribute: str, given: dict[str, Attribute]) -> bool:
-        """Whether readers see or hear an attribute."""
+        """Returns True if readers see or hear an attribute."""
         if attribute == "value":
             return tag == "input" and self._value(given, "type").strip().lower() in _BUTTONS
         if attribute == "content":

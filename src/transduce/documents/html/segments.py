@@ -22,13 +22,13 @@ class HtmlItem:
     start: int
     end: int
     is_exact: bool = True
-    """Whether the characters of the page that are there mean the same elsewhere."""
+    """True if the characters of the page that are there mean the same elsewhere."""
     more: str = ""
     """Characters written after the item."""
 
     @property
     def is_edge(self) -> bool:
-        """Whether it need not belong to a segment that begins or ends with it: white space, an image, a comment."""
+        """True for what need not belong to the segment at whose edge it is: white space, an image, a comment."""
         if isinstance(self.part, Mark):
             return self.part.kind == "alone" and not self.part.is_held
         return self.is_exact and not self.part.strip()

@@ -114,11 +114,11 @@ class OpenElements:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether tags here are of SVG or MathML, unless they are of those that end it."""
+        """True if tags here are of SVG or MathML, unless they are of those that end it."""
         return self.top is not None and self.top.namespace != "html"
 
     def has_open(self, name: str) -> bool:
-        """Whether an element of HTML of this name is open."""
+        """Returns True if an element of HTML of this name is open."""
         return bool(self._lists.get(name))
 
     def start(self, name: str, leaves_foreign: bool) -> Literal["html", "svg", "math"]:

@@ -202,7 +202,7 @@ def _cell(text: str, start: int, end: int, begin: int) -> tuple[str, Origins]:
 
 
 def _begins_with(state: Any, line: int, signs: str) -> bool:
-    """Whether a line is no code and begins with one of some signs."""
+    """Returns True if a line is no code and begins with one of some signs."""
     return state.src[_begin(state, line) : _begin(state, line) + 1] in signs and not state.is_code_block(line)
 
 

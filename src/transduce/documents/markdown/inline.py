@@ -47,7 +47,7 @@ class RunItem:
     token: Any = None
     """The parser's token of an image or a link."""
     is_text: bool = False
-    """Whether the parser takes a mark for text: the sign of a dialect, or the end of a line."""
+    """True if the parser takes a mark for text: the sign of a dialect, or the end of a line."""
 
 
 def items_of(run: Run, as_lines: bool = True) -> list[RunItem] | None:
@@ -261,7 +261,7 @@ def _sign(line: Sequence[RunItem], number: int) -> re.Match[str] | None:
 
 
 def _is_own(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
-    """Whether a line is no part of the sentence about it: it begins as no text does, or has no text."""
+    """Returns True if a line is no part of the sentence about it: it begins as no text does, or has no text."""
     if any(item.is_text for item in line):
         return True
     parts = [item.part for item in line]

@@ -341,12 +341,12 @@ class _InlinePieces:
 
 
 def is_tex(inside: str) -> bool:
-    """Whether what stands between `\\[` and `\\]` is a formula, and no text in brackets."""
+    """Returns True if what stands between `\\[` and `\\]` is a formula, and no text in brackets."""
     return _TEX.search(inside) is not None and "](" not in inside
 
 
 def _is_formula(inside: str) -> bool:
-    """Whether what stands between two dollars is none of prices and words."""
+    """Returns True if what stands between two dollars is none of prices and words."""
     if inside[0] == "{" or (_WORDS.search(inside) and "\\" not in inside):
         return False
     if _MATH_SIGN.search(inside) or not any(map(str.isspace, inside)):

@@ -117,7 +117,7 @@ class MarkdownParser:
         return self._parsed(kind, content, [(0, 0)], find_templates(content, self.is_mdx))
 
     def is_paragraph(self, content: str) -> bool:
-        """Whether a text that stands alone is one paragraph and nothing else."""
+        """Returns True if a text that stands alone is one paragraph and nothing else."""
         tokens: list[Any] = []
         text = masked(content, find_templates(content, self.is_mdx))
         self._parse_blocks(text, {}, tokens)
@@ -271,7 +271,7 @@ def _bracketed(state: Any, silent: bool) -> bool:
 
 
 def _is_of_dialect(after: re.Match[str] | None, last: str) -> bool:
-    """Whether what follows brackets, the last character in which is given, belongs to them."""
+    """Returns True if what follows brackets, the last character in which is given, belongs to them."""
     if after is None:
         return False
     if after["address"] is not None:

@@ -47,7 +47,7 @@ class _Known:
     span: Span | None
     """Place in the file, if the mark is written in the same way there."""
     is_text: bool = False
-    """Whether the parser takes it for text: signs of dialects and ends of lines."""
+    """True if the parser takes the mark for text: signs of dialects and ends of lines."""
 
 
 class MarkdownWriter:
@@ -163,7 +163,7 @@ class MarkdownWriter:
         return f"{written[:place]}{_reference(written[place])}{written[place + 1 :]}"
 
     def _is_right(self, parts: Sequence[Part], view: str) -> bool:
-        """Whether the parser finds the marks and the words again."""
+        """Returns True if the parser finds the marks and the words again."""
         if len(parts) == 1 and isinstance(parts[0], str) and _PLAIN.fullmatch(view):
             return True
         if self._is_another_block(view):
@@ -172,7 +172,7 @@ class MarkdownWriter:
         return items is not None and list(self._flat(parts)) == list(_flat(items))
 
     def _is_another_block(self, view: str) -> bool:
-        """Whether a paragraph would be none any more."""
+        """Returns True if the parser would no longer read a paragraph here."""
         if self._run.kind not in LINED or (view[:1].isalpha() and "\n" not in view):
             return False
         if self._is_paragraph is None:

@@ -78,7 +78,7 @@ class _AndroidText:
         self.is_quoted: str | None = None
         """The name of the pair of quotation marks that is open."""
         self.is_cdata = _is_cdata(element.content)
-        """Whether the whole string is in a CDATA section, in which nothing but escapes is needed."""
+        """True if the whole string is in a CDATA section, in which nothing but escapes is needed."""
         self.parts = list(self._parts(element))
 
     def segment(self) -> Segment:

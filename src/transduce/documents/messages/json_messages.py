@@ -190,12 +190,12 @@ def string_like(file: TextFile, value: Json, is_ascii: bool, text: str) -> str:
 
 
 def is_ascii_by_escapes(file: TextFile) -> bool:
-    """Whether a file writes characters beyond ASCII as escapes."""
+    """Returns True if a file writes characters beyond ASCII as escapes."""
     return file.text.isascii() and "\\u" in file.text
 
 
 def is_encodable(text: str) -> bool:
-    """Whether a string has no half of a character that is written as two (surrogates)."""
+    """Returns True if a string has no half of a character that is written as two (surrogates)."""
     return _NOT_ENCODABLE.search(text) is None
 
 

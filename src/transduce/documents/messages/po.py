@@ -210,7 +210,7 @@ def _free(parts: Sequence[Part]) -> str:
 
 
 def _has_lone_apostrophe(parts: Sequence[Part]) -> bool:
-    """Whether an apostrophe is not written as two, so that Java takes what follows for text."""
+    """Returns True if an apostrophe is not written as two, so that Java takes what follows for text."""
     return "'" in _free(parts).replace("''", "")
 
 
@@ -243,7 +243,7 @@ class _FormOfOne:
 
     number: int
     is_alone: bool
-    """Whether no other number has it."""
+    """True if no other number has this form."""
 
     @staticmethod
     def read(header: str) -> "_FormOfOne":

@@ -70,7 +70,7 @@ class _Table:
         self.file = file
         self.delimiter = delimiter_of(file.text, file.name)
         self.is_quoted = True
-        """Whether quotation marks about a cell are no part of it."""
+        """True if quotation marks about a cell are no part of it."""
         self._other_line = 0
         self.rows = self._read(_CELLS)
         if not self._is_read_alike() and self.delimiter == "\t":
@@ -122,7 +122,7 @@ class _Table:
         return '"' + text.replace('"', '""') + '"' if needs else text
 
     def _is_read_alike(self) -> bool:
-        """Whether the standard library reads the same cells."""
+        """Returns True if the standard library reads the same cells."""
         csv.field_size_limit(max(csv.field_size_limit(), len(self.file.text) + 1))
         quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
         reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)

@@ -19,7 +19,7 @@ class Term:
     text: str
     is_preferred: bool = False
     is_banned: bool = False
-    """Whether it is deprecated or superseded."""
+    """True if the term is deprecated or superseded."""
 
 
 def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterator[tuple[list[Term], list[Term]]]:

@@ -160,7 +160,7 @@ def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None
 
 
 def _is_draft(entry: _Entry, source: Segment, target: Segment) -> bool:
-    """Whether a translation is none yet: as its state says, or if it has none because it repeats the source."""
+    """Returns True if a translation is none yet: as its state says, or if it has none because it repeats the source."""
     if (state := entry.state) is not None or entry.element.attributes.get("approved") == "yes":
         return state in DRAFTS
     return source.is_translatable and source.text.split() == target.text.split()
@@ -256,7 +256,7 @@ def _mid(segment: Element) -> str:
 
 
 def _has_more(element: Element) -> bool:
-    """Whether there is text to translate outside the segments of a text."""
+    """Returns True if there is text to translate outside the segments of a text."""
     return any(
         any(map(str.isalpha, child.value))
         if isinstance(child, Token)

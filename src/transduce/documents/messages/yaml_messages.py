@@ -83,7 +83,7 @@ class _Collection:
 
     @property
     def expects_key(self) -> bool:
-        """Whether what comes next is a key."""
+        """True if what comes next is a key."""
         return self.is_mapping and self.count % 2 == 0
 
 
@@ -235,7 +235,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text needs no quotation marks, in lists and mappings of either style."""
+    """Returns True if a text needs no quotation marks, in lists and mappings of either style."""
     if not text.isprintable() or _SHORT_SWITCH.fullmatch(text):
         return False
     return all(_read(f"{before}{text}{after}") == (text, True) for before, after in (("k: ", ""), ("[", "]")))

@@ -75,7 +75,7 @@ class Archive:
         return list(self._entries)
 
     def __contains__(self, path: str) -> bool:
-        """Whether there is a file of this name."""
+        """Returns True if there is a file of this name."""
         return path in self._entries
 
     def read(self, path: str) -> bytes:

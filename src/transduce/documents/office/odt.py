@@ -73,7 +73,7 @@ def _is_paragraph(tag: str) -> bool:
 
 
 def _is_removed(tag: str) -> bool:
-    """Whether an element is about text that a reader no longer sees."""
+    """Returns True if an element holds deleted text, which readers do not see."""
     return tag in ("text:tracked-changes", "text:deletion")
 
 

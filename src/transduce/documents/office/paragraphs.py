@@ -148,7 +148,7 @@ class Paragraph:
         return (one for one in self._own(content, "AlternateContent") if self._is(one, "r"))
 
     def _has_text(self, element: Element) -> bool:
-        """Whether runs or formulas of the paragraph itself are in an element."""
+        """Returns True if runs or formulas of the paragraph itself are in an element."""
         return any(self._is(one, "r") or one.name in _MATH for one in self._own(element.content, "AlternateContent"))
 
     def _is(self, element: Element, name: str) -> bool:
@@ -282,7 +282,7 @@ def _with_formulas_apart(parts: Sequence[Part]) -> list[Part]:
 
 
 def _is_run(mark: Mark) -> bool:
-    """Whether a half of a pair is that of a run: the one that opens it is its format, which may be none."""
+    """Returns True if a half of a pair is that of a run: the one that opens it is its format, which may be none."""
     return not mark.raw or re.match(r"<(?:\w+:)?rPr\b", mark.raw) is not None
 
 

@@ -63,7 +63,7 @@ def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bo
 
 
 def _prompts(file: TextFile) -> Callable[[int], bool]:
-    """Whether a place is in a placeholder of a design, whose text only those who edit slides see."""
+    """Returns True if a place is in a placeholder of a design, whose text only those who edit slides see."""
     shapes = elements_in(file, "sp", "pic", "graphicFrame")
     spans = [(one.start, one.end) for one in shapes if any(inner.name == "ph" for inner in one.descendants())]
     return lambda place: is_taken(spans, place, place + 1)

@@ -256,11 +256,11 @@ class SheetRules:
         self._whole: dict[tuple[str, int], list[tuple[int, int]]] = {}
 
     def compares(self, text: str) -> bool:
-        """Whether something compares cells with a text."""
+        """Returns True if a formula or a rule of the workbook compares cells with a text."""
         return text.strip().casefold() in self.compared
 
     def names_column(self, sheet: str, row: int, column: int) -> bool:
-        """Whether a cell of a sheet, by its file, is the name of a column."""
+        """Returns True if a cell, by the file of its sheet, is the name of a table column."""
         if (spans := self._whole.get((sheet, row))) is None:
             spans = self._whole[sheet, row] = []  # those that overlap are one
             for first, last in sorted(self.names.get((sheet, row), ())):

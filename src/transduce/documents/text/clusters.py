@@ -33,9 +33,9 @@ class Cluster:
     """The character before it in the source; "" at its beginning."""
     after: str
     is_word: bool
-    """Whether it is no placeholder but a word, of code for example."""
+    """True if the cluster is no placeholder but a word, of code for example."""
     is_in_order: bool
-    """Whether something of it stands for the next argument."""
+    """True if a placeholder of the cluster stands for the next argument."""
 
     @property
     def end(self) -> int:
@@ -124,7 +124,7 @@ def _normal(character: str) -> str:
 
 
 def is_joined_letter(character: str, neighbour: str) -> bool:
-    """Whether two characters belong to one word: letters or digits of scripts that have blanks between words."""
+    """True if two characters belong to one word: letters or digits of scripts that have blanks between words."""
     return _is_letter(character) and _is_letter(neighbour)
 
 
@@ -195,7 +195,7 @@ class ClusterWriter:
             self._put(" ")
 
     def _must_part(self, cluster: Cluster, is_inserted: bool) -> bool:
-        """Whether a blank belongs before a cluster that is written next."""
+        """Returns True if a blank belongs before a cluster that is written next."""
         if not self.last or self.last.isspace():
             return False
         if self.cluster is not None:

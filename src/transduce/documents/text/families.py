@@ -281,7 +281,7 @@ _NEXT = re.compile(
 
 
 def takes_next_argument(placeholder: str) -> bool:
-    """Whether a placeholder stands for the next argument in order, such as `%s`, and not for one by number or name."""
+    """True if a placeholder stands for the next argument in order, such as `%s`, and not for one by number or name."""
     return _NEXT.fullmatch(placeholder) is not None and placeholder not in ("%n", "%m")
 
 

@@ -152,7 +152,7 @@ class _Restoring:
         return not is_taken(self.taken, start, end)
 
     def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
-        """Whether what is there is no part of a longer word or placeholder."""
+        """Returns True if what is there is no part of a longer word or placeholder."""
         text = self.output
         for token in self._tokens_about(start, end):
             if token[0] < start or end < token[1]:
@@ -240,7 +240,7 @@ class _Restoring:
         return others
 
     def _is_made_up(self, start: int, end: int) -> bool:
-        """Whether a placeholder cannot be text, since the source's text has no sign such as it begins with."""
+        """Returns True if a placeholder cannot be text, since the source's text has no sign such as it begins with."""
         text = self.output[start:end]
         shape = shape_of(text)
         return (shape in _PLAIN_SIGNS and shape not in self.free_text) or (

@@ -125,7 +125,7 @@ def overlapping(words: Sequence[Span], span: Span) -> range:
 
 
 def is_taken(taken: Sequence[Span], start: int, end: int) -> bool:
-    """Whether any of some spans in order shares characters with another."""
+    """Returns True if any of some spans in order shares characters with another."""
     before = bisect_left(taken, (end, 0))
     return before > 0 and taken[before - 1][1] > start
 
@@ -142,7 +142,7 @@ def word_starts(text: str) -> list[int]:
 
 
 def is_punctuation(character: str) -> bool:
-    """Whether a character is punctuation; False for none."""
+    """Returns True if a character is punctuation; False for none."""
     return bool(character) and unicodedata.category(character).startswith("P")
 
 

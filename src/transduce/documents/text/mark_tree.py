@@ -11,7 +11,7 @@ BEYOND = Mark("", "alone")
 
 
 def is_fixed(mark: Mark) -> bool:
-    """Whether a mark's place in a translation is known before the others': see `place_marks`."""
+    """Returns True if a mark's place in a translation is known before the others': see `place_marks`."""
     return mark.is_held or mark.breaks
 
 

@@ -44,7 +44,7 @@ class PretrainingConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
     data: DocumentsConfig
     """The documents to learn from."""
     tokenizer: TokenizerConfig = TokenizerConfig(kind="bert", lowercase=True)
-    """How text becomes tokens; the vocabulary must hold [MASK]. A model to start from keeps its tokenizer."""
+    """The tokenizer, which makes tokens of text and must have [MASK]. A model to start from keeps its own."""
     masking: MaskingConfig = MaskingConfig()
     """Settings for hiding tokens."""
     next_sentence: bool = True

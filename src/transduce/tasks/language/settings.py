@@ -52,6 +52,6 @@ class LanguageConfig(ExperimentConfig, frozen=True, kw_only=True):
     model: LanguageModelConfig
     """The model to train."""
     tokenizer: TokenizerConfig = TokenizerConfig()
-    """How text becomes tokens."""
+    """The tokenizer, which makes tokens of text."""
     batching: WindowsConfig = WindowsConfig()
     """Context length and batch size."""

@@ -20,7 +20,7 @@ class TranslationConfig(ExperimentConfig, frozen=True, kw_only=True):
     model: EncoderDecoderConfig
     """The model to train."""
     tokenizer: TokenizerConfig = TokenizerConfig()
-    """How text becomes tokens."""
+    """The tokenizer, which makes tokens of text."""
     batching: BatchingConfig = BatchingConfig()
     """Batch size."""
     search: Beam = Beam()

@@ -108,7 +108,7 @@ class TranslationValidator:
     sampled: Sequence[tuple[str, str]]
     """Pairs whose translations are shown each time."""
     folds_case: bool
-    """Whether metrics score case-insensitively."""
+    """True if metrics score case-insensitively."""
 
     def __call__(self, model: nn.Module) -> Validation:
         """See Validate."""
