@@ -66,13 +66,14 @@ class DataOptions:
         """Opens the test data, by default those of the model's run."""
         recipe = recipe_of(Path(model))
         split = self.split or (find_dataset(self.dataset).test if self.dataset is not None else None) or "test"
+        if recipe is None and self.reference is None and self.dataset is None:
+            raise InputError(
+                f"{model} is not in a run's folder, so it has no test data of its own; give --dataset or --reference"
+            )
         config, folder = (recipe.config, recipe.folder) if recipe else (None, Path())
         of_model = read_config(find_bundle(Path(model)))
-        try:
-            wanted = Wanted(of_model, config, folder, self.reference, self.dataset, split)
-            return _task(of_model.task).test_data(wanted)
-        except InputError as error:
-            raise InputError(str(error).replace("the model", model, 1)) from None
+        wanted = Wanted(of_model, config, folder, self.reference, self.dataset, split)
+        return _task(of_model.task).test_data(wanted)
 
 
 def compare_models(

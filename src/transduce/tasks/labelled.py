@@ -123,16 +123,15 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
     """The labelled texts of a run; see Experiment."""
 
     labelling: Labelling[Example, Encoded, Told]
-    config: EncoderExperimentConfig
-    data: Any
-    """The settings of the data."""
+    config: Any
+    """The run's settings, of the type that the labelling names."""
     folder: Path
     examples_of: Examples[Example]
 
     @property
     def name(self) -> str:
         """See Experiment."""
-        return self.data.dataset or self.examples_of.train.name
+        return self.config.data.dataset or self.examples_of.train.name
 
     @property
     def inputs(self) -> list[Input]:
@@ -157,7 +156,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
         origin = origin if reads_pooler(head) else origin.without_pooler()
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
         learned, held_out = (labelling.encode(some, head, tokenizer, longest) for some in (train, validation))
-        bundle = origin.bundle(config.task, self.data.language, head, longest)
+        bundle = origin.bundle(config.task, config.data.language, head, longest)
         for kind, corpus, encoded in (
             ("training", corpora.train, learned),
             ("validation", corpora.validation, held_out),
@@ -247,7 +246,7 @@ class LabelledTask(Generic[Example, Encoded, Told]):
     ) -> LabelledExperiment[Example, Encoded, Told]:
         """See Task."""
         examples = open_examples(config.data, folder, self.labelling.openers(config.data, progress))
-        return LabelledExperiment(self.labelling, config, config.data, folder, examples)
+        return LabelledExperiment(self.labelling, config, folder, examples)
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """Returns all scores, the first with its interval."""
