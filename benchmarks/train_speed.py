@@ -98,7 +98,7 @@ def speeds(measurements: Measurements) -> dict[int, float]:
 
 def make_table(found: dict[str, Measurements]) -> str:
     """A row a system: its precision and speed, and how many times as fast we were in the same rounds."""
-    rows = [["", "precision", "target tokens a second", f"{OURS} is so many times as fast"]]
+    rows = [["", "precision", "target tokens a second", f"{OURS}'s speed divided by it"]]
     ours = speeds(found[OURS]) if OURS in found else {}
     for name, measurements in found.items():
         theirs = speeds(measurements)
