@@ -54,7 +54,7 @@ def test_what_auto_stands_for_can_be_set_by_the_environment(monkeypatch: pytest.
         ("auto", 1, 2, "2 processes need 2 GPUs, but this machine has 1"),
     ],
 )
-def test_a_device_that_is_not_there_or_not_for_so_many_processes_is_one_line(
+def test_a_device_that_is_missing_or_has_too_few_for_the_processes_is_one_line(
     name: str, gpus: int, processes: int, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, gpus)

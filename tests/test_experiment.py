@@ -59,7 +59,7 @@ def test_the_model_kept_is_the_one_of_lowest_validation_loss(tiny_run: Path) -> 
     assert ModelBundle.load(tiny_run).history["updates"] == int(best["checkpoint"])
 
 
-def test_the_model_kept_is_the_one_of_highest_bleu_if_so_asked(recipe_file: Path, tmp_path: Path) -> None:
+def test_the_model_kept_is_the_one_of_highest_bleu_if_asked_for(recipe_file: Path, tmp_path: Path) -> None:
     changes = ["validation.best_by=bleu", "training.updates=40", "optimizer.learning_rate=0.05"]
     transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "run")
     scores = [line for line in run_log(tmp_path / "run") if "validation" in line]
@@ -148,7 +148,7 @@ def test_what_fails_before_training_leaves_no_folder(recipe_file: Path, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_default_vocabulary_that_the_text_does_not_fill_is_told(recipe_file: Path, tmp_path: Path) -> None:
+def test_a_default_vocabulary_that_the_text_does_not_fill_is_reported(recipe_file: Path, tmp_path: Path) -> None:
     told: list[str] = []
     recipe = load_recipe(str(recipe_file), ["tokenizer.kind=bpe", "training.updates=1"])
     transduce.train(recipe, tmp_path / "run", tell=told.append)
@@ -234,7 +234,7 @@ def test_the_advice_to_lower_the_rate_and_resume_can_be_followed(recipe_file: Pa
     assert [line["update"] for line in run_log(tmp_path / "run") if "loss" in line] == [5, 10, 15, 20, 25, 30]
 
 
-def test_a_run_that_goes_on_may_change_how_it_learns_and_tells_each_change(recipe_file: Path, tmp_path: Path) -> None:
+def test_a_run_that_goes_on_may_change_how_it_learns_and_reports_each_change(recipe_file: Path, tmp_path: Path) -> None:
     transduce.train(load_recipe(str(recipe_file), ["training.updates=10"]), tmp_path / "run")
     changes = {
         "training.updates": "20",
@@ -316,7 +316,7 @@ def test_each_validation_logs_what_becomes_of_the_same_few_sentences(tiny_run: P
 
 
 @pytest.mark.parametrize("change", ["validation.metrics=['blue']", "validation.best_by=blue"])
-def test_a_metric_that_there_is_not_is_told_before_the_run_begins(
+def test_a_metric_that_there_is_not_is_reported_before_the_run_begins(
     recipe_file: Path, tmp_path: Path, change: str
 ) -> None:
     with pytest.raises(ConfigError, match=rf"{change.partition('=')[0]}: no metric 'blue'; there are bleu, chrf"):
@@ -413,7 +413,9 @@ def test_a_runs_settings_are_a_recipe_that_repeats_it(recipe_file: Path, tmp_pat
         assert torch.equal(tensor, weights(again)[name]), name
 
 
-def test_cleaning_and_overlap_are_told_when_training_begins(recipe_file: Path, corpus: Path, tmp_path: Path) -> None:
+def test_cleaning_and_overlap_are_reported_when_training_begins(
+    recipe_file: Path, corpus: Path, tmp_path: Path
+) -> None:
     lines = (corpus / "train.en").read_text(encoding="utf-8").splitlines()
     (tmp_path / "leak.en").write_text(f"{lines[0]}\n", encoding="utf-8")
     (tmp_path / "leak.de").write_text("anders\n", encoding="utf-8")

@@ -28,7 +28,7 @@ def trained(recipe_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return transduce.train(load_recipe(recipe_file, changes), tmp_path_factory.mktemp("cards") / "run").run
 
 
-def test_a_trained_models_card_tells_what_readers_ask_for(trained: Path) -> None:
+def test_a_trained_models_card_says_what_readers_ask_for(trained: Path) -> None:
     card = (trained / "model" / "README.md").read_text(encoding="utf-8")
     bundle = ModelBundle.load(trained)
     found = rows(card)
@@ -53,7 +53,7 @@ def test_numbers_of_the_parts_are_those_of_the_test_set(trained: Path) -> None:
     assert all(0 <= part["recall"] <= 1 for part in parts["words"])
 
 
-def test_no_folder_no_empty_count_and_no_address_is_told(trained: Path) -> None:
+def test_no_folder_no_empty_count_and_no_address_is_written(trained: Path) -> None:
     bundle = ModelBundle.load(trained)
     told = {"data": "../../private/mine.de, /home/ada/x/mine.en", "epochs": 0, "updates": 7, "seconds": 7200.0}
     card = card_of(replace(bundle, history=told))

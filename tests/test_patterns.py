@@ -60,7 +60,7 @@ def test_every_pattern_is_linear(found: Found) -> None:
     assert not wrong, "\n".join([f"{len(wrong)} of {len(found.patterns)} patterns are not linear:", *wrong])
 
 
-def test_what_is_not_linear_is_seen_to_be_so() -> None:
+def test_patterns_that_are_not_linear_are_detected() -> None:
     patterns = [Pattern(source, 0, way == "match", "") for source, way in (NOT_LINEAR | LINEAR).items()]
     seen = {pattern.source for pattern, growth in _measured(patterns, limit=2) if not growth.is_linear}
     assert seen == set(NOT_LINEAR)

@@ -58,7 +58,7 @@ def test_error_rate_is_that_of_och_and_ney() -> None:
     assert alignment_error_rate([found], [sure], [possible]) == pytest.approx(1 - (1 + 1) / (2 + 2))
 
 
-def test_the_grammar_tells_which_words_translate_which() -> None:
+def test_the_grammar_knows_which_words_translate_which() -> None:
     pair = SentencePair("The poor doctors saw Peter today.", "Die armen Ärzte haben Peter heute gesehen.")
     sure, possible = word_links(pair)
     assert sure == {(1, 1), (2, 2), (3, 6), (4, 4), (5, 5)}

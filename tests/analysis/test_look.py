@@ -105,7 +105,7 @@ def test_the_tree_holds_the_numbers_of_the_search(translator: Translator, senten
         assert greedy[-1].text == translator.translate(sentence, Beam(size=1, **SHORT)).text
 
 
-def test_confidence_is_the_probability_that_scoring_tells(translator: Translator, sentences: list[str]) -> None:
+def test_confidence_is_the_probability_that_scoring_gives(translator: Translator, sentences: list[str]) -> None:
     target = "Der Hund schläft ."
     found = translator.look(sentences[0], target)
     score = translator.score((sentences[0], target))
@@ -117,7 +117,7 @@ def test_confidence_is_the_probability_that_scoring_tells(translator: Translator
     assert found.search is None
 
 
-def test_hiding_tells_what_a_token_is_worth(translator: Translator, sentences: list[str]) -> None:
+def test_hiding_a_token_shows_what_it_is_worth(translator: Translator, sentences: list[str]) -> None:
     bundle: Any = translator.bundle
     source = bundle.tokenizers.source.encode(sentences[0])
     batch = make_batch([source], [[5, 6, 7]], bundle.special)
@@ -229,7 +229,7 @@ def test_writing_direction_follows_the_language() -> None:
         (Request("dog", required=("Hund",)), "required phrases cannot be looked at"),
     ],
 )
-def test_what_cannot_be_looked_at_is_told(translator: Translator, text: Any, told: str) -> None:
+def test_what_cannot_be_looked_at_is_reported(translator: Translator, text: Any, told: str) -> None:
     with pytest.raises(InputError, match=told):
         translator.look(text)
 

@@ -103,7 +103,7 @@ def test_texts_read_together_have_the_attention_that_each_has_alone(
             assert one.weights.std() > 0.01
 
 
-def test_attention_is_told_in_the_order_of_the_text_though_xlnet_reads_the_first_token_last() -> None:
+def test_attention_is_in_the_order_of_the_text_though_xlnet_reads_the_first_token_last() -> None:
     made = bundle("xlnet", "classification", CLASSES)
     batch = make_text_batch([([7, 8, 9], [10])], made.special)
     model: Any = made.model
@@ -114,7 +114,7 @@ def test_attention_is_told_in_the_order_of_the_text_though_xlnet_reads_the_first
         assert torch.equal(one.weights, within.roll((1, 1), (2, 3)))
 
 
-def test_a_class_is_told_as_classify_tells_it(classifier: Classifier, look: Look) -> None:
+def test_a_class_is_the_one_that_classify_predicts(classifier: Classifier, look: Look) -> None:
     found: Any = classifier.classify(PAIR)
     (one,) = look.confidence
     assert (look.target.text, one.token, one.rank) == (found.label, found.label, 1)
@@ -201,7 +201,7 @@ def test_what_an_answer_loses_is_its_beginning_and_end() -> None:
     ],
     ids=["xlnet", "transformer-xl"],
 )
-def test_streams_of_a_language_model_are_told_apart(config: Any, parts: dict[str, int]) -> None:
+def test_streams_of_a_language_model_have_names(config: Any, parts: dict[str, int]) -> None:
     made = bundle("", "language", None, config)
     found = Generator(made).look("the dog", " sees Ada")
     assert {part: len(found.maps(part)) for part in parts} == parts  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def test_looks_with_and_without_a_prediction_are_saved_in_each_form(tmp_path: Pa
     assert looks["nothing"].occlusion is None
 
 
-def test_what_cannot_be_read_is_told(classifier: Classifier) -> None:
+def test_what_cannot_be_read_is_reported(classifier: Classifier) -> None:
     for text, told in (
         (("a", " "), "no text to look at"),
         (("a " * 30, "b"), "tokens, but the model reads at most 20"),

@@ -499,7 +499,7 @@ def test_positions_are_drawn_on_the_page(show: Callable[..., Any]) -> None:
     assert page.locator(".drawing image").count() >= 2
 
 
-def test_text_from_right_to_left_is_set_so(show: Callable[..., Any]) -> None:
+def test_text_from_right_to_left_has_that_direction(show: Callable[..., Any]) -> None:
     tokens = ["كلب", "يلعب", "<eos>"]
     facts = translation(SOURCE, tokens, target={"text": "كلب يلعب", "tokens": tokens, "direction": "rtl"})
     page = show(render_look(facts), width=360)
@@ -547,7 +547,7 @@ def test_what_is_said_of_text_from_right_to_left_is_in_order(show: Callable[...,
     assert are_in_order("#output .readout")
 
 
-def test_the_scale_of_small_numbers_is_told(show: Callable[..., Any]) -> None:
+def test_the_scale_of_small_numbers_is_written(show: Callable[..., Any]) -> None:
     weights = np.full((1, 2, 3), 0.004, dtype=np.float32)
     drops = [[0.013, 0.0, 0.0], [0.0, 0.0, -0.002]]
     facts = translation(SOURCE[-3:], TARGET[-2:], attention=[{"part": "cross", "layer": 0, "weights": weights}])

@@ -82,7 +82,7 @@ def test_a_run_that_has_logged_nothing_has_a_figure() -> None:
     assert written.getvalue().startswith(b"\x89PNG")
 
 
-def test_any_name_of_a_run_stands_in_the_legend() -> None:
+def test_any_name_of_a_run_is_in_the_legend() -> None:
     runs = [Curves(name, {"perplexity": Series([1, 2], [9.0, 7.0])}) for name in (FORMULA, "_begun")]
     figure = draw_training(runs)
     figure.savefig(BytesIO(), format="svg")
@@ -91,7 +91,7 @@ def test_any_name_of_a_run_stands_in_the_legend() -> None:
     assert [text.get_text().strip() for text in legend.get_texts()] == [FORMULA.replace("$", r"\$"), "_begun"]
 
 
-def test_any_name_of_a_model_stands_above_its_positions() -> None:
+def test_any_name_of_a_model_is_above_its_positions() -> None:
     positions = PositionVectors(f"{FORMULA}</title><b>", np.eye(3, 5))
     draw_positions(positions).savefig(BytesIO(), format="svg")
     page = position_pictures(positions).html()

@@ -32,7 +32,7 @@ def test_what_is_measured_is_kept_and_goes_round_by_round(tmp_path: Path, monkey
         measure(SYSTEMS, 3, tmp_path, {"threads": 2})
 
 
-def test_a_peer_that_fails_is_told_with_its_reason_and_tried_again_next_time(
+def test_a_peer_that_fails_is_reported_with_its_reason_and_tried_again_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(system: System, shared: dict[str, int]) -> dict[str, int]:
@@ -65,7 +65,7 @@ def test_a_stopwatch_leaves_out_the_first_updates_and_stops_the_trainer() -> Non
     assert stopwatch.target_tokens == 3 + 4 + 5
 
 
-def test_a_report_replaces_what_stands_between_its_marks(tmp_path: Path) -> None:
+def test_a_report_replaces_the_text_between_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- a: begin -->\nold\n<!-- a: end -->\nafter\n", encoding="utf-8")
     for _ in range(2):

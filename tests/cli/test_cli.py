@@ -130,7 +130,7 @@ def test_an_existing_output_is_not_written_over(
     assert "exists" in errors
 
 
-def test_a_verb_that_writes_is_told_where_by_any_of_the_options_names() -> None:
+def test_the_option_for_the_output_has_the_same_names_for_all_verbs() -> None:
     named = {verb: [p.opts for p in VERBS[verb].params if {"--out", "--output", "-o"} & set(p.opts)] for verb in VERBS}
     writing = {verb: names for verb, names in named.items() if names}
     assert set(writing) >= {"quickstart", "train", "average", "translate", "score", "evaluate", "shortlist", "export"}

@@ -126,7 +126,7 @@ def test_without_training_text_the_option_is_named(transduce: Command, outputs: 
     assert "Sentences that differ most" not in output
 
 
-def test_a_data_set_gives_the_test_and_tells_which_words_are_rare(
+def test_a_data_set_gives_the_test_set_and_the_frequencies_of_words(
     transduce: Command, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(datasets, "GRAMMAR_SIZES", {"train": 90, "validation": 11, "test": 13})

@@ -7,7 +7,7 @@ from pathlib import Path
 Command = Callable[..., tuple[int, str, str]]
 
 
-def test_an_exported_model_translates_evaluates_and_tells_of_itself(
+def test_an_exported_model_translates_evaluates_and_has_a_description(
     transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path
 ) -> None:
     folder, source, reference = tmp_path / "exported", corpus / "test.en", corpus / "test.de"

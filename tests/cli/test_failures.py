@@ -117,7 +117,7 @@ def test_debug_shows_the_whole_traceback(transduce: Command, arguments: tuple[st
     assert errors.splitlines()[-1].startswith("transduce: nowhere: no such model")
 
 
-def test_so_does_the_environment(transduce: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_shows_the_traceback_too(transduce: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     for value, is_shown in (("1", True), ("0", False), ("", False)):
         monkeypatch.setenv("TRANSDUCE_DEBUG", value)
         assert ("Traceback" in transduce("info", "nowhere")[2]) == is_shown

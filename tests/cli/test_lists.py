@@ -32,7 +32,7 @@ def test_a_list_has_a_line_a_row_where_there_is_room() -> None:
     ]
 
 
-def test_what_has_no_room_stands_beneath_and_nothing_is_cut() -> None:
+def test_what_has_no_room_is_beneath_and_nothing_is_cut() -> None:
     long = "one two three four five"
     found = lines(20, [long, "", "x", "y"], [[], ["a note"], ["another", "third"], []])
     assert found == [
@@ -69,7 +69,7 @@ def some_runs(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path
 
 
-def test_runs_are_told_whole_at_eighty_columns_best_first(
+def test_runs_are_listed_whole_at_eighty_columns_best_first(
     transduce: Command, some_runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -124,7 +124,7 @@ def test_a_folder_without_runs_says_so(transduce: Command, tmp_path: Path) -> No
     assert transduce("runs", tmp_path) == (0, f"there are no runs in {tmp_path}\n", "")
 
 
-def test_the_data_sets_are_told_whole_at_eighty_columns(transduce: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_sets_are_listed_whole_at_eighty_columns(transduce: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     output = transduce("data", "list")[1]
     assert all(len(line) <= 80 for line in output.splitlines()), output
@@ -132,7 +132,7 @@ def test_the_data_sets_are_told_whole_at_eighty_columns(transduce: Command, monk
         assert name in output
 
 
-def test_info_tells_names_as_they_are(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+def test_info_prints_names_as_they_are(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(tiny_run / "model", model)
     history = json.loads((model / "history.json").read_text())

@@ -16,7 +16,7 @@ SHORT = ("--max-ratio", 0, "--max-extra", 3)
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".zst"])
-def test_a_file_is_packed_as_its_name_says_and_stands_alone(tmp_path: Path, ending: str) -> None:
+def test_a_file_is_packed_as_its_name_says_and_is_alone_in_its_folder(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"out{ending}"
     with text_output(str(path)) as stream:
         stream.write("größer\n" * 5)

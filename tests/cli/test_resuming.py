@@ -192,7 +192,7 @@ def test_resume_begins_where_nothing_was_done_and_needs_files(
         assert "--resume needs an input file and an output file (-o)" in errors
 
 
-def test_a_failure_tells_what_is_done_as_well(
+def test_a_failure_reports_what_is_done_as_well(
     transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
 ) -> None:
     interrupt(3, MemoryError())
@@ -212,7 +212,7 @@ def test_input_is_checked_before_the_first_line_is_translated(
     assert "line 18 is not UTF-8" in errors
 
 
-def test_progress_is_told_now_and_then_unless_it_is_quiet(
+def test_progress_is_shown_now_and_then_unless_it_is_quiet(
     transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "EVERY", -1)

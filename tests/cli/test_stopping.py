@@ -66,7 +66,9 @@ def test_before_a_verb_works_it_is_ended_at_once(slow: signal.Signals, tmp_path:
     assert told.read_text() in ("transduce: interrupted\n", "transduce: terminated\n")
 
 
-def test_another_error_that_a_library_makes_of_it_is_told_as_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_error_that_a_library_makes_of_it_is_reported_as_what_it_was(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def command() -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)

@@ -71,7 +71,7 @@ def test_long_streams_come_whole_in_groups_that_can_be_held(
     assert 7 <= max(map(len, groups)) <= at_once
 
 
-def test_a_mark_at_the_beginning_goes_and_bytes_that_are_not_utf8_are_told(pipe: int) -> None:
+def test_a_mark_at_the_beginning_goes_and_bytes_that_are_not_utf8_are_reported(pipe: int) -> None:
     os.write(pipe, b"\xef\xbb\xbfone\ntwo\nf\xfcr\n")
     os.close(pipe)
     groups = lines_of("-")

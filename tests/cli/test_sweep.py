@@ -71,7 +71,7 @@ def test_every_combination_is_trained_once_and_compared_with_the_first(
     assert (status, errors) == (2, "transduce: --json and --format exclude each other; leave one of them out\n")
 
 
-def test_a_training_that_diverges_is_told_and_the_others_go_on(
+def test_a_training_that_diverges_is_reported_and_the_others_go_on(
     transduce: Command, recipe_file: Path, tmp_path: Path
 ) -> None:
     status, output, _ = transduce(
@@ -110,7 +110,7 @@ def test_models_of_both_cases_and_of_one_are_all_scored_case_insensitively(
         (["data.test_share=0.1,0.2"], "test_share"),
     ],
 )
-def test_a_mistake_is_told_before_the_first_training(
+def test_a_mistake_is_reported_before_the_first_training(
     transduce: Command, recipe_file: Path, tmp_path: Path, settings: list[str], words: str
 ) -> None:
     status, _, errors = transduce("sweep", recipe_file, *settings, "--out", tmp_path / "all")

@@ -8,7 +8,7 @@ from transduce.corpora.corpus import SentencePair
 from transduce.corpora.facts import describe_pairs, sample_pairs
 
 
-def test_a_sample_counts_all_and_keeps_so_many_the_same_each_time() -> None:
+def test_a_sample_counts_all_and_keeps_the_same_lines_each_time() -> None:
     pairs = [SentencePair(str(n), str(n)) for n in range(1000)]
     assert sample_pairs(pairs, 2000) == (1000, pairs)
     count, sample = sample_pairs(iter(pairs), 70)

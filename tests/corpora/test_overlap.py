@@ -29,7 +29,7 @@ def test_counts_are_those_of_a_plain_comparison(training, validation, test):
         assert bool(overlap.examples) == any(overlap.found.values())
 
 
-def test_it_is_told_in_a_line_with_examples():
+def test_it_is_reported_in_a_line_with_examples():
     train = corpus("train", [SentencePair(f"s{n}", "x") for n in range(9)])
     (overlap,) = find_overlaps([train], [corpus("test", [SentencePair(f"S{n}", "y") for n in range(4, 99)])])
     assert (

@@ -93,7 +93,7 @@ def hidden_rows(epoch: Epoch[MaskedBatch]) -> set[tuple[int, ...]]:
     return {tuple(row[real].tolist()) for text in texts for row, real in zip(text.tokens, text.is_real, strict=True)}
 
 
-def test_a_batch_tells_what_was_hidden_and_where(tokenizer: Tokenizer) -> None:
+def test_a_batch_has_the_hidden_tokens_and_their_positions(tokenizer: Tokenizer) -> None:
     found = data(tokenizer)
     drawn, epoch = found.draw(0), found.planned().epoch(0)
     for rows in epoch.batches:

@@ -244,7 +244,7 @@ def test_a_long_pair_is_among_what_needs_most_beside_what_has_most_tokens():
     assert sorted(map(len, data.largest(1).parts)) == [1, 40]
 
 
-def test_of_equal_parts_one_is_told_of():
+def test_of_equal_parts_one_is_named():
     assert len(of_lengths([(5, 5)] * 40, target_tokens=30).planned().largest(1).parts) == 1
 
 

@@ -71,7 +71,7 @@ def test_a_damaged_store_is_built_anew(tmp_path):
     assert open_text_store(corpus(LINES), tokenizer, tmp_path).ids.tolist() == before
 
 
-def test_text_that_is_none_or_unknown_is_told(tmp_path):
+def test_text_that_is_none_or_unknown_is_reported(tmp_path):
     tokenizer = train_tokenizer(SideConfig(kind="words", min_frequency=1), LINES)
     with pytest.raises(DataError, match="lines: there is no text"):
         open_text_store(corpus([]), tokenizer, tmp_path)

@@ -357,7 +357,7 @@ def test_docx_runs_keep_their_formats_and_other_files_of_the_archive_stay(folder
         assert changed == {"word/document.xml", "word/header1.xml"}
 
 
-def test_docx_with_a_damaged_picture_is_told_in_a_line(folder: Path) -> None:
+def test_docx_with_a_damaged_picture_is_reported_in_a_line(folder: Path) -> None:
     packed = io.BytesIO((folder / "a.docx").read_bytes())
     with zipfile.ZipFile(packed, "a") as archive:
         archive.writestr("word/media/a.png", b"a picture" * 9)
@@ -405,7 +405,7 @@ def test_docx_a_field_is_not_torn_whatever_becomes_of_the_words() -> None:
     assert order == sorted(order)
 
 
-def test_docx_what_stands_in_a_control_of_a_form_is_translated() -> None:
+def test_docx_the_text_in_a_control_of_a_form_is_translated() -> None:
     control = '<w:sdt><w:sdtPr><w:alias w:val="Name"/></w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>'
     run = '<w:r><w:t xml:space="preserve">{}</w:t></w:r>'
     data = _in_word(run.format("The dog of ") + control.format(run.format("the man")) + run.format(" sleeps."))
@@ -510,7 +510,7 @@ def zip_of(files: dict[str, bytes]) -> bytes:
         ("a.odt", lambda: zip_of({"content.xml": b"<a><b></a>"}), "content.xml: line 1: not well-formed"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_told_in_a_line(name: str, data: Callable[[], bytes], words: str) -> None:
+def test_what_cannot_be_read_is_reported_in_a_line(name: str, data: Callable[[], bytes], words: str) -> None:
     with pytest.raises(InputError, match=words) as error:
         read_document(data(), name, EN_DE)
     assert "\n" not in str(error.value)

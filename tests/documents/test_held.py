@@ -33,7 +33,7 @@ def restored(output: str, source: str, *shown: str, expected: tuple[tuple[int, i
         "\\[forward-char]",
     ],
 )  # fmt: skip
-def test_what_stands_for_something_is_found_whole(text: str) -> None:
+def test_placeholders_are_found_whole(text: str) -> None:
     assert [part.shown for part in hold([f"See {text} now."]) if isinstance(part, Mark)] == [text]
 
 
@@ -80,7 +80,7 @@ def test_what_is_right_is_left() -> None:
         ("Hallo%(name)sda", "Hallo %(name)s da"),
     ],
 )
-def test_what_is_misspelt_lost_doubled_or_made_up_is_mended_and_told(output: str, wanted: str) -> None:
+def test_what_is_misspelt_lost_doubled_or_made_up_is_mended_and_reported(output: str, wanted: str) -> None:
     found = restored(output, "%(name)s is here", "%(name)s")
     assert found.text == wanted
     assert found.notes or output == "Hallo%(name)sda"
@@ -137,7 +137,7 @@ def test_what_touches_in_the_source_does_so_in_the_translation(
         assert found.text.count(part) == 1
 
 
-def test_what_stands_for_the_next_argument_keeps_the_order_of_the_source() -> None:
+def test_placeholders_of_the_next_argument_keep_the_order_of_the_source() -> None:
     found = restored("aus %s sind %d", "%d are from %s", "%d", "%s")
     assert (found.text, found.spans) == ("aus %d sind %s", [(4, 6), (12, 14)])
     assert any("order" in note for note in found.notes)
@@ -153,7 +153,7 @@ def test_text_of_the_source_is_not_taken_for_made_up_placeholders() -> None:
     assert restored("Ja <b>und</b> {x} www.a.b %s", "Yes and %s", "%s").text == "Ja und %s"
 
 
-def test_what_the_translator_read_a_stand_in_for_takes_its_place() -> None:
+def test_code_takes_the_place_of_its_stand_in() -> None:
     found = restored(f"Im Schnee {STAND_IN} rennt ein {STAND_IN}", "A kinder runs in file", "kinder", "file")
     assert found.text == "Im Schnee kinder rennt ein file"
     assert restored(f"Ja {STAND_IN} {STAND_IN}.", "Yes kinder", "kinder").text == "Ja kinder."

@@ -83,7 +83,7 @@ def test_quotation_marks_of_gcc_are_about_words() -> None:
      ("%1$s", False), ("{0}", False), ("{name}", False), ("%(name)s", False), ("%%", False), ("%m", False),
      ("%<name>s", False), ("%1", False)],
 )  # fmt: skip
-def test_what_stands_for_the_next_argument_is_known(placeholder: str, does: bool) -> None:
+def test_placeholders_of_the_next_argument_are_known(placeholder: str, does: bool) -> None:
     assert takes_next_argument(placeholder) == does
 
 

@@ -51,7 +51,7 @@ def test_what_is_held_is_where_the_translator_has_put_it() -> None:
     assert written(found) == "%s von <b>%d Dateien</b> löschen"
 
 
-def test_a_mark_that_stands_alone_keeps_the_blanks_about_it() -> None:
+def test_a_mark_without_words_keeps_the_blanks_about_it() -> None:
     links = {(0, 0), (1, 1)}
     assert written(place_marks(segment("Hello ", Mark("<x/>"), ", you"), "Hallo, du", links, [])) == "Hallo <x/>, du"
     assert written(place_marks(segment("Hello", Mark("<x/>"), " you"), "Hallo du", links, [])) == "Hallo<x/> du"
@@ -137,6 +137,6 @@ def test_every_mark_is_there_once_and_all_text_too(source: Segment, data: st.Dat
 @pytest.mark.parametrize(
     ("marks", "is_so"), [("", True), ("abba", True), ("aabb", True), ("abab", False), ("a", False)]
 )
-def test_what_nests_is_told_from_what_does_not(marks: str, is_so: bool) -> None:
+def test_what_nests_is_distinguished_from_what_does_not(marks: str, is_so: bool) -> None:
     made = [Mark("", "close" if name in marks[:place] else "open", name) for place, name in enumerate(marks)]
     assert is_nested(made) == is_so

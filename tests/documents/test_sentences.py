@@ -37,7 +37,7 @@ def test_nothing_but_blanks_is_left_out(text: str) -> None:
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in found)
 
 
-def test_a_line_that_goes_on_is_told_from_one_that_ends() -> None:
+def test_a_line_that_goes_on_is_distinguished_from_one_that_ends() -> None:
     assert [ends_sentence(line) for line in ("Yes.", "Yes, and", "What?”", "", "Ja …")] == [
         True,
         False,

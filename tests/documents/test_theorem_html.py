@@ -282,12 +282,12 @@ def test_what_stays(page: str, wanted: str) -> None:
     assert _capitals(page) == wanted
 
 
-def test_a_pre_without_an_end_is_told() -> None:
+def test_a_pre_without_an_end_is_reported() -> None:
     document = read_document(b"<p>One</p>\n<pre>two\n<p>three", "a.html")
     assert [(one.where, one.text.strip()) for one in document.untranslated] == [("line 2", "two"), ("line 3", "three")]
 
 
-def test_readings_of_ruby_are_apart_from_the_sentence_and_told() -> None:
+def test_readings_of_ruby_are_apart_from_the_sentence_and_reported() -> None:
     page = "<p>A <ruby>{}<rp>(</rp><rt>inu</rt><rp>)</rp> {}<rt>neko{}</ruby> {}."
     data = page.format("dog", "cat", "", "sleeps")
     document = read_document(data.encode(), "a.html")

@@ -49,7 +49,7 @@ def test_every_format_with_translations_is_a_memory(folder: Path) -> None:
         ("a.tmx", "<tmx><body/></tmx>", "no units"),
     ],
 )
-def test_what_is_no_memory_is_told(tmp_path: Path, name: str, text: str, words: str) -> None:
+def test_what_is_no_memory_is_reported(tmp_path: Path, name: str, text: str, words: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=words):
         Memory.read(tmp_path / name, EN_DE)

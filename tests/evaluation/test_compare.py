@@ -44,7 +44,7 @@ def test_scores_are_those_of_evaluate(comparison: Comparison) -> None:
     assert good.against_baseline is None
 
 
-def test_a_worse_system_is_told_from_one_that_is_as_good(comparison: Comparison) -> None:
+def test_a_worse_system_is_distinguished_from_one_that_is_as_good(comparison: Comparison) -> None:
     as_good, bad = (system.against_baseline for system in comparison.systems[1:])
     assert as_good is not None and bad is not None
     assert bad["bleu"].difference < 0 < bad["ter"].difference

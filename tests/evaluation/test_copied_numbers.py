@@ -30,7 +30,7 @@ def test_numbers_are_read_by_their_value(text: str, numbers: list[Decimal]) -> N
     assert sorted(numbers_in(text).elements()) == sorted(map(Decimal, numbers))
 
 
-def test_the_share_is_of_the_sources_numbers_each_counted_as_often_as_it_stands() -> None:
+def test_the_share_is_of_the_sources_numbers_each_counted_as_often_as_it_occurs() -> None:
     sources = ["1.000 Hunde", "2 und 2 Katzen", "7 Tage", "keine"]
     references = ["1,000 dogs", "2 and 2 cats", "seven days", "none"]
     systems = {"one": ["1000 dogs", "2 cats", "7 days", "9"], "none": ["1,001 dogs", "", "17 days", "4"]}

@@ -68,7 +68,7 @@ def test_exchanging_the_systems_changes_the_sign_alone() -> None:
     assert (back.bootstrap_p, back.randomization_p) == (there.bootstrap_p, there.randomization_p)
 
 
-def test_a_clear_difference_has_the_least_p_that_so_many_trials_can_show() -> None:
+def test_a_clear_difference_has_the_least_p_that_the_number_of_trials_can_show() -> None:
     lengths = np.full(60, 10.0)
     bad = np.stack([np.arange(60) % 4, lengths], axis=1)
     good = bad + np.array([5, 0])

@@ -140,7 +140,7 @@ def test_an_export_that_translates_otherwise_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_all_that_cannot_be_exported_is_told(save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_cannot_be_exported_is_reported(save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = save(RecurrentConfig(dim=6, encoder_dim=5, decoder_dim=7))
     monkeypatch.setattr(export_room, "vocabulary_of", lambda tokenizer: ["<pad>", "", ""])
     with pytest.raises(InputError) as told:

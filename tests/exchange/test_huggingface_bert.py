@@ -92,7 +92,7 @@ def follows(bundle: ModelBundle, tokens: torch.Tensor) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def test_next_sentences_are_told_apart_as_theirs_are(tokenizer: Backend, tmp_path: Path) -> None:
+def test_next_sentences_are_predicted_as_theirs_are(tokenizer: Backend, tmp_path: Path) -> None:
     folder = write(tmp_path / "theirs", "BertForPreTraining", tokenizer)
     import_huggingface(folder, tmp_path / "ours")
     tokens = torch.tensor([[2, 7, 9, 3, 11, 3]])
@@ -220,7 +220,7 @@ def test_whether_letters_are_lowered_is_what_the_tokenizers_settings_say(tokeniz
     ],
     ids=str,
 )
-def test_what_cannot_be_carried_over_is_told(
+def test_what_cannot_be_carried_over_is_reported(
     settings: dict[str, Any], message: str, tokenizer: Backend, tmp_path: Path
 ) -> None:
     folder = write(tmp_path / "theirs", "BertModel", tokenizer)

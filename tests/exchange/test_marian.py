@@ -208,7 +208,7 @@ def test_a_model_trained_here_goes_out_with_the_sentencepiece_model_that_its_rec
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_a_model_trained_further_reads_sources_as_long_and_tells_how_it_was_searched(
+def test_a_model_trained_further_reads_sources_as_long_and_says_how_it_was_searched(
     theirs: tuple[Any, Any, Path], imported: ModelBundle, tmp_path: Path, resumed: bool
 ) -> None:
     for name, lines in (("mine.de", SOURCE), ("mine.en", TARGET)):

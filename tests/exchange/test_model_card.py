@@ -29,7 +29,7 @@ def _read(card: str) -> Any:
     return pytest.importorskip("huggingface_hub").ModelCard(card).data
 
 
-def test_scores_stand_in_the_model_index_with_their_signature(bundle: ModelBundle) -> None:
+def test_scores_are_in_the_model_index_with_their_signature(bundle: ModelBundle) -> None:
     test = {"bleu": 31.25, "signature": SIGNATURE, "search": {"size": 4, "length_penalty": 0.6}}
     told = replace(bundle, history={"data": "Multi30k, task 1: 'de'", "test": test})
     data = _read(hub_card(told, "MarianMTModel", "cc-by-4.0"))
@@ -61,7 +61,7 @@ def test_a_model_of_many_languages_names_them_all(bundle: ModelBundle) -> None:
     assert sorted(_read(card).language) == ["deu", "en", "pt"]
 
 
-def test_what_is_not_known_is_not_told(bundle: ModelBundle) -> None:
+def test_what_is_not_known_is_left_out(bundle: ModelBundle) -> None:
     config = msgspec.structs.replace(bundle.config, source="source", target="no")
     card = hub_card(replace(bundle, config=config, history={}), "MarianMTModel", None)
     data = _read(card)
@@ -70,7 +70,7 @@ def test_what_is_not_known_is_not_told(bundle: ModelBundle) -> None:
     assert "license" not in front and "model-index" not in front and "datasets" not in front
 
 
-def test_several_scores_and_their_interval_are_told(bundle: ModelBundle) -> None:
+def test_several_scores_and_their_interval_are_written(bundle: ModelBundle) -> None:
     config = msgspec.structs.replace(bundle.config, task="classification", source="en", target="en")
     test = {"accuracy": 0.875, "macro_f1": 0.8125, "interval": [0.75, 0.9375], "texts": 40}
     data = _read(hub_card(replace(bundle, config=config, history={"data": "sst2", "test": test}), "Bert", None))

@@ -155,7 +155,7 @@ def test_the_same_command_resumes_a_run_whose_changes_name_files(files: tuple[st
         assert transduce.train(asked, resume=updates > 1).updates == updates
 
 
-def test_a_run_that_exists_is_told_of_before_anything_is_read(files: tuple[str, str]) -> None:
+def test_a_run_that_exists_is_reported_before_anything_is_read(files: tuple[str, str]) -> None:
     Path("runs/mine").mkdir(parents=True)
     Path("runs/mine/experiment.toml").write_text("")
     Path("runs/mine/log.jsonl").write_text("{}\n")

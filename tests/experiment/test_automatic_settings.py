@@ -99,7 +99,7 @@ def test_a_run_is_validated_several_times_and_warms_up_within_it(pairs: int) -> 
     assert config.validation.patience is not None
 
 
-def test_each_choice_is_told_in_a_line() -> None:
+def test_each_choice_is_reported_in_a_line() -> None:
     told = choose(corpus_of(3_000), None, PROCESSOR, {}).reasons
     assert [line.partition(":")[0] for line in told] == ["held out", "vocabulary", "model", "training", "validation"]
     assert "for 72,000 running words" in told[1]
@@ -168,7 +168,7 @@ def test_a_matrix_shared_by_both_sides_means_one_vocabulary() -> None:
     assert config_of(choose(of_two_scripts, None, PROCESSOR, {"model": {"tie": "all"}})).tokenizer.is_shared
 
 
-def test_a_batch_measured_in_sentences_is_told_so_and_gets_as_many_updates_as_its_tokens_need() -> None:
+def test_a_batch_measured_in_sentences_is_reported_in_them_and_gets_as_many_updates_as_its_tokens_need() -> None:
     choice = choose(corpus_of(3_000), None, PROCESSOR, {"batching": {"sentences": 16}})
     config = config_of(choice)
     assert (config.batching.sentences, config.batching.target_tokens) == (16, None)
@@ -179,7 +179,7 @@ def test_a_batch_measured_in_sentences_is_told_so_and_gets_as_many_updates_as_it
     assert config_of(choose(corpus_of(3_000), None, PROCESSOR, {"batching": {"sentences": 2}})).batching.groups == 2
 
 
-def test_what_is_told_of_training_and_validation_is_what_was_asked_for() -> None:
+def test_reports_of_training_and_validation_are_what_was_asked_for() -> None:
     wanted = {"training": {"updates": 1234}, "validation": {"every_epochs": 2, "patience": 7}}
     training, validation = choose(corpus_of(3_000), None, PROCESSOR, wanted).reasons[-2:]
     assert "at most 1,234 updates" in training

@@ -96,7 +96,7 @@ def test_of_several_training_corpora_the_changed_one_is_named(new: Path) -> None
     assert "more.de (data.train 2)" in told and "train.de" not in told
 
 
-def test_where_held_out_text_is_left_out_of_training_its_change_is_told_of_and_not_the_training_files(
+def test_where_held_out_text_is_left_out_of_training_its_change_is_reported_and_not_the_training_files(
     new: Path,
 ) -> None:
     changes = ["data.cleaning=[{kind='overlap'}]"]
@@ -178,7 +178,7 @@ def test_each_file_is_hashed_once_a_run(new: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(hashed) == ["dev.de", "dev.en", "test.de", "test.en", "train.de", "train.en"]
 
 
-def test_a_change_is_told_once_where_several_processes_go_on(own: Path) -> None:
+def test_a_change_is_reported_once_where_several_processes_go_on(own: Path) -> None:
     swap_two_lines(own.parent / "train.de")
     run = ["--out", str(own.parent / "run"), "--resume", "--processes", "2", "--quiet"]
     done = subprocess.run(

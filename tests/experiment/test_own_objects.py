@@ -165,7 +165,7 @@ def test_an_own_objective_and_schedule_train_as_the_built_in_ones_do(recipe_file
     assert weights[0] == weights[1]
 
 
-def test_a_resumed_run_tells_of_other_code(recipe_file: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_reports_other_code(recipe_file: Path, tmp_path: Path) -> None:
     def made(share: float) -> Callable[[int, int], float]:
         def own(update: int, updates: int) -> float:
             return share

@@ -55,7 +55,7 @@ def test_a_recipe_may_change_rates_of_dropout_and_nothing_else_of_the_model(sile
         transduce.train(load_recipe(silent, ["model.kind=recurrent"]), silent.parent / "other")
 
 
-def test_files_in_another_order_than_the_languages_of_the_model_are_told_of(silent: Path) -> None:
+def test_files_in_another_order_than_the_languages_of_the_model_are_reported(silent: Path) -> None:
     told: list[str] = []
     changes = ["data.source=de", "data.target=en", "search.size=1"]
     transduce.train(load_recipe(silent, changes), silent.parent / "run", tell=told.append)

@@ -136,12 +136,12 @@ def test_logits_are_made_of_hidden_places_alone(model: Path) -> None:
     ("text", "message"),
     [("the dog", "nothing is hidden"), ("[MASK] " + "the " * 40, "reads 32 at most")],
 )
-def test_a_text_that_cannot_be_filled_is_told(model: Path, text: str, message: str) -> None:
+def test_a_text_that_cannot_be_filled_is_reported(model: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Encoder.load(model).fill(text)
 
 
-def test_what_cannot_be_asked_is_told(model: Path) -> None:
+def test_what_cannot_be_asked_is_reported(model: Path) -> None:
     encoder = Encoder.load(model)
     with pytest.raises(InputError, match="pooling = 'max': expected one of mean, first, pooler"):
         encoder.embed("the dog", pooling="max")  # type: ignore[arg-type, call-overload]

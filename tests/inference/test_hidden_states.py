@@ -105,7 +105,7 @@ def test_states_of_bert_are_those_of_transformers(tmp_path: Path) -> None:
             np.testing.assert_allclose(ours, expected[0].numpy(), atol=1e-5)
 
 
-def test_states_of_xlnet_stand_at_their_tokens() -> None:
+def test_states_of_xlnet_are_at_their_tokens() -> None:
     torch.manual_seed(5)
     model = build_encoder_model(XLNetConfig(layers=2, dim=12, heads=3), 11, None).eval()
     encoder: Any = model.encoder
@@ -128,7 +128,7 @@ def test_the_command_embeds_by_a_translation_model(tiny_run: Path, tmp_path: Pat
     assert blank is None
 
 
-def test_a_model_of_several_directions_is_told_which(tmp_path: Path) -> None:
+def test_a_model_of_several_directions_needs_one_of_them(tmp_path: Path) -> None:
     write_corpora(tmp_path)
     (tmp_path / "many.toml").write_text(tomli_w.dumps(settings("source", updates=1)))
     train(load_recipe(tmp_path / "many.toml"), tmp_path / "run")

@@ -50,7 +50,7 @@ def untrained(request: pytest.FixtureRequest, corpus: Path) -> Translator:
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_required_phrases_stand_in_the_text_as_whole_words(untrained: Translator, size: int) -> None:
+def test_required_phrases_are_in_the_text_as_whole_words(untrained: Translator, size: int) -> None:
     wanted = ("Der Hund", "alte")
     requests = [Request(text, required=wanted) for text in SOURCES]
     for translation in untrained.translate(requests, Beam(size=size, max_extra=25, max_ratio=1)):

@@ -212,9 +212,7 @@ def test_an_output_is_one_line_whatever_bytes_the_model_writes() -> None:
             assert candidate.text.splitlines() == [candidate.text]
 
 
-def test_whoever_waits_is_told_how_much_of_a_chunk_is_done(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_within_a_chunk_is_reported(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translator, "tokens_at_once", 8)
     texts = ["The dog sleeps.", "", "A cat.", "The old man buys a red car."]
     shares: list[float] = []

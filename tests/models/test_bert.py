@@ -116,7 +116,7 @@ def test_padding_is_not_computed(text: tuple[Tensor, Tensor, Tensor]) -> None:
     assert seen == [int(LENGTHS.sum())]
 
 
-def test_what_stands_at_padding_gets_no_gradient(text: tuple[Tensor, Tensor, Tensor]) -> None:
+def test_padding_gets_no_gradient(text: tuple[Tensor, Tensor, Tensor]) -> None:
     tokens, segments, is_real = text
     model = build(dropout=0.0, attention_dropout=0.0)
     tokens = torch.where(is_real, tokens % (VOCABULARY - 1), VOCABULARY - 1)  # a token of padding alone
@@ -147,9 +147,7 @@ def test_a_head_reads_the_vector_that_its_settings_name(text: tuple[Tensor, Tens
 
 @torch.no_grad()
 @pytest.mark.parametrize(("head", "shape"), HEADS, ids=lambda value: type(value).__name__)
-def test_a_head_stands_on_an_encoder(
-    head: HeadConfig, shape: tuple[int, ...], text: tuple[Tensor, Tensor, Tensor]
-) -> None:
+def test_a_head_reads_an_encoder(head: HeadConfig, shape: tuple[int, ...], text: tuple[Tensor, Tensor, Tensor]) -> None:
     torch.manual_seed(3)
     model = build_encoder_model(CONFIG, VOCABULARY, head).eval()
     assert isinstance(model.encoder, TextEncoder)

@@ -69,7 +69,7 @@ def test_an_order_predicts_its_share_once_each(share: float, max_span: int) -> N
     assert not (order.rank[0] == order.rank[1]).all()
 
 
-def test_spans_stand_side_by_side() -> None:
+def test_spans_are_side_by_side() -> None:
     torch.manual_seed(1)
     targets = draw_orders(40, 60, 0.2, 5, CPU).targets
     neighbours = (targets.diff(dim=1) == 1).float().mean()

@@ -35,7 +35,7 @@ def test_soft_attention_is_a_softmax_over_the_real_source() -> None:
             assert_close(weights[row, 0, time].double(), torch.tensor(expected), rtol=1e-4, atol=1e-6)
 
 
-def test_a_monotonic_window_stands_at_the_target_position_and_stays_at_the_sources_end() -> None:
+def test_a_monotonic_window_is_at_the_target_position_and_stays_at_the_sources_end() -> None:
     scores, query, times = asked()
     weights = LocalMonotonic(1)(scores, query, MAY_ATTEND, times).weights
     for row, length in enumerate(LENGTHS):

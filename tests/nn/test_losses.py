@@ -77,7 +77,7 @@ def test_more_tokens_than_are_taken_at_once_are_no_different(tokens: int, has_bi
     assert_close(example.gradients(example.loss.smoothed), example.gradients(expected), rtol=1e-4, atol=1e-4)
 
 
-def test_the_log_probability_of_each_target_token_stands_in_its_place() -> None:
+def test_each_target_token_gets_its_own_log_probability() -> None:
     example = Example(3, 5)
     every = example.output(example.hidden).log_softmax(-1).gather(-1, example.target[..., None])[..., 0]
     expected = torch.where(example.is_real, every, 0.0).detach()

@@ -73,7 +73,7 @@ def test_merged_weights_are_those_of_the_merged_model(name: str) -> None:
     assert changed == {key.replace(".up", ".weight") for key in learned if key.endswith(".up")}
 
 
-def test_adapters_stand_where_they_are_asked_for_and_errors_say_where_they_could() -> None:
+def test_adapters_are_where_they_are_asked_for_and_errors_say_where_they_could_be() -> None:
     def build(**choices: object) -> nn.Module:
         sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=3, feed_forward_dim=17)
         model = build_model(sizes, SOURCE_VOCABULARY, TARGET_VOCABULARY)

@@ -69,7 +69,7 @@ def test_only_real_positions_are_reversed_and_twice_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_weights_begin_as_they_are_told(cell: CellKind) -> None:
+def test_weights_begin_as_the_settings_say(cell: CellKind) -> None:
     torch.manual_seed(3)
     rnn = UnidirectionalEncoder(cell, INPUT, DIM, ORTHOGONAL).rnn
     for gate in rnn.weight_hh_l0.detach().split(DIM):

@@ -38,7 +38,7 @@ def holds(tokens: list[int], phrase: Phrase, edges: WordEdges) -> bool:
 
 
 @given(tokens=st.lists(st.integers(2, 4), max_size=8), form=st.lists(st.integers(2, 4), min_size=1, max_size=3))
-def test_a_phrase_misses_nothing_where_its_words_stand_whole(tokens: list[int], form: list[int]) -> None:
+def test_a_phrase_misses_nothing_where_its_words_are_whole(tokens: list[int], form: list[int]) -> None:
     for edges in (WHOLE_WORDS, SUBWORDS):
         phrase = Phrase((tuple(form),))
         missing = phrase.missing(tokens, edges)
@@ -105,7 +105,7 @@ def test_without_phrases_it_is_a_plain_beam(family: Family) -> None:
 
 
 @EVERY_DECODER
-def test_where_the_phrase_cannot_stand_there_is_an_output_all_the_same(family: Family) -> None:
+def test_where_the_phrase_is_impossible_there_is_an_output_all_the_same(family: Family) -> None:
     decoder, start = family(6)
     required = [[Phrase(((2, 3, 2),))], [Phrase(((2,),))], []]
     rules = [SuppressTokens([BEGIN, 2])]

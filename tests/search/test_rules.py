@@ -143,7 +143,7 @@ def test_a_banned_word_may_grow_into_another_but_not_end() -> None:
 
 
 @given(texts)
-def test_what_stands_before_an_output_counts_for_its_rules(tokens: list[list[list[int]]]) -> None:
+def test_a_prefix_counts_for_the_rules_of_an_output(tokens: list[list[list[int]]]) -> None:
     contexts = torch.tensor([[0, 1, 2], [2, 3, 2], [1, 1, 1]])
     found, expected = torch.zeros(SENTENCES, ROWS, VOCABULARY), torch.zeros(SENTENCES, ROWS, VOCABULARY)
     AfterContext(contexts, [NoRepeatNgram(2)])(found, prefixes(tokens))

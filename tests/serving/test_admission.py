@@ -98,7 +98,7 @@ def test_an_upload_is_read_no_further_than_its_key_must_come(guarded: tuple[Runn
         assert answer.status_code == 200, answer.text
 
 
-def test_a_file_of_keys_that_cannot_be_read_is_no_secret_told(
+def test_an_unreadable_file_of_keys_is_reported_without_a_secret(
     guarded: tuple[Running, str], keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, key = guarded
@@ -249,7 +249,7 @@ def test_health_names_models_and_version(open_server: Running) -> None:
     assert told["models"] == [{"name": "tiny", "source": "en", "target": "de", "restarts": 0}]
 
 
-def test_no_room_for_temporary_files_is_told_in_one_line(tiny_run: Path, tmp_path: Path) -> None:
+def test_no_room_for_temporary_files_is_reported_in_one_line(tiny_run: Path, tmp_path: Path) -> None:
     program = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); from transduce.__main__ import start; start()"

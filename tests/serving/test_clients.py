@@ -152,7 +152,7 @@ def test_requests_as_mastodon_makes_them(served: Running, key: str, sentences: l
     assert requests.post(f"{served.url}/translate", data=json.dumps(asked), headers=head, timeout=60).status_code == 403
 
 
-def test_too_much_is_told_mastodon_as_too_many_requests(tiny_run: Path, sentences: list[str]) -> None:
+def test_too_much_is_too_many_requests_for_mastodon(tiny_run: Path, sentences: list[str]) -> None:
     running = Running(tiny_run, requests_per_minute=1)
     try:
         asked = {"q": sentences, "source": "en", "target": "de", "format": "html", "api_key": None}
@@ -269,7 +269,7 @@ def test_each_text_of_a_list_is_translated_from_its_own_language(
         running.end()
 
 
-def test_a_language_is_told_by_the_code_by_which_it_is_served() -> None:
+def test_a_detected_language_has_the_code_by_which_it_is_served() -> None:
     pytest.importorskip("py3langid")
     german, english = "Zwei kleine Kinder spielen im tiefen Schnee.", "Two small children play in the deep snow."
     detector = Detector()

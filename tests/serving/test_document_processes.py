@@ -135,7 +135,7 @@ def test_what_a_document_does_to_its_process_costs_only_itself(
     assert requests.get(address, timeout=60).text == expected
 
 
-def test_a_mistake_is_told_without_the_document(obedient: None) -> None:
+def test_a_mistake_is_reported_without_the_document(obedient: None) -> None:
     process = DocumentProcess(LIMITS)
     with pytest.raises(ProcessFailedError) as told:
         process.ask(Sample(File(b"makes a mistake", "a.txt", "text"), "de"), Sampled)
@@ -144,7 +144,7 @@ def test_a_mistake_is_told_without_the_document(obedient: None) -> None:
     assert "in the middle of makes" not in str(told.value)
 
 
-def test_a_document_may_take_only_so_much_processor_time(obedient: None) -> None:
+def test_a_document_has_a_limit_of_processor_time(obedient: None) -> None:
     process = DocumentProcess(Limits(256 * 2**20, 1))
     with pytest.raises(RefusedError, match="1 seconds of processor time") as refused:
         process.ask(Sample(File(b"loops", "a.txt", "text"), "de"), Sampled)

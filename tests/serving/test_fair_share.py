@@ -154,7 +154,7 @@ def test_one_client_has_half_the_places_and_gives_way_beyond(served: Running) ->
     assert [one.result() for one in modest] == [200] * 2
 
 
-def test_who_gives_way_in_a_stream_is_told_there(served: Running) -> None:
+def test_who_gives_way_in_a_stream_gets_an_error_there(served: Running) -> None:
     body = {"text": "A dog.", "source": "en", "target": "de", "stream": True}
     with ThreadPoolExecutor(20) as pool, Gate(served):
         greedy = [pool.submit(served.post_from, f"127.0.0.{2 + n % 2}", "/v1/translate", body) for n in range(8)]
@@ -261,7 +261,7 @@ def test_a_thread_that_is_dead_is_replaced(tiny_run: Path) -> None:
         running.end()
 
 
-def test_who_waits_for_a_batch_whose_thread_dies_is_told(tiny_run: Path) -> None:
+def test_who_waits_for_a_batch_whose_thread_dies_gets_an_error(tiny_run: Path) -> None:
     running = Running(tiny_run)
     translator = running.server.models.all[0].translator
     translate_chunk = translator.translate_chunk
@@ -279,7 +279,7 @@ def test_who_waits_for_a_batch_whose_thread_dies_is_told(tiny_run: Path) -> None
         running.end()
 
 
-def test_a_batch_without_end_is_told(tiny_run: Path) -> None:
+def test_a_batch_without_end_is_reported(tiny_run: Path) -> None:
     running = Running(tiny_run, timeout=0.2)
     try:
         with Gate(running):

@@ -91,7 +91,7 @@ def _open(browser: Any, url: str, problems: list[str]) -> Any:
     return page
 
 
-def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
+def test_the_page_translates_shows_what_a_word_was_read_from_and_takes_files(
     page: Any, sentences: list[str], expected: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text(sentences[1], encoding="utf-8")
@@ -115,7 +115,7 @@ def test_the_page_translates_tells_what_a_word_was_read_from_and_takes_files(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_word_shows_what_else_might_stand_in_its_place(page: Any, served: Running, sentences: list[str]) -> None:
+def test_a_word_shows_its_alternatives(page: Any, served: Running, sentences: list[str]) -> None:
     body = {"text": sentences[0], "source": "en", "target": "de", "alignment": True}
     (told,) = served.post("/v1/translate", body).json()["sentences"]
     page.fill("#source", sentences[0])
@@ -150,7 +150,7 @@ def test_a_file_that_is_dropped_is_translated_with_its_progress(
     assert Path(download.value.path()).read_text(encoding="utf-8") == "\n\n".join(expected)
 
 
-def test_a_file_that_is_no_document_is_told(browser: Any, served: Running) -> None:
+def test_a_file_that_is_no_document_is_reported(browser: Any, served: Running) -> None:
     page = _open(browser, served.url, [])
     page.click("#file-part summary")
     page.evaluate(DROP, ["picture.png", "x"])
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_document_is_told(browser: Any, served: Running) -> No
     page.close()
 
 
-def test_terms_of_the_glossary_stand_in_the_translation(page: Any, served: Running, sentences: list[str]) -> None:
+def test_terms_of_the_glossary_are_in_the_translation(page: Any, served: Running, sentences: list[str]) -> None:
     word = "Polizist"
     body = {"text": sentences[0], "source": "en", "target": "de"}
     (plain,) = served.post("/v1/translate", body).json()["sentences"]
@@ -192,7 +192,7 @@ def test_a_key_is_asked_for_and_used(browser: Any, tiny_run: Path, tmp_path: Pat
         running.end()
 
 
-def test_text_from_right_to_left_stands_at_the_right(page: Any, sentences: list[str]) -> None:
+def test_text_from_right_to_left_is_at_the_right(page: Any, sentences: list[str]) -> None:
     def direction(selector: str) -> str:
         return str(page.eval_on_selector(selector, "one => getComputedStyle(one).direction"))
 

@@ -91,7 +91,7 @@ def test_clients_of_libretranslate_work_unchanged(served: Running, sentences: li
     assert translator.translate(sentences[1]) == expected[1]
 
 
-def test_our_own_api_tells_scores_and_alignment_and_streams_the_same(
+def test_our_own_api_has_scores_and_alignment_and_streams_the_same(
     served: Running, sentences: list[str], expected: list[str]
 ) -> None:
     body = {"text": f"{sentences[0]}\n{sentences[1]}", "source": "en", "target": "de", "n_best": 2, "alignment": True}
@@ -224,7 +224,7 @@ def test_a_list_has_as_many_texts_as_a_text_sentences(served: Running) -> None:
     ("body", "status"),
     [({"target": "xx"}, 400), ({"text": "A dog. " * 600}, 413), ({"text": ["A dog. A cat."] * 300}, 413)],
 )
-def test_what_is_refused_is_so_of_a_stream_too(served: Running, body: Any, status: int) -> None:
+def test_what_is_refused_is_refused_in_a_stream_too(served: Running, body: Any, status: int) -> None:
     answer = served.post("/v1/translate", {"text": "A dog.", "source": "en", "target": "de", "stream": True, **body})
     assert answer.status_code == status
     assert answer.json()["error"]
@@ -278,7 +278,7 @@ def test_who_reads_a_stream_slowly_holds_nobody_up(tiny_run: Path, sentences: li
         running.end()
 
 
-def test_the_language_of_a_document_is_told_by_its_text(
+def test_the_language_of_a_document_is_detected_by_its_text(
     served: Running, sentences: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docx = pytest.importorskip("docx")
@@ -329,7 +329,7 @@ def test_a_file_is_translated_and_fetched_as_often_as_one_likes(
         ([1], 400),
     ],
 )
-def test_mistakes_are_told_in_one_line(served: Running, body: Any, status: int) -> None:
+def test_mistakes_are_reported_in_one_line(served: Running, body: Any, status: int) -> None:
     answer = served.post("/translate", body)
     assert answer.status_code == status
     assert isinstance(answer.json()["error"], str)
@@ -380,7 +380,7 @@ def test_keys_are_needed_hashed_and_revoked(tiny_run: Path, tmp_path: Path, sent
         running.end()
 
 
-def test_a_full_queue_is_told_with_the_time_to_wait(served: Running, sentences: list[str]) -> None:
+def test_a_full_queue_is_refused_with_the_time_to_wait(served: Running, sentences: list[str]) -> None:
     served.server.running += 256
     try:
         answer = served.post("/translate", {"q": sentences[0], "source": "en", "target": "de"})
@@ -447,7 +447,7 @@ def test_an_exported_model_answers_as_it_translates_and_refuses_what_it_cannot(
         running.end()
 
 
-def test_an_address_in_use_is_told_in_one_line_before_models_are_loaded(tiny_run: Path, tmp_path: Path) -> None:
+def test_an_address_in_use_is_reported_in_one_line_before_models_are_loaded(tiny_run: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         command = [sys.executable, "-m", "transduce", "serve", str(tiny_run), "--port", port]

@@ -146,7 +146,7 @@ def test_what_a_killed_run_left_half_written_is_cleared_away_be_it_a_file(run: P
     assert not list((run / "checkpoints").glob(".*"))
 
 
-def test_a_newer_checkpoint_that_was_not_written_to_its_end_is_told_of(run: Path, recipe_file: Path) -> None:
+def test_a_newer_checkpoint_that_was_not_written_to_its_end_is_reported(run: Path, recipe_file: Path) -> None:
     shutil.copytree(run / "checkpoints" / "000030", run / "checkpoints" / "000040")
     (run / "checkpoints" / "000040" / "progress.json").unlink()
     lines: list[str] = []

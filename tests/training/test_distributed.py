@@ -232,7 +232,7 @@ def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recip
 
 
 @pytest.mark.parametrize("change", ["training.updates=none", "data.train=['none.en', 'none.de']"])
-def test_a_mistake_is_told_once(recipe_file: Path, tmp_path: Path, change: str) -> None:
+def test_a_mistake_is_reported_once(recipe_file: Path, tmp_path: Path, change: str) -> None:
     process = start(recipe_file, change, "--processes", 2, "--out", tmp_path / "run")
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2

@@ -96,7 +96,7 @@ def test_an_estimate_comes_before_the_first_update_of_a_run_and_of_its_going_on(
         (2e5, "2.3 days"),
     ],
 )
-def test_a_duration_is_told_in_the_unit_that_suits_it(seconds: float, described: str) -> None:
+def test_a_duration_has_the_unit_that_suits_it(seconds: float, described: str) -> None:
     assert describe_duration(seconds) == described
 
 

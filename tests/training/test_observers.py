@@ -26,7 +26,7 @@ def report(update: int, loss: float = 2.0) -> Report:
     )
 
 
-def test_a_line_tells_perplexity_speed_and_time_left() -> None:
+def test_a_line_has_perplexity_speed_and_time_left() -> None:
     stream = io.StringIO()
     lines = Lines(stream)
     lines.report(report(40))

@@ -127,7 +127,7 @@ def test_determiners_adjectives_and_nouns_agree_in_each_case(
     assert phrase(determiner, noun, plural, adjective).german == tuple(forms.split("|"))
 
 
-def test_an_article_stands_before_a_vowel_and_very_before_an_adjective() -> None:
+def test_an_article_comes_before_a_vowel_and_very_before_an_adjective() -> None:
     assert phrase("a", "apple").english == "an apple"
     assert phrase("a", "dog", adjective="old").english == "an old dog"
 
@@ -176,7 +176,7 @@ def test_what_comes_first_and_questions_turn_subject_and_verb_around_and_subordi
     assert must.german_verb_last("wenn") == "wenn du zum Bahnhof fahren musst"
 
 
-def test_commas_stand_before_and_after_subordinate_clauses(pairs: list[SentencePair]) -> None:
+def test_commas_come_before_and_after_subordinate_clauses(pairs: list[SentencePair]) -> None:
     conjunctions = ("weil", "obwohl", "wenn", "dass")
     found = 0
     for pair in pairs:

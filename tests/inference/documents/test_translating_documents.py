@@ -72,7 +72,7 @@ def test_a_sentence_that_is_too_long_is_translated_in_parts_without_tearing_what
     assert found == "ONE TWO THREE FOUR FIVE {{ n | default: a b c d e f }} SIX SEVEN"
 
 
-def test_the_log_tells_where_each_is_from(capitals: Capitals) -> None:
+def test_the_log_says_where_each_is_from(capitals: Capitals) -> None:
     memory = Memory.of([(plain_segment("The man"), plain_segment("Der Mann"))])
     found = documents(capitals, memory=memory).translate(PO.replace("Mann", "").encode(), "a.po")
     assert [(one.where, one.origin) for one in found.segments] == [
@@ -204,7 +204,7 @@ def test_a_part_of_a_page_is_translated_as_text(capitals: Capitals) -> None:
     assert documents(capitals).translate_html("<meta charset=latin1><p>é") == "<meta charset=latin1><p>É"
 
 
-def test_where_a_model_writes_nothing_the_source_stands(capitals: Capitals, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_model_writes_nothing_the_source_stays(capitals: Capitals, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = [Translation(text, [Candidate(text, -0.1, -0.1)]) for text in ("", "<b>")]
     monkeypatch.setattr(capitals, "translate_chunk", lambda requests, search, tell: nothing)
     found = documents(capitals).translate(b"The dog\n\nThe man", "a", "text")

@@ -86,7 +86,7 @@ def test_forbidden_tokens_never_come(tiny_run: Path, tmp_path: Path, corpus: Pat
         assert found.n_best[0].score == pytest.approx(expected.n_best[0].score, abs=1e-3)
 
 
-def test_all_that_the_engine_cannot_do_is_told_at_once(theirs: Translator) -> None:
+def test_all_that_the_engine_cannot_do_is_reported_at_once(theirs: Translator) -> None:
     for search, name in (
         (Sampling(), "sampling"),
         (DiverseBeam(size=4, groups=2), "diverse beams"),

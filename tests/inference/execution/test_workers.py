@@ -111,7 +111,7 @@ def test_an_error_ends_the_work_and_gives_the_threads_back(kind: str, tmp_path: 
 
 
 @needs_copies
-def test_a_worker_that_is_killed_is_told_of_in_one_line() -> None:
+def test_a_worker_that_is_killed_is_reported_in_one_line() -> None:
     with pytest.raises(InputError, match="was killed"):
         list(map_parallel(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(9), 2))
     assert torch.get_num_threads() == 4

@@ -61,7 +61,7 @@ def test_probabilities_are_those_of_the_papers_loops_in_chunks_of_any_size(first
     assert found == pytest.approx(expected)
 
 
-def test_a_token_is_translated_to_what_always_stands_opposite() -> None:
+def test_a_token_is_translated_to_its_constant_counterpart() -> None:
     dictionary = {0: 4, 1: 6, 2: 3, 3: 5}
     sentences = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]]
     table = learned([store_of([(source, [dictionary[token] for token in reversed(source)]) for source in sentences])])

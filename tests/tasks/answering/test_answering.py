@@ -103,7 +103,7 @@ def test_an_answer_is_a_part_of_its_passage(run: Path) -> None:
         (([("where lives it", None)],), "expected one question and a passage, or several pairs"),
     ],
 )
-def test_what_is_no_question_with_its_passage_is_told(run: Path, asked: tuple[Any, ...], message: str) -> None:
+def test_what_is_no_question_with_its_passage_is_reported(run: Path, asked: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Answerer.load(run).answer(*asked)
 
@@ -127,7 +127,7 @@ def test_the_history_has_the_test_and_evaluate_finds_the_same(
     assert facts["scores"]["exact_match"]["score"] == 1.0
 
 
-def test_a_question_without_an_answer_is_told_so(folder: Path) -> None:
+def test_a_question_without_an_answer_is_predicted_as_one(folder: Path) -> None:
     overrides = {"data": dict.fromkeys(("train", "validation", "test"), "none.json"), "head.no_answer": True}
     transduce.train(folder / "tiny.toml", folder / "none", overrides=overrides)
     found = Answerer.load(folder / "none").answer(
@@ -245,7 +245,7 @@ def test_f1_is_of_words_and_the_best_of_several_true_answers_counts() -> None:
     ],
     ids=str,
 )
-def test_a_file_that_is_not_squads_is_told(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_squads_is_reported(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     asked = {"id": "q", "question": "where", "answers": [{"text": "rome", "answer_start": 3}]} | change
     tree = {"data": [{"paragraphs": [{"context": "in rome", "qas": [asked]}]}]}
     (tmp_path / "bad.json").write_text(json.dumps(tree), encoding="utf-8")
@@ -254,7 +254,7 @@ def test_a_file_that_is_not_squads_is_told(change: dict[str, Any], message: str,
 
 
 @pytest.mark.parametrize(("text", "message"), [("{", "is not JSON"), ("[]", "not in the form of SQuAD")])
-def test_a_file_that_is_no_json_is_told(text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_json_is_reported(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         list(question_corpus(tmp_path / "bad.json"))

@@ -73,7 +73,7 @@ def run(folder: Path) -> Path:
     return folder / "run"
 
 
-def test_a_classifier_learns_a_rule_and_tells_its_classes_with_probabilities(run: Path) -> None:
+def test_a_classifier_learns_a_rule_and_predicts_classes_with_probabilities(run: Path) -> None:
     classifier = transduce.load(run)
     assert isinstance(classifier, Classifier)
     found = classifier.classify(["the dog is lovely today", "a dull fox"])
@@ -95,7 +95,7 @@ def test_batched_is_one_by_one(run: Path) -> None:
         assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
 
 
-def test_a_text_that_is_too_long_is_cut_and_told(run: Path) -> None:
+def test_a_text_that_is_too_long_is_cut_and_reported(run: Path) -> None:
     classifier = Classifier.load(run)
     long, short = classifier.classify(["a lovely dog" + " and dog" * 20, "a lovely dog"])
     assert long.truncated and not short.truncated
@@ -179,7 +179,7 @@ def test_a_model_goes_on_from_another_whose_settings_it_takes(run: Path, folder:
         torch.testing.assert_close(after.model.state_dict()[name], tensor, atol=1e-6, rtol=0)
 
 
-def test_classes_are_told_from_the_mean_of_all_tokens_and_no_pooler_is_kept(run: Path, folder: Path) -> None:
+def test_classes_are_predicted_from_the_mean_of_all_tokens_and_no_pooler_is_kept(run: Path, folder: Path) -> None:
     tables = {key: value for key, value in SETTINGS.items() if key not in ("model", "tokenizer")}
     tables["training"] = tables["training"] | {"start_from": str(run)}
     (folder / "mean.toml").write_text(tomli_w.dumps({"pooling": "mean"} | tables), encoding="utf-8")
@@ -249,7 +249,7 @@ def test_frozen_layers_stay_and_lower_layers_learn_less(run: Path, folder: Path)
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_does_not_fit_is_told(
+def test_what_does_not_fit_is_reported(
     changes: dict[str, Any], kind: type[Exception], message: str, folder: Path, run: Path, tmp_path: Path
 ) -> None:
     for name, text in {
@@ -286,7 +286,7 @@ def test_the_command_gives_a_line_for_each_line(run: Path, tmp_path: Path, capsy
         ('{"text": null}', "line 1 has null under 'text'; expected a text in quotation marks"),
     ],
 )
-def test_an_object_that_is_none_is_told(run: Path, tmp_path: Path, line: str, message: str) -> None:
+def test_an_object_without_a_text_is_reported(run: Path, tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "texts.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         app(["classify", str(run), str(tmp_path / "texts.jsonl")])
@@ -323,7 +323,7 @@ def test_models_of_different_classes_are_not_compared(run: Path, folder: Path, t
         app(["compare", str(run), str(tmp_path / "three"), "-q"])
 
 
-def test_a_picture_that_cannot_be_drawn_is_told_before_anything_is_read(run: Path, tmp_path: Path) -> None:
+def test_a_picture_that_cannot_be_drawn_is_reported_before_anything_is_read(run: Path, tmp_path: Path) -> None:
     asked = ["evaluate", str(run), "--reference", "nowhere.tsv", "--confusion"]
     for name, message in (("out.txt", "must end in"), ("nowhere/out.png", "its folder does not exist")):
         with pytest.raises(InputError, match=message):
@@ -337,7 +337,7 @@ def test_a_blank_text_gives_null(run: Path, tmp_path: Path, capsys: pytest.Captu
     assert (blank, told["label"]) == (None, "up")
 
 
-def test_lines_are_objects_where_the_file_ends_so(
+def test_lines_are_objects_where_the_file_name_says_jsonl(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "made.jsonl.d"

@@ -117,7 +117,7 @@ def test_each_option_trains(changes: dict[str, Any], folder: Path, tmp_path: Pat
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_told(
+def test_what_does_not_fit_is_reported(
     changes: dict[str, Any], kind: type[Exception], message: str, folder: Path, tmp_path: Path
 ) -> None:
     (folder / "empty").write_text("\n\n", encoding="utf-8")
@@ -130,7 +130,7 @@ def test_a_sweep_of_encoders_is_refused(folder: Path, tmp_path: Path) -> None:
         sweep(str(folder / "tiny.toml"), {"seed": ["1", "2"]}, out=tmp_path / "sweep")
 
 
-def test_documents_end_at_blank_lines_or_after_so_many_lines() -> None:
+def test_documents_end_at_blank_lines_or_after_a_number_of_lines() -> None:
     lines = ["a", "b", "", "  ", "c", *"defgh", ""]
     text = TextCorpus("text", lambda: iter(lines), lambda: "")
     found = [document.sentences for document in documents_of(text, 4)]

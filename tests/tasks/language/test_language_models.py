@@ -408,7 +408,7 @@ def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_t
     assert scores == pytest.approx(result.test, rel=1e-6)
 
 
-def test_a_model_to_start_from_keeps_its_tokenizer_and_the_settings_that_say_otherwise_are_told(
+def test_a_model_to_start_from_keeps_its_tokenizer_and_the_settings_that_say_otherwise_are_reported(
     folder: Path, run: Path, tmp_path: Path
 ) -> None:
     told: list[str] = []
@@ -439,7 +439,7 @@ def test_a_model_of_another_task_is_refused_with_a_command_that_fits(run: Path, 
         ("model.kind=transformer", "model"),
     ],
 )
-def test_settings_that_do_not_fit_are_told_before_the_run_begins(
+def test_settings_that_do_not_fit_are_reported_before_the_run_begins(
     folder: Path, tmp_path: Path, change: str, told: str
 ) -> None:
     with pytest.raises(ConfigError, match=told):
@@ -462,7 +462,7 @@ def test_a_window_needs_positions(folder: Path, tmp_path: Path) -> None:
         ({"stop": ("",)}, "an empty text would end"),
     ],
 )
-def test_what_cannot_be_written_is_told(generator: Generator, arguments: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_written_is_reported(generator: Generator, arguments: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         generator.generate("the", **arguments)
     with pytest.raises(InputError, match="only a single hypothesis can be streamed"):

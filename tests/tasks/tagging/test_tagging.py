@@ -177,7 +177,7 @@ def test_rows_hold_whole_words_and_every_word_once(run: Path) -> None:
         ("\tO\n", "its word is blank"),
     ],
 )
-def test_a_file_that_is_not_conll_is_told(text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_conll_is_reported(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "bad.conll").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         list(tagged_corpus(tmp_path / "bad.conll", TagColumns()))
@@ -198,13 +198,13 @@ def test_columns_are_chosen_and_documents_skipped(tmp_path: Path) -> None:
         ('{"words": "a", "tags": ["O"]}', "no list of texts under 'words'"),
     ],
 )
-def test_an_object_that_does_not_fit_is_told(line: str, message: str, tmp_path: Path) -> None:
+def test_an_object_that_does_not_fit_is_reported(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         list(tagged_corpus(tmp_path / "bad.jsonl", TagColumns()))
 
 
-def test_a_tag_that_training_has_not_is_told(folder: Path, tmp_path: Path) -> None:
+def test_a_tag_that_training_has_not_is_reported(folder: Path, tmp_path: Path) -> None:
     (folder / "other.conll").write_text("ada\tB-animal\n", encoding="utf-8")
     with pytest.raises(DataError, match="'B-animal' does not occur in the training data"):
         transduce.train(folder / "tiny.toml", tmp_path / "run", overrides={"data.validation": "other.conll"})

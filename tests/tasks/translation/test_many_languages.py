@@ -119,7 +119,7 @@ def test_a_document_is_translated_in_the_direction_with_its_marks(translator: Tr
     assert "<i>" in found
 
 
-def test_the_bundle_tells_its_directions_and_is_in_none_of_them(run: Path) -> None:
+def test_the_bundle_lists_its_directions_and_is_in_none_of_them(run: Path) -> None:
     config = ModelBundle.load(run).config
     assert config.languages is not None
     assert list(config.languages.directions or ()) == DIRECTIONS

@@ -52,7 +52,7 @@ def test_a_model_that_is_started_from_brings_weights_and_tokenizers(tiny_run: Pa
         prepared(recipe_file, start, "model.dim=36")
 
 
-def test_held_out_sentences_that_are_trained_on_are_told_of_when_a_run_begins_alone(
+def test_held_out_sentences_that_are_trained_on_are_reported_when_a_run_begins_alone(
     recipe_file: Path, tiny_run: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(recipe_file.parent, tmp_path / "corpus"))
