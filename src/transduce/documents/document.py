@@ -4,10 +4,12 @@ import codecs
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from transduce.documents.segment import Segment
 from transduce.errors import InputError
@@ -36,13 +38,16 @@ class Edit:
     """The file that is meant, in a document that is an archive."""
 
 
+Write = Callable[[Segment], Sequence[Edit]]
+"""The edits that put a translation of a segment into its document."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """A segment of a document."""
 
     source: Segment
-    write: Callable[[Segment], Sequence[Edit]]
-    """The edits that put a translation into the document."""
+    write: Write
     where: str
     """Place for a person to find it: `line 7`."""
     is_bilingual: bool = False
@@ -103,8 +108,8 @@ class TextFile:
     text: str
     encoding: str = "utf-8"
     mark: bytes = b""
-    escape: Callable[[str], str] | None = field(default=None, repr=False)
-    """Writes a character that the encoding lacks; without it that is an error."""
+    errors: str = "strict"
+    """Name of Python's handler that writes a character which the encoding lacks; by "strict" that is an error."""
     part: str = ""
     """Name of the file in its archive, for edits."""
 
@@ -124,9 +129,10 @@ class TextFile:
                 raise InputError(f"{name}: unknown encoding {encoding[:40]!r}; convert the file to UTF-8") from None
         return TextFile(name, _decode(data, name, encoding or "utf-8"), encoding or "utf-8")
 
-    def line_of(self, place: int) -> int:
-        """The number of the line, from 1, that a character stands on."""
-        return bisect_left(self._line_ends, place) + 1
+    def where(self, place: int) -> str:
+        """Place of a character for a person to find it: `line 7`, in an archive with the file's name."""
+        line = bisect_left(self._line_ends, place) + 1
+        return f"line {line} of {self.part}" if self.part else f"line {line}"
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -140,6 +146,33 @@ class TextFile:
     def edit(self, start: int, end: int, *pieces: str | Span) -> Edit:
         """An edit of this file."""
         return Edit(start, end, pieces, self.part)
+
+    def unit(
+        self,
+        start: int,
+        end: int,
+        source: Segment,
+        encode: Callable[[str], str] = str,
+        escape: Callable[[str], str] = str,
+        where: str = "",
+        **about: Any,
+    ) -> Unit:
+        """A unit whose translation takes the place of some characters.
+
+        Args:
+            start: the first of the characters.
+            end: the one after the last.
+            source: the segment that the characters are.
+            encode: writes what a translation says.
+            escape: writes its texts, beside marks, before the whole is encoded.
+            where: the place for a person (default: the line of the first character).
+            about: other fields of the unit.
+        """
+
+        def write(segment: Segment) -> list[Edit]:
+            return [self.edit(start, end, encode(segment.written(escape)))]
+
+        return Unit(source, write, where or self.where(start), **about)
 
     def save(self, edits: Sequence[Edit]) -> bytes:
         """The file with edits made. One that lies within another is made if a piece of that holds its characters."""
@@ -165,15 +198,9 @@ class TextFile:
 
     def encode(self, text: str) -> bytes:
         """A text as the file writes it, with its byte order mark; InputError for what its encoding lacks."""
-        return self.mark + self._encoded(text)
-
-    def _encoded(self, text: str) -> bytes:
         try:
-            return text.encode(self.encoding)
+            return self.mark + text.encode(self.encoding, self.errors)
         except UnicodeEncodeError as error:
-            if self.escape is not None:
-                written = {ord(c): self.escape(c) for c in set(text) if not _has(self.encoding, c)}
-                return text.translate(written).encode(self.encoding)
             raise InputError(
                 f"{self.name}: its encoding, {self.encoding}, has no {error.object[error.start]!r}, which the "
                 "translation needs; convert the file to UTF-8"
@@ -186,6 +213,17 @@ def bytes_of(path: str | Path) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def require(name: str) -> Any:
+    """A library that reads documents, an optional extra, by its module's name; InputError if it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(
+            f"this needs {name}, which is not installed; install what documents need with: pip install "
+            "'.[documents]' in the folder of Transduce"
+        ) from None
 
 
 def _decode(data: bytes, name: str, encoding: str) -> str:
@@ -202,11 +240,3 @@ def _decode(data: bytes, name: str, encoding: str) -> str:
     except ValueError:
         pass
     raise InputError(f"{name}: its {encoding} cannot be written back as it is; convert the file to UTF-8")
-
-
-def _has(encoding: str, character: str) -> bool:
-    try:
-        character.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -73,7 +73,7 @@ class _InlineReader:
             yield from self._code(element, kind, "")
         elif element.inner_end == element.end:  # <g/>
             yield Mark(whole)
-        elif kind == "held" and not self._has_free(element):
+        elif kind == "held" and all(self.inline(one)[0] != "free" for one in element.descendants()):
             yield Mark(whole, shown=self._plain(element))
         else:
             name, is_apart, before = f"{pair} {element.start}", kind == "apart", set(self.holding)
@@ -90,7 +90,7 @@ class _InlineReader:
 
     def _code(self, element: Element, kind: Literal["open", "close", "alone"], pair: str) -> Iterator[Part]:
         """A code as one mark; a text within it divides it, and is apart from what is about it."""
-        texts = [one for one in _within(element, "sub") if self._plain(one).strip()]
+        texts = [one for one in element.outermost(lambda child: child.name == "sub") if self._plain(one).strip()]
         if not texts:
             yield Mark(self.file.text[element.start : element.end], kind, pair)
             return
@@ -111,15 +111,3 @@ class _InlineReader:
             else ""
             for child in element.content
         )
-
-    def _has_free(self, element: Element) -> bool:
-        return any(self.inline(child)[0] == "free" or self._has_free(child) for child in element.elements)
-
-
-def _within(element: Element, name: str) -> Iterator[Element]:
-    """The outermost elements of a name within another."""
-    for child in element.elements:
-        if child.name == name:
-            yield child
-        else:
-            yield from _within(child, name)

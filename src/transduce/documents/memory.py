@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from transduce.documents.document import Languages, TextFile, bytes_of
+from transduce.documents.document import Languages, TextFile, bytes_of, require
 from transduce.documents.formats import format_of, read_document
-from transduce.documents.libraries import require
 from transduce.documents.messages.tables import rows_of
 from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import plain_segment
@@ -39,7 +38,9 @@ class Memory:
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
         """A memory of pairs, but for those that are blank on a side."""
-        return Memory({_key(source): (source, target) for source, target in pairs if _key(source) and _key(target)})
+        return Memory(
+            {source.one_line: (source, target) for source, target in pairs if source.one_line and target.one_line}
+        )
 
     @staticmethod
     def read(path: str | Path, languages: Languages) -> "Memory":
@@ -61,7 +62,7 @@ class Memory:
 
     def find(self, segment: Segment) -> Match | None:
         """The segment that is the same, or most like, if one is like it enough; `similarity` is 1 for the same."""
-        wanted = _key(segment)
+        wanted = segment.one_line
         if wanted in self.pairs:
             source, target = self.pairs[wanted]
             return Match(wanted, target, 1.0, source)
@@ -75,10 +76,6 @@ class Memory:
     @cached_property
     def _sources(self) -> list[str]:
         return list(self.pairs)
-
-
-def _key(segment: Segment) -> str:
-    return " ".join(segment.text.split())
 
 
 def _rows(data: bytes, name: str) -> Iterable[tuple[Segment, Segment]]:

@@ -6,7 +6,6 @@ from transduce.documents import languages
 from transduce.documents.document import Languages, TextFile
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.messages import po, tmx, xliff
-from transduce.documents.segment import Segment
 from transduce.documents.subtitles import Cue, cues_of, plain_text
 
 SHARED = 0.5  # of the shorter of two cues that say the same
@@ -28,7 +27,7 @@ def pairs_in(data: bytes, name: str, wanted: Languages) -> Iterator[tuple[str, s
     for unit in read_document(data, name, wanted, kind).units:
         if unit.target is None or unit.is_draft:
             continue
-        source, target = _plain(unit.source), _plain(unit.target)
+        source, target = unit.source.one_line, unit.target.one_line
         if source and target:
             yield (target, source) if turned else (source, target)
 
@@ -59,10 +58,6 @@ def subtitle_pairs(first: tuple[bytes, str], second: tuple[bytes, str]) -> Itera
         )
         if source and target:
             yield source, target
-
-
-def _plain(segment: Segment) -> str:
-    return " ".join(segment.text.split())
 
 
 def _is_turned(found: Languages, wanted: Languages) -> bool:

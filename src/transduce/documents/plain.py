@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import hold
 from transduce.errors import InputError
@@ -22,11 +22,8 @@ def read_text(data: bytes, name: str, wanted: Languages) -> Document:
 
 
 def _unit(file: TextFile, start: int, end: int) -> Unit:
-    def write(segment: Segment) -> list[Edit]:
-        return [file.edit(start, end, segment.written())]
-
     text = " ".join(line.strip(" \t\r\n") for line in _LINE.findall(file.text, start, end))
-    return Unit(Segment.of(hold([text])), write, f"line {file.line_of(start)}")
+    return file.unit(start, end, Segment.of(hold([text])))
 
 
 def _paragraphs(text: str) -> Iterator[Span]:

@@ -50,6 +50,11 @@ class Segment:
         return "".join(part if isinstance(part, str) else part.shown for part in self.parts)
 
     @property
+    def one_line(self) -> str:
+        """The same text, with one blank for all white space between words."""
+        return " ".join(self.text.split())
+
+    @property
     def marks(self) -> list[Mark]:
         """All marks, in order."""
         return [part for part in self.parts if isinstance(part, Mark)]

@@ -58,8 +58,7 @@ def cues_of(file: TextFile, kind: str) -> list[Cue]:
 
 def plain_text(file: TextFile, cue: Cue, kind: str) -> str:
     """Text of a cue, on one line and without marks."""
-    segment = _segment(file.text[slice(*cue.place)], kind)
-    return " ".join(segment.text.split())
+    return _segment(file.text[slice(*cue.place)], kind).one_line
 
 
 def _document(data: bytes, name: str, kind: str) -> Document:
@@ -67,7 +66,7 @@ def _document(data: bytes, name: str, kind: str) -> Document:
     cues, left = _read(file, kind)
     units = []
     for cue in cues:
-        text, where = file.text[slice(*cue.place)], f"line {file.line_of(cue.place[0])}"
+        text, where = file.text[slice(*cue.place)], file.where(cue.place[0])
         segment = _segment(text, kind)
         units.append(Unit(segment, partial(_write, cue, kind, segment), where, id=cue.id))
         for found in _tags(kind).finditer(text):
@@ -103,23 +102,20 @@ class _Line:
     """Offset after the text, before what ends the line."""
 
 
-def _lines(text: str) -> list[_Line]:
-    return [_Line(found[1], found.start(), found.end(1)) for found in _LINE.finditer(text)]
-
-
 def _read(file: TextFile, kind: str) -> tuple[list[Cue], list[Untranslated]]:
     """The cues, and texts that no player shows though they were meant to be cues."""
     if kind == "vtt" and not re.match(r"WEBVTT(?:[ \t\n\r]|\Z)", file.text):
         raise InputError(f"{file.name}: is no WebVTT file; it must begin with WEBVTT")
     left: list[Untranslated] = []
     cues = []
-    for times, texts, id in (_vtt_blocks if kind == "vtt" else _srt_blocks)(_lines(file.text)):
+    lines = [_Line(found[1], found.start(), found.end(1)) for found in _LINE.finditer(file.text)]
+    for times, texts, id in (_vtt_blocks if kind == "vtt" else _srt_blocks)(lines):
         place = (texts[0].start, texts[-1].end) if texts else (times.end, times.end)
         found = _TIMES.match(times.text)
         if found is not None:
             cues.append(Cue(_milliseconds(found.groups()[:4]), _milliseconds(found.groups()[4:]), place, id))
         elif any(map(str.isalpha, file.text[slice(*place)])):
-            where = f"line {file.line_of(times.start)}"
+            where = file.where(times.start)
             left.append(Untranslated(where, file.text[slice(*place)], f"no times can be read in {times.text[:60]!r}"))
     if not cues:
         raise InputError(f"{file.name}: no cues, such as 00:00:01{',' if kind == 'srt' else '.'}000 --> 00:00:02")

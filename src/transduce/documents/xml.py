@@ -47,10 +47,6 @@ class Token:
         """The name without its prefix."""
         return self.value.rpartition(":")[2]
 
-    def prefixed(self, name: str) -> str:
-        """The value of an attribute that has a prefix before this name; "" for none."""
-        return _prefixed(self.attributes, name)
-
 
 @dataclass(slots=True)
 class Element:
@@ -84,14 +80,18 @@ class Element:
         """The first of that name directly within."""
         return next((one for one in self.elements if one.name == name), None)
 
-    def prefixed(self, name: str) -> str:
-        """The value of an attribute that has a prefix before this name; "" for none."""
-        return _prefixed(self.attributes, name)
-
     @property
     def own_text(self) -> str:
         """The text directly within, as it is read."""
         return "".join(one.value for one in self.content if isinstance(one, Token) and one.kind == "text")
+
+    def outermost(self, is_wanted: Callable[["Element"], bool]) -> Iterator["Element"]:
+        """Elements within, those that are wanted and in no other that is."""
+        for element in self.elements:
+            if is_wanted(element):
+                yield element
+            else:
+                yield from element.outermost(is_wanted)
 
     @property
     def text(self) -> str:
@@ -118,12 +118,7 @@ def read_xml(data: bytes, name: str) -> TextFile:
         encoding = "utf-16-le"
     elif data.startswith(b"\0<\0?"):
         encoding = "utf-16-be"
-    return replace(TextFile.read(data, name, encoding), escape=reference)
-
-
-def reference(character: str) -> str:
-    """A character of any encoding, as XML and HTML write it in ASCII."""
-    return f"&#{ord(character)};"
+    return replace(TextFile.read(data, name, encoding), errors="xmlcharrefreplace")
 
 
 def tokens_of(file: TextFile) -> Iterator[Token]:
@@ -152,7 +147,7 @@ def tokens_of(file: TextFile) -> Iterator[Token]:
         else:
             events.append((parser.CurrentByteIndex, "text", [value], _NONE))
 
-    def other(value: str, *_: object) -> None:
+    def other(value: str) -> None:
         events.append((parser.CurrentByteIndex, "other", value, _NONE))
 
     def refuse(found: str) -> NoReturn:
@@ -161,11 +156,8 @@ def tokens_of(file: TextFile) -> Iterator[Token]:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = text
-    parser.DefaultHandlerExpand = lambda *_: other("")
-    parser.CommentHandler = lambda *_: other("")
-    parser.ProcessingInstructionHandler = lambda *_: other("")
-    parser.StartCdataSectionHandler = lambda: other(CDATA)
-    parser.EndCdataSectionHandler = lambda: other(CDATA)
+    parser.DefaultHandlerExpand = lambda _: other("")  # comments and processing instructions, too
+    parser.StartCdataSectionHandler = parser.EndCdataSectionHandler = lambda: other(CDATA)
     parser.EntityDeclHandler = lambda name, *_: refuse(
         f"it declares the entity {name[:40]!r}, which is not read; write out what it stands for"
     )
@@ -232,7 +224,8 @@ def elements_in(file: TextFile, *names: str) -> Iterator[Element]:
             yield element_of(token, tokens)
 
 
-def _prefixed(attributes: Attributes, name: str) -> str:
+def prefixed(attributes: Attributes, name: str) -> str:
+    """The value of an attribute that has a prefix before this name; "" for none."""
     return next((value for key, value in attributes.items() if key.endswith(f":{name}")), "")
 
 

@@ -6,19 +6,18 @@ makes segments of it. Each takes time linear in the length of the page, whatever
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated, Write
 from transduce.documents.html.character_references import Written, escape_attribute, escape_text, read_text
 from transduce.documents.html.events import Events, settle_pairs
 from transduce.documents.html.segments import HtmlItem, attribute_segment, find_segments
 from transduce.documents.html.tokens import Attribute
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.placeholders import Escape
-from transduce.documents.xml import reference
 from transduce.errors import InputError
 from transduce.orthography.characters import Span
 
@@ -41,12 +40,12 @@ _AS_BROWSERS_READ = {  # https://encoding.spec.whatwg.org: labels of pages that 
 
 def read_html(data: bytes, name: str, wanted: Languages) -> Document:
     """The texts of a page or of a part of one: a segment for each paragraph, heading, cell, attribute and the like."""
-    file = replace(TextFile.read(data, name, _encoding(data)), escape=reference)
+    file = replace(TextFile.read(data, name, _encoding(data)), errors="xmlcharrefreplace")
     if "\0" in file.text:
         raise InputError(f"{name}: is no HTML; it holds zero bytes")
     page = HtmlPage(file.text, is_xml=name.lower().endswith((".xhtml", ".xht")))
-    units = [Unit(one.source, one.write, f"line {file.line_of(one.start)}{one.place}") for one in page.texts]
-    left = [Untranslated(f"line {file.line_of(start)}", text, reason) for start, text, reason in page.untranslated]
+    units = [Unit(one.source, one.write, file.where(one.start) + one.place) for one in page.texts]
+    left = [Untranslated(file.where(start), text, reason) for start, text, reason in page.untranslated]
     return Document(units, file.save, left)
 
 
@@ -60,10 +59,6 @@ def _encoding(data: bytes) -> str | None:
     if encoding.startswith("utf-16"):
         return None  # as the standard has it: what can be read as ASCII is not
     return _AS_BROWSERS_READ.get(encoding, encoding)
-
-
-Write = Callable[[Segment], Sequence[Edit]]
-"""The edits that put a translation of a segment into its page."""
 
 
 @dataclass(frozen=True)

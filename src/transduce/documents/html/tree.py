@@ -26,20 +26,24 @@ RAW = _names("iframe noembed noframes plaintext script style textarea title xmp"
 READINGS = _names("rp rt rtc")
 """Elements of ruby beside the words that they are about."""
 _HEADINGS = _names("h1 h2 h3 h4 h5 h6")
-_TABLE_PARTS = {  # what each part of a table closes
-    "td": _names("td th caption"),
-    "th": _names("td th caption"),
-    "tr": _names("tr td th caption colgroup"),
-    **dict.fromkeys(("tbody", "thead", "tfoot", "caption", "colgroup", "col"), _names(
-        "tbody thead tfoot tr td th caption colgroup"
-    )),
-}  # fmt: skip
-_RUBY = {
-    "rb": _names("rb rt rtc rp"),
-    "rtc": _names("rb rt rtc rp"),
-    "rt": _names("rb rt rp"),
-    "rp": _names("rb rt rp"),
+_TABLE_PARTS = _names("td th tr tbody thead tfoot caption colgroup col")
+_CLOSES = {
+    start: (_names(closed), within.split())
+    for starts, closed, within in (
+        ("td th", "td th caption", "table template"),
+        ("tr", "tr td th caption colgroup", "table template"),
+        ("tbody thead tfoot caption colgroup col", "tbody thead tfoot tr td th caption colgroup", "table template"),
+        ("li", "li", "#ends-item"),
+        ("dd dt", "dd dt", "#ends-item"),
+        ("rb rtc", "rb rt rtc rp", "#barrier ruby"),
+        ("rt rp", "rb rt rp", "#barrier ruby"),
+        ("a", "a", "#barrier"),
+        ("nobr", "nobr", "#barrier"),
+        ("button", "button", "#barrier"),
+    )
+    for start in starts.split()
 }
+"""Elements without end tag that each start tag closes, and elements or groups through which it closes nothing."""
 _CLOSES_PARAGRAPH = _names(
     "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 "
     "h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul xmp"
@@ -175,7 +179,7 @@ class OpenElements:
             return self._open("#heading", self._last("#barrier"))
         if name in _SCOPES:
             return self._open(name, max(map(self._last, _SCOPES[name]), default=-1))
-        if name in ("table", *_TABLE_PARTS):
+        if name == "table" or name in _TABLE_PARTS:
             return self._open(name, max(self._last("template"), self._last("table") - (name == "table")))
         if name in FORMATTING or name in _SPECIAL:
             return self._open(name, self._last("#barrier") - (name in _BARRIERS))
@@ -183,21 +187,13 @@ class OpenElements:
 
     def _close_left_out(self, name: str) -> None:
         """Closes the elements whose end tags may be left out before a start tag."""
-        if name in _TABLE_PARTS:
-            self._close_first(_TABLE_PARTS[name], max(self._last("table"), self._last("template")))
-            return
-        barrier = self._last("#barrier")
-        if name == "li":
-            self._close_first({"li"}, self._last("#ends item"))
-        elif name in ("dd", "dt"):
-            self._close_first({"dd", "dt"}, self._last("#ends item"))
-        elif name in _RUBY:
-            self._close_first(_RUBY[name], max(barrier, self._last("ruby")))
-        elif name in ("option", "optgroup"):
+        if name in ("option", "optgroup"):
             while (top := self.top) is not None and top.name in ("option", name):
                 self._close_through(len(self._stack) - 1)
-        elif name in ("a", "nobr", "button"):
-            self._close_first({name}, barrier)
+        barrier = self._last("#barrier")
+        if name in _CLOSES:
+            names, within = _CLOSES[name]
+            self._close_first(names, max(map(self._last, within)))
         if name in _CLOSES_PARAGRAPH:
             self._close_first({"p"}, max(barrier, self._last("button")))
         if name in _HEADINGS and (top := self.top) is not None and top.name in _HEADINGS:
@@ -248,14 +244,14 @@ class OpenElements:
         if self.is_xml:
             return [name]
         if element.namespace != "html":
-            return [f"#foreign {name}", *(["#barrier", "#special", "#ends item"] if element.holds_html else [])]
+            return [f"#foreign {name}", *(["#barrier", "#special", "#ends-item"] if element.holds_html else [])]
         groups = [name, "#html"]
         if name in _BARRIERS and (name not in ("td", "th", "caption") or self._lists["table"]):
             groups.append("#barrier")
         if name in _SPECIAL:
             groups.append("#special")
             if name not in ("address", "div", "p", "li", "dd", "dt"):
-                groups.append("#ends item")
+                groups.append("#ends-item")
         if name in _HEADINGS:
             groups.append("#heading")
         return groups

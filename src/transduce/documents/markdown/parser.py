@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from transduce.documents.libraries import require
+from transduce.documents.document import require
 from transduce.documents.markdown import blocks as markdown_blocks
 from transduce.documents.markdown.blocks import INTERRUPTING, Origins, Rule
 from transduce.documents.markdown.opaque import HIDDEN, MASK, Opaque, find_inline, find_templates, masked

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from html import unescape
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.html.character_references import Written, escape_attribute
 from transduce.documents.html.page import HtmlPage
 from transduce.documents.markdown.front_matter import front_matter
@@ -58,7 +58,7 @@ class _MarkdownReader:
         begin, scalars = front_matter(self._text)
         for one in scalars:
             if one.reason:
-                where = f"line {self._line(one.start)}, {one.key}"
+                where = self._where(one.start, f", {one.key}")
                 self.untranslated.append(Untranslated(where, one.text, one.reason))
             else:
                 self._add_plain(one.start, one.end, one.text, one.escape, f", {one.key}")
@@ -78,13 +78,12 @@ class _MarkdownReader:
         """Returns the offset in the file of a character of the text, whose lines all end in one character."""
         return place + bisect_left(self._returns, place)
 
-    def _line(self, place: int) -> int:
-        return self._file.line_of(self._offset(place))
+    def _where(self, place: int, what: str) -> str:
+        return self._file.where(self._offset(place)) + what
 
     def _add_run(self, run: Run, what: str = "") -> None:
-        place = run.offset(0)
         items = items_of(run)
-        where = f"line {self._line(place)}{what}"
+        where = self._where(run.offset(0), what)
         if items is None:
             self.untranslated.append(Untranslated(where, run.content, "its markup could not be read"))
             return
@@ -119,7 +118,7 @@ class _MarkdownReader:
                 escape = partial(escape_attribute, quote=value[0])
                 self._add_plain(place + 1, place + len(value) - 1, unescape(value[1:-1]), escape, f", {found['name']}")
             else:
-                where = f"line {self._line(place)}, {found['name']}"
+                where = self._where(place, f", {found['name']}")
                 self.untranslated.append(Untranslated(where, value[1:-1], "an argument of a template tag"))
 
     def _add_title_after(self, run: Run, start: int, end: int) -> None:
@@ -131,23 +130,18 @@ class _MarkdownReader:
     def _add_title(self, start: int, end: int) -> None:
         written = self._text[start + 1 : end - 1]
         if "\n" in written:
-            self.untranslated.append(
-                Untranslated(f"line {self._line(start)}, title", written, "a title of several lines")
-            )
+            where = self._where(start, ", title")
+            self.untranslated.append(Untranslated(where, written, "a title of several lines"))
             return
         text = unescape(_BACKSLASH.sub(r"\1", written))
         self._add_plain(start + 1, end - 1, text, partial(_title, quote=self._text[start]), ", title")
 
     def _add_plain(self, start: int, end: int, text: str, escape: Callable[[str], str], what: str) -> None:
         """A text without marks, which is written as `escape` says."""
-        file_start, file_end = self._offset(start), self._offset(end)
         written = self._text[start:end]
-
-        def write(segment: Segment) -> list[Edit]:
-            return [self._file.edit(file_start, file_end, segment.written(escape))]
-
-        parts = hold([text], lambda held: held if held in written else escape(held))
-        self.units.append(Unit(Segment.of(parts), write, f"line {self._line(start)}{what}"))
+        source = Segment.of(hold([text], lambda held: held if held in written else escape(held)))
+        place, after, where = self._offset(start), self._offset(end), self._where(start, what)
+        self.units.append(self._file.unit(place, after, source, escape=escape, where=where))
 
     def _add_html_block(self, block: HtmlBlock) -> None:
         """Lines of HTML, of which each may have the signs of a quotation before it."""
@@ -163,9 +157,9 @@ class _MarkdownReader:
         page = HtmlPage(text)
         for one in page.texts:
             moved = one.within(value, lambda written: written.replace("\n", line_end))
-            self.units.append(Unit(one.source, moved.write, f"line {self._file.line_of(moved.start)}{one.place}"))
+            self.units.append(Unit(one.source, moved.write, self._file.where(moved.start) + one.place))
         self.untranslated += [
-            Untranslated(f"line {self._file.line_of(value.offsets[start])}", shown, reason)
+            Untranslated(self._file.where(value.offsets[start]), shown, reason)
             for start, shown, reason in page.untranslated
         ]
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.messages.message import plural_notes
-from transduce.documents.messages.no_text import kind_of_no_text
+from transduce.documents.messages.message import kind_of_no_text, plural_notes
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
@@ -66,7 +65,7 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
     def write(segment: Segment) -> list[Edit]:
         return [content_edit(element, file, text.written(segment))]
 
-    yield Unit(source, write, f"line {file.line_of(element.start)}", notes=notes, id=id)
+    yield Unit(source, write, file.where(element.start), notes=notes, id=id)
 
 
 class _AndroidText:

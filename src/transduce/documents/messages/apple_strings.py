@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from transduce.documents.document import Document, Languages, TextFile, Unit
-from transduce.documents.libraries import require
-from transduce.documents.messages.message import Message, in_ascii, joined_halves, message_unit
+from transduce.documents.document import Document, Languages, TextFile, Unit, require
+from transduce.documents.messages.message import Message, in_ascii, joined_halves, message_segment
 from transduce.errors import InputError
 
 _STRING = r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|[A-Za-z0-9_$/:.-]++"""
@@ -49,7 +48,7 @@ def _entries(file: TextFile) -> Iterator[Message]:
         found = _ENTRY.match(file.text, place)
         if found is None:
             what = file.text[place : place + 30].splitlines()[0]
-            raise InputError(f'{file.name}: line {file.line_of(place)}: expected "key" = "value"; and found {what!r}')
+            raise InputError(f'{file.name}: {file.where(place)}: expected "key" = "value"; and found {what!r}')
         key, value = _decoded(file, found["key"], place), found["value"]
         if value is None:
             yield Message(key, key, found.end("key"), found.end("key"))
@@ -74,7 +73,7 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
         return joined_halves(text)
     except Exception as error:  # its ParseError, and half of a character
         what = " ".join(str(error).split())[:100]
-        raise InputError(f"{file.name}: line {file.line_of(start)}: {raw[:40]} cannot be read ({what})") from None
+        raise InputError(f"{file.name}: {file.where(start)}: {raw[:40]} cannot be read ({what})") from None
 
 
 def _unit(file: TextFile, entry: Message) -> Unit:
@@ -88,4 +87,4 @@ def _unit(file: TextFile, entry: Message) -> Unit:
         text = in_ascii(text, "\\U") if is_ascii else text
         return f'"{text}"' if raw else f' = "{text}"'
 
-    return message_unit(file, entry, encode)
+    return file.unit(entry.start, entry.end, message_segment(entry.value), encode, id=entry.key)

@@ -10,12 +10,11 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.messages.message import (
     DEEPEST,
-    Message,
     Path,
     PluralForms,
     key_of,
     language_among,
-    message_unit,
+    message_segment,
 )
 from transduce.errors import InputError
 
@@ -118,17 +117,17 @@ def _document(
         if not is_encodable(text):
             shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             reason = "half of a character is written in it (\\ud800 to \\udfff)"
-            untranslated.append(Untranslated(f"line {file.line_of(value.start)}", shown, reason))
+            untranslated.append(Untranslated(file.where(value.start), shown, reason))
         elif text.strip():
             encode = partial(string_like, file, value, is_ascii)
-            message = Message(key_of(path), text, value.start, value.end)
-            units.append(message_unit(file, message, encode, forms.notes(path)))
+            source, notes = message_segment(text), forms.notes(path)
+            units.append(file.unit(value.start, value.end, source, encode, notes=notes, id=key_of(path)))
     return Document(units, lambda edits: file.save([*edits, *added] if edits else edits), untranslated)
 
 
 def _in_other_languages(file: TextFile, root: Json, language: str) -> list[Untranslated]:
     return [
-        Untranslated(f"line {file.line_of(value.start)}", value.text or "", _OTHER_LANGUAGE)
+        Untranslated(file.where(value.start), value.text or "", _OTHER_LANGUAGE)
         for path, value in strings_of(root)
         if path[0] != language and is_encodable(value.text or "") and any(map(str.isalpha, value.text or ""))
     ]
@@ -155,9 +154,9 @@ def parse_json(file: TextFile) -> Json:
     try:
         json.loads(file.text, parse_int=len, parse_float=len, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        place = f"line {file.line_of(error.pos)}"
         raise InputError(
-            f"{file.name}: {place}: is not JSON ({error.msg}); comments and commas before a bracket are none of it"
+            f"{file.name}: {file.where(error.pos)}: is not JSON ({error.msg}); comments and commas before a bracket "
+            "are none of it"
         ) from None
     except RecursionError:
         raise InputError(f"{file.name}: more than {DEEPEST} lists and objects in each other") from None
@@ -239,6 +238,6 @@ def _placed(file: TextFile) -> Json:
             opened.append(value)
             expects_name = sign == "{"
             if len(opened) > DEEPEST:
-                line = file.line_of(start)
-                raise InputError(f"{file.name}: line {line}: more than {DEEPEST} lists and objects in each other")
+                where = file.where(start)
+                raise InputError(f"{file.name}: {where}: more than {DEEPEST} lists and objects in each other")
     return root

@@ -1,11 +1,11 @@
 """A message as a segment, for all files of messages (JSON, YAML, .properties, .strings, strings.xml)."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from transduce.documents import languages
-from transduce.documents.document import Edit, Languages, TextFile, Unit
-from transduce.documents.messages.no_text import kind_of_no_text
+from transduce.documents.document import Languages
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
@@ -71,32 +71,6 @@ class Message:
     end: int
 
 
-def message_unit(
-    file: TextFile,
-    message: Message,
-    encode: Callable[[str], str],
-    notes: tuple[str, ...] = (),
-    source: Segment | None = None,
-    escape: Callable[[str], str] = str,
-) -> Unit:
-    """A message whose translation takes the place of its characters.
-
-    Args:
-        file: the file.
-        message: the message.
-        encode: writes what a translation says.
-        notes: what a person should know of it.
-        source: the message as a segment (default: `message_segment`).
-        escape: writes its texts, beside marks, before the whole is encoded.
-    """
-
-    def write(segment: Segment) -> list[Edit]:
-        return [file.edit(message.start, message.end, encode(segment.written(escape)))]
-
-    where = f"line {file.line_of(message.start)}"
-    return Unit(source or message_segment(message.value), write, where, notes=notes, id=message.key)
-
-
 def plural_notes(form: str, forms: Collection[str], language: str) -> tuple[str, ...]:
     """Notes for a person on a plural form of a message that has these forms."""
     if form != "other" or "one" not in forms:
@@ -152,3 +126,49 @@ def _split_form(path: Path) -> tuple[Path, str]:
         return path[:-1], last
     name, _, form = last.rpartition("_")
     return ((*path[:-1], name), form) if form in PLURAL_FORMS else (path, "")
+
+
+_RULES = {
+    "an identifier": r"""
+        :?[A-Za-z0-9]*_\w++                                        # snake_case, LOG_LEVEL, :a_symbol
+        | :[a-z]\w*+                                               # :symbol
+        | [a-z]++[0-9]*+[A-Z][A-Za-z0-9]*+                         # camelCase
+        | \w++(?:::\w++)++                                         # Name::Space
+        | [a-z][\w-]++(?:\.[\w-]++)++                              # home.title, com.example.Class, index.html
+        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+        | (?=[0-9A-Fa-f]*[0-9])[0-9A-Fa-f]{16,}+
+    """,
+    "a path": r"""
+        (?:\.{0,2}|~|[A-Za-z]:)[/\\](?:[\w.@%+-]++[/\\]?)*+
+        | [\w@%+-]++/[\w@%+/-]++\.[A-Za-z0-9]{1,5}
+    """,
+    "an address": r"""
+        (?:[a-z][a-z0-9+.-]++://|mailto:|tel:|data:)\S++ | www\.\S++ | [\w.+-]++@[\w-]++(?:\.[\w-]++)++
+        | [a-z0-9-]++(?:\.[a-z0-9-]++){1,4}+/\S*+
+    """,
+    "a media type": r"(?:application|audio|font|image|multipart|text|video)/[\w.+-]++",
+    "a colour or size": r"""
+        \#[0-9A-Fa-f]{3,8} | (?:rgb|hsl)a?\([\d\s.,%/]++\) | -?[\d.]++(?:px|r?em|vh|vw|pt)
+    """,
+    "a code of a language": r"[a-z]{2,3}[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|419)",
+    "a value": r"true|false|null|v?\d++(?:\.\d++)++(?:[-+][\w.]++)?",
+}
+_PATTERNS = {what: re.compile(rule, re.VERBOSE) for what, rule in _RULES.items()}
+_DATE = re.compile(r"(?:[GyYuMLdDEecahHKkmsSzZXxvVQqw]|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
+_TWO_FIELDS = "|".join(rf"(?<!{sign}){sign}{{2,}}+\W*+(?!{sign})" for sign in "MdDHhmyY")
+_FIELDS = re.compile(rf"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?:{_TWO_FIELDS})(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)")
+LONGEST = 1000
+"""Characters of a value that may be no text: identifiers, paths, colours, formats of dates and the like."""
+
+
+def kind_of_no_text(value: str) -> str | None:
+    """Kind of a value that people do not read, such as "an identifier"; None for a text."""
+    value = value.strip()
+    if len(value) > LONGEST and not value.startswith("data:"):
+        return None
+    for what, pattern in _PATTERNS.items():
+        if pattern.fullmatch(value):
+            return what
+    if _DATE.fullmatch(value) and _FIELDS.search(value):
+        return "a format of dates"
+    return None

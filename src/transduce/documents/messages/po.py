@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from gettext import c2py
 from typing import Any
 
 from transduce.documents import languages
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.libraries import require
+from transduce.documents.document import Document, Languages, TextFile, Unit, require
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.text.families import families_for, with_literals
 from transduce.documents.text.layout import mark_layout
@@ -127,10 +127,10 @@ def _messages(file: TextFile) -> Iterator[_Message]:
             end = string.end(1) + 1
             place = string.end()
         if not strings:
-            raise InputError(f"{file.name}: line {file.line_of(start)}: a string does not end on its line")
+            raise InputError(f"{file.name}: {file.where(start)}: a string does not end on its line")
         beyond = [found[0] for string in strings for found in _ESCAPED.finditer(string) if _code(found) > 127]
         if beyond:
-            raise InputError(f"{file.name}: line {file.line_of(start)}: write the character itself for {beyond[0]}")
+            raise InputError(f"{file.name}: {file.where(start)}: write the character itself for {beyond[0]}")
         if statement["word"] in ("msgctxt", "msgid") and found.translations:
             yield found
             found = _Message()
@@ -153,7 +153,7 @@ def _check_length(file: TextFile) -> None:
 def _units(file: TextFile, flags: Sequence[str], message: _Message, one: "_FormOfOne") -> Iterator[Unit]:
     """Units of a message's forms: the form of the number 1 is translated from the singular, others from the plural."""
     singular, plural, places = message.texts["msgid"], message.texts.get("msgid_plural"), message.translations
-    rules = _Rules(families_for(flags))
+    rules, line_end = _Rules(families_for(flags)), "\r\n" if "\r\n" in file.text else "\n"
     context = message.texts.get("msgctxt")
     name = singular.value if context is None else f"{context.value}|{singular.value}"
     for number, place in sorted(places.items()):
@@ -163,10 +163,13 @@ def _units(file: TextFile, flags: Sequence[str], message: _Message, one: "_FormO
         source = (plural if is_plural and plural else singular).value
         notes = ("plural form: see whether it fits all its numbers",) if is_plural and len(places) > 2 else ()
         target = rules.segment(place.value) if any(place.strings) else None
-        yield Unit(
+        indent = place.start - file.text.rfind("\n", 0, place.start) - 1
+        yield file.unit(
+            place.start,
+            place.end,
             rules.segment(source),
-            _writer(file, place, rules.writer(source)),
-            f"line {file.line_of(place.start)}",
+            partial(_fold, indent=indent, line_end=line_end),
+            rules.writer(source),
             is_bilingual=True,
             target=target,
             is_draft="fuzzy" in flags,
@@ -226,15 +229,6 @@ def _with_apostrophes_apart(parts: Sequence[Part]) -> list[Part]:
         pieces = [part] if isinstance(part, Mark) else re.split("('+)", part)
         marked += [Mark(one, shown=" ", breaks=True) if isinstance(one, str) and "'" in one else one for one in pieces]
     return [part for part in marked if part != ""]
-
-
-def _writer(file: TextFile, place: _Place, write_text: Callable[[str], str]) -> Callable[[Segment], list[Edit]]:
-    def write(segment: Segment) -> list[Edit]:
-        indent = place.start - file.text.rfind("\n", 0, place.start) - 1
-        line_end = "\r\n" if "\r\n" in file.text else "\n"
-        return [file.edit(place.start, place.end, _fold(segment.written(write_text), indent, line_end))]
-
-    return write
 
 
 @dataclass(frozen=True)

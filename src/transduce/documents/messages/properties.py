@@ -1,10 +1,11 @@
 """Java's .properties files of messages: keys and values on lines that may go on with a backslash."""
 
+import codecs
 import re
 from collections.abc import Iterator
 
 from transduce.documents.document import Document, Languages, TextFile, Unit
-from transduce.documents.messages.message import Message, PluralForms, in_ascii, joined_halves, message_unit
+from transduce.documents.messages.message import Message, PluralForms, in_ascii, joined_halves, message_segment
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
@@ -41,13 +42,21 @@ def read_properties(data: bytes, name: str, wanted: Languages) -> Document:
 
 def _read(data: bytes, name: str) -> TextFile:
     if data.isascii():
-        return TextFile(name, data.decode("ascii"), "ascii", escape=in_ascii)
+        return TextFile(name, data.decode("ascii"), "ascii", errors="java")
     try:
         return TextFile.read(data, name)
     except InputError:
         if _NO_TEXT.search(data):
             raise
-        return TextFile(name, data.decode("iso8859-1"), "iso8859-1", escape=in_ascii)
+        return TextFile(name, data.decode("iso8859-1"), "iso8859-1", errors="java")
+
+
+def _as_escapes(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return in_ascii(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("java", _as_escapes)
 
 
 def _entries(file: TextFile) -> Iterator[Message]:
@@ -69,10 +78,8 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
         if found["code"]:
             return chr(int(found["code"], 16))
         if found["other"] == "u":
-            line = file.line_of(start + found.start())
-            raise InputError(
-                f"{file.name}: line {line}: \\u needs four digits of a character's number, such as \\u00e4"
-            )
+            where = file.where(start + found.start())
+            raise InputError(f"{file.name}: {where}: \\u needs four digits of a character's number, such as \\u00e4")
         other = found["other"] or ""
         return _ESCAPES.get(other, other.strip("\r\n"))
 
@@ -80,22 +87,23 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
     try:
         return joined_halves(text)
     except UnicodeDecodeError:
-        raise InputError(f"{file.name}: line {file.line_of(start)}: half of a character (\\ud800 to \\udfff)") from None
+        raise InputError(f"{file.name}: {file.where(start)}: half of a character (\\ud800 to \\udfff)") from None
 
 
 def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
     raw = file.text[entry.start : entry.end]
     kept = {found["other"] for found in _ESCAPE.finditer(raw) if found["other"] and found["other"] in ":=#!'\""}
     is_ascii = raw.isascii() and not entry.value.isascii()
-    source = _format_segment(entry.value)
 
     def encode(text: str) -> str:
         written = "".join(_WRITTEN.get(c) or (f"\\{c}" if c in kept else c) for c in text)
         written = f"\\{written}" if written[:1] == " " else written
         return in_ascii(written) if is_ascii else written
 
+    of_format = _format_segment(entry.value)
+    source, escape = (message_segment(entry.value), str) if of_format is None else (of_format, _doubled)
     notes = forms.notes(tuple(entry.key.split(".")))
-    return message_unit(file, entry, encode, notes, source, str if source is None else _doubled)
+    return file.unit(entry.start, entry.end, source, encode, escape, notes=notes, id=entry.key)
 
 
 def _format_segment(text: str) -> Segment | None:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, NoReturn
+from typing import Literal
 
 from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
+from transduce.documents.endings import ending_of
 from transduce.documents.messages.message import message_segment
 from transduce.documents.segment import Segment
 from transduce.errors import InputError
@@ -77,7 +78,10 @@ class _Table:
             self.is_quoted = False
             self.rows = self._read(_PLAIN_CELLS)
         if not self._is_read_alike():
-            self._refuse()
+            raise InputError(
+                f"{file.name}: line {self._other_line}: its cells cannot be told apart; a quotation mark in a cell is "
+                'written twice, in a cell in quotation marks ("a ""b"" c")'
+            )
 
     def _read(self, cells: Mapping[str, re.Pattern[str]]) -> list[list[tuple[int, int]]]:
         """The places of all cells."""
@@ -133,12 +137,6 @@ class _Table:
         self._other_line = reader.line_num
         return is_alike
 
-    def _refuse(self) -> NoReturn:
-        raise InputError(
-            f"{self.file.name}: line {self._other_line}: its cells cannot be told apart; a quotation mark in a cell is "
-            'written twice, in a cell in quotation marks ("a ""b"" c")'
-        )
-
 
 def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
     names = table.names()
@@ -168,7 +166,8 @@ def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
     start, end = cells[chosen.source]
     raw = table.file.text[start:end]
     target = table.value(row, chosen.target) if chosen.is_bilingual and chosen.target < len(cells) else ""
-    is_fuzzy = chosen.fuzzy is not None and chosen.fuzzy < len(cells) and _is_yes(table.value(row, chosen.fuzzy))
+    fuzzy = table.value(row, chosen.fuzzy) if chosen.fuzzy is not None and chosen.fuzzy < len(cells) else ""
+    has_id = 0 not in (chosen.source, chosen.target) and chosen.first_row
 
     def write(segment: Segment) -> list[Edit]:
         written = segment.written()
@@ -182,21 +181,12 @@ def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
     return Unit(
         message_segment(table.value(row, chosen.source)),
         write,
-        f"line {table.file.line_of(start)}",
+        table.file.where(start),
         is_bilingual=chosen.is_bilingual,
         target=message_segment(target) if target.strip() else None,
-        is_draft=is_fuzzy,
-        id=_id(table, row, chosen),
+        is_draft=fuzzy.strip().casefold() in ("true", "yes", "1"),
+        id=table.value(row, 0) if has_id else "",
     )
-
-
-def _is_yes(value: str) -> bool:
-    return value.strip().casefold() in ("true", "yes", "1")
-
-
-def _id(table: _Table, row: int, chosen: _Chosen) -> str:
-    """The first cell, where it is none of those that are translated."""
-    return table.value(row, 0) if 0 not in (chosen.source, chosen.target) and chosen.first_row else ""
 
 
 def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
@@ -245,7 +235,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
 
 def delimiter_of(text: str, name: str) -> str:
     """Sign that separates cells: the one that the first row has most often, outside quotation marks."""
-    if _without_packing(name).endswith((".tsv", ".tab")):
+    if ending_of(name) in (".tsv", ".tab"):
         return "\t"
     first = re.match(r'(?:"(?:[^"]++|"")*+"|[^"\r\n]++|")*+', text)
     row = re.sub(r'"(?:[^"]++|"")*+"', "", first[0] if first else "")
@@ -277,7 +267,3 @@ def plain_name(name: str) -> str:
 def shown_names(names: Sequence[str]) -> str:
     """A first row, for messages."""
     return ", ".join(repr(name[:40]) for name in names[:12])
-
-
-def _without_packing(name: str) -> str:
-    return re.sub(r"\.(?:gz|xz|zst)\Z", "", name.lower())

@@ -100,7 +100,7 @@ def _left(file: TextFile, unit: _TranslationUnit, language: str) -> Iterator[Unt
     for code, variant in unit.variants[:1]:
         text = segment_of(_seg(variant), file, _inline)
         if text.is_translatable:
-            where = f"line {file.line_of(variant.start)}"
+            where = file.where(variant.start)
             yield Untranslated(where, text.text.strip(), f"the unit has no text in {language!r} but one in {code!r}")
 
 
@@ -121,7 +121,7 @@ def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element 
         new = f"<{tag}><{prefix}seg>{content}</{prefix}seg></{prefix}tuv>"
         return [file.edit(variant.end, variant.end, blanks_before(variant.start, file) + new)]
 
-    return Unit(segment, write, f"line {file.line_of(variant.start)}", True, found, id=id)
+    return Unit(segment, write, file.where(variant.start), True, found, id=id)
 
 
 def _seg(variant: Element) -> Element:

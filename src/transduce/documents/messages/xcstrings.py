@@ -117,11 +117,10 @@ class _Entry:
                 continue
             target = targets.get(text.path)
             found = message_segment(target.value) if target is not None and target.value.strip() else None
-            where = f"line {self.file.line_of((text.place or self.value).start)}"
             yield Unit(
                 message_segment(text.value),
                 self._writer(text, target),
-                where,
+                self.file.where((text.place or self.value).start),
                 is_bilingual=True,
                 target=found,
                 is_draft=target is not None and target.state == DRAFT,

@@ -1,11 +1,11 @@
 """XLIFF 1.2 and 2: texts to be translated beside their translations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from transduce.documents import languages
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated, Write
 from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
 from transduce.documents.xml import (
@@ -61,9 +61,6 @@ def languages_of_xliff(data: bytes, name: str) -> list[str]:
     """Source and target language, as far as they are named."""
     found = next((entry.languages for entry in _entries(read_xml(data, name))), Languages())
     return list(filter(None, (found.source, found.target)))
-
-
-_Write = Callable[[Segment], Sequence[Edit]]
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ def _left(file: TextFile, entry: _Entry) -> Iterator[Untranslated]:
         return
     text = segment_of(source, file, _inline)
     if text.is_translatable:
-        yield Untranslated(f"line {file.line_of(source.start)}", text.text.strip(), "<ignorable> is not translated")
+        yield Untranslated(file.where(source.start), text.text.strip(), "<ignorable> is not translated")
 
 
 def _units(file: TextFile, entry: _Entry) -> Iterator[Unit]:
@@ -148,15 +145,14 @@ def _units(file: TextFile, entry: _Entry) -> Iterator[Unit]:
         yield _unit(file, entry, one, other, partial(writer.write_part, one, other), f"{entry.id}/{_mid(one)}")
 
 
-def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None, write: _Write, id: str) -> Unit:
+def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None, write: Write, id: str) -> Unit:
     segment, found = segment_of(source, file, _inline), None
     if target is not None and target.has_text:
         found = segment_of(target, file, _inline)
         if segment.is_translatable and not found.text.strip():
             found = None
-    where = f"line {file.line_of(source.start)}"
     is_draft = found is not None and _is_draft(entry, segment, found)
-    return Unit(segment, write, where, True, found, is_draft, id=id)
+    return Unit(segment, write, file.where(source.start), True, found, is_draft, id=id)
 
 
 def _is_draft(entry: _Entry, source: Segment, target: Segment) -> bool:
@@ -244,11 +240,7 @@ def _whole(edits: Sequence[Edit]) -> list[Edit]:
 
 def _segments(element: Element) -> Iterator[Element]:
     """The segments of XLIFF 1.2 that a text is divided into."""
-    for child in element.elements:
-        if child.name == "mrk" and child.attributes.get("mtype") == "seg":
-            yield child
-        else:
-            yield from _segments(child)
+    return element.outermost(lambda child: child.name == "mrk" and child.attributes.get("mtype") == "seg")
 
 
 def _mid(segment: Element) -> str:

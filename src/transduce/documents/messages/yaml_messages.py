@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from transduce.documents.libraries import require
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated, require
 from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_segment
 from transduce.documents.segment import Segment
 from transduce.documents.sentences import ends_sentence
@@ -31,12 +30,12 @@ def read_yaml(data: bytes, name: str, wanted: Languages) -> Document:
     forms = PluralForms((one.path for one in ours), wanted.target)
     units = [_unit(file, one, forms) for one in ours if one.text.strip()]
     left = [
-        Untranslated(one.where(file), one.text, "it is in another language than is translated")
+        Untranslated(file.where(one.start), one.text, "it is in another language than is translated")
         for one in others
         if any(map(str.isalpha, one.text))
     ]
     left += [
-        Untranslated(one.where(file), one.text, "programs read it as yes or no; a text needs quotation marks")
+        Untranslated(file.where(one.start), one.text, "programs read it as yes or no; a text needs quotation marks")
         for one in scalars
         if not one.is_string and not one.is_key and one.style is None and _SWITCH.fullmatch(one.text)
     ]
@@ -62,10 +61,6 @@ class _Scalar:
     """`'`, `"`, `|` or `>`; None for a plain one."""
     start: int
     end: int
-
-    def where(self, file: TextFile) -> str:
-        """Place for a person to find the scalar."""
-        return f"line {file.line_of(self.start)}"
 
 
 @dataclass
@@ -142,7 +137,7 @@ def _unit(file: TextFile, scalar: _Scalar, forms: PluralForms) -> Unit:
 
     breaks = ends_sentence if scalar.style in ("|", ">") else None
     source = message_segment(scalar.text, breaks)
-    return Unit(source, write, scalar.where(file), notes=forms.notes(scalar.path), id=key_of(scalar.path))
+    return Unit(source, write, file.where(scalar.start), notes=forms.notes(scalar.path), id=key_of(scalar.path))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +165,8 @@ def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
     else:
         written = None
     is_ascii = raw.isascii() and not scalar.text.isascii()
-    in_quotes = double_quoted(text, is_ascii) + (comment_of(raw) if scalar.style in ("|", ">") else "")
+    comment = _COMMENT.match(raw) if scalar.style in ("|", ">") else None
+    in_quotes = double_quoted(text, is_ascii) + (comment["comment"] if comment is not None else "")
     pieces = (written or in_quotes,)
     return _Rewriting(scalar.start, end, pieces, number=scalar.number, value=text, in_quotes=in_quotes)
 
@@ -183,8 +179,11 @@ def _save(file: TextFile, scalars: Sequence[_Scalar], edits: Sequence[Edit]) -> 
         wanted[edit.number] = edit.value
     saved = file.save(rewritings)
     if rewritings and (wrong := _misread(saved, file.name, wanted)):
-        quoted = [_quoted(file, edit) if edit.number in wrong else edit for edit in rewritings]
-        saved = file.save(quoted)
+        for place, edit in enumerate(rewritings):
+            if edit.number in wrong:
+                end = edit.start + len(file.text[edit.start : edit.end].rstrip())
+                rewritings[place] = replace(edit, end=end, pieces=(edit.in_quotes,))
+        saved = file.save(rewritings)
         if _misread(saved, file.name, wanted):
             raise InputError(f"{file.name}: its translation cannot be written as YAML of the same structure")
     return saved
@@ -201,11 +200,6 @@ def _misread(data: bytes, name: str, wanted: Sequence[str]) -> set[int]:
     return {number for number, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1]}
 
 
-def _quoted(file: TextFile, edit: _Rewriting) -> Edit:
-    end = edit.start + len(file.text[edit.start : edit.end].rstrip())
-    return file.edit(edit.start, end, edit.in_quotes)
-
-
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _NOT_LITERAL = re.compile(r'[\\"\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]')
 _NOT_ASCII = re.compile(r'[\\"\x00-\x1f\x7f-\U0010ffff]')
@@ -213,18 +207,13 @@ _NOT_IN_BLOCK = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufef
 _SHORT_SWITCH = re.compile(r"(?i:y|n)")
 _BLANKS = (" ", "\t")
 _COMMENT = re.compile(r"[|>]\S*+(?P<comment>[ \t]++#[^\r\n]*+)")
+"""The comment in the head of a block, and the blanks before it."""
 _FOLD = re.compile(r"(?<=\S) (?=\S)")
 
 
 def double_quoted(text: str, is_ascii: bool) -> str:
     """A text in double quotation marks, on one line."""
     return '"' + (_NOT_ASCII if is_ascii else _NOT_LITERAL).sub(_escaped, text) + '"'
-
-
-def comment_of(raw: str) -> str:
-    """The comment in the head of a block, and the blanks before it; "" for none."""
-    found = _COMMENT.match(raw)
-    return "" if found is None else found["comment"]
 
 
 def _escaped(found: re.Match[str]) -> str:

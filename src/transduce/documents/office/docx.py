@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
 from transduce.documents.office.parts import labels_of, read_part, read_properties
-from transduce.documents.xml import Token, tokens_of
+from transduce.documents.xml import Token, prefixed, tokens_of
 
 MAIN = "word/document.xml"
 """The file that the text is in, where the archive does not say."""
@@ -59,8 +59,8 @@ def _drawn(file: TextFile) -> Iterator[Untranslated]:
         text = next((value for key, value in token.attributes.items() if key.rpartition(":")[2] == name), "")
         if any(map(str.isalpha, text)):
             what = "it is drawn as a picture" if name == "string" else "it is a choice of a form"
-            yield Untranslated(f"line {file.line_of(token.start)} of {file.part}", text, what)
+            yield Untranslated(file.where(token.start), text, what)
 
 
 def _labels(token: Token) -> list[str]:
-    return [token.prefixed("val")] if token.name == "lvlText" else []
+    return [prefixed(token.attributes, "val")] if token.name == "lvlText" else []

@@ -10,7 +10,7 @@ from transduce.documents.office.parts import BESIDE, labels_of, texts_of
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
-from transduce.documents.xml import CDATA, Element, Token, element_of, escape, tokens_of
+from transduce.documents.xml import CDATA, Element, Token, element_of, escape, prefixed, tokens_of
 from transduce.errors import InputError
 
 _FILES = re.compile(r"(?:Object[^/]*/|\./)?(?:content|styles)\.xml")
@@ -18,6 +18,9 @@ _FILES = re.compile(r"(?:Object[^/]*/|\./)?(?:content|styles)\.xml")
 _PAIRS = frozenset(["span", "a", "meta", "meta-field", "ruby", "ruby-base", "bookmark-ref", "conditional-text"])
 _BREAKS = frozenset(["tab", "line-break", "s"])
 _RANGE = re.compile(r"(bookmark|reference-mark|toc-mark|user-index-mark|alphabetical-index-mark)-(start|end)")
+_PARAGRAPHS = frozenset(["text:p", "text:h"])
+_REMOVED = frozenset(["text:tracked-changes", "text:deletion"])
+"""Elements that hold deleted text, which readers do not see."""
 _OWN_TEXTS = frozenset(["p", "h", "note", "annotation", "frame", "custom-shape", "text-box", "list", "table", "g"])
 """Elements in a paragraph whose texts are no part of it."""
 _TITLES = frozenset(["title", "desc"])
@@ -56,25 +59,16 @@ def _paragraphs(file: TextFile) -> Iterator["_Paragraph"]:
     for token in tokens:
         if token.kind != "start":
             continue
-        if _is_removed(token.value):
+        if token.value in _REMOVED:
             element_of(token, tokens)
-        elif _is_paragraph(token.value):
+        elif token.value in _PARAGRAPHS:
             waiting = [element_of(token, tokens)]
             while waiting:
                 element = waiting.pop()
-                if _is_paragraph(element.tag):
+                if element.tag in _PARAGRAPHS:
                     yield _Paragraph(element, file)
-                if not _is_removed(element.tag):
+                if element.tag not in _REMOVED:
                     waiting += reversed(element.elements)
-
-
-def _is_paragraph(tag: str) -> bool:
-    return tag in ("text:p", "text:h")
-
-
-def _is_removed(tag: str) -> bool:
-    """Returns True if an element holds deleted text, which readers do not see."""
-    return tag in ("text:tracked-changes", "text:deletion")
 
 
 class _Paragraph:
@@ -124,7 +118,7 @@ class _Paragraph:
 
     def _blank(self, element: Element, raw: str) -> Mark:
         """White space that is an element: it breaks the text, but for a blank or two."""
-        count = element.prefixed("c") or "1"
+        count = prefixed(element.attributes, "c") or "1"
         is_wide = element.name != "s" or not count.isdecimal() or int(count[:9]) > 2
         return Mark(raw, shown=" ", breaks=is_wide)
 
@@ -136,7 +130,7 @@ def _with_blanks(text: str) -> Iterator[Part]:
 
 
 def _has_paragraphs(element: Element) -> bool:
-    return any(_is_paragraph(inner.tag) for inner in element.descendants())
+    return any(inner.tag in _PARAGRAPHS for inner in element.descendants())
 
 
 def _labels(token: Token) -> list[str]:

@@ -14,7 +14,7 @@ from transduce.documents.document import Edit, TextFile
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
-from transduce.documents.xml import Element, Token, element_of, escape, tokens_of
+from transduce.documents.xml import Element, Token, element_of, escape, prefixed, tokens_of
 from transduce.orthography.characters import Span
 
 Kind = Literal["word", "drawing", "sheet"]
@@ -83,7 +83,7 @@ class Paragraph:
 
     def __init__(self, element: Element, file: TextFile, kind: Kind) -> None:
         self.file, self.kind = file, kind
-        self.id = element.prefixed("paraId")
+        self.id = prefixed(element.attributes, "paraId")
         self.prefix = element.tag.removesuffix(element.name)
         properties = self._child(element, "pPr")
         last = self._child(element, "endParaRPr")
@@ -178,7 +178,7 @@ class Paragraph:
                 yield Mark(self._raw(child), shown=" ", breaks=True)
             elif (half := _RANGE.fullmatch(child.name)) is not None:
                 kind: Literal["open", "close"] = "open" if half["half"] == "Start" else "close"
-                yield Mark(self._raw(child), kind, f"{half['name']} {child.prefixed('id')}")
+                yield Mark(self._raw(child), kind, f"{half['name']} {prefixed(child.attributes, 'id')}")
             elif child.name in _MATH:
                 yield Mark(self._raw(child), shown=" ".join(_math(child).split()))
             elif child.name not in REMOVED and self._has_text(child):
@@ -212,9 +212,7 @@ class Paragraph:
                 yield "\u2011"
             elif child.name in ("br", "cr", "tab", "ptab"):
                 yield Mark(self._alone(run, child, format), shown=" ", breaks=True)
-            elif self._is(child, "ruby") and any(
-                self._is(one, "r") for one in self._own(child.content, "AlternateContent")
-            ):
+            elif self._is(child, "ruby") and any(self._runs(child.content)):
                 yield from self._container(child, f"<{run.tag}>{format}", f"</{run.tag}>")
             elif child.name not in _DROPPED:
                 yield Mark(self._alone(run, child, format))

@@ -72,7 +72,7 @@ def texts_of(
         for element in waiting:
             waiting += element.elements
             if not element.elements and any(map(str.isalpha, element.own_text)):
-                where = f"line {file.line_of(element.start)} of {file.part}"
+                where = file.where(element.start)
                 yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), where, notes=notes)
 
 
@@ -83,4 +83,4 @@ def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> It
         for label in labels_in(token) if token.kind == "start" else ():
             if sum(map(str.isalpha, label)) > 1 and label not in seen:
                 seen.add(label)
-                yield Untranslated(f"line {file.line_of(token.start)} of {file.part}", label, "it is part of a number")
+                yield Untranslated(file.where(token.start), label, "it is part of a number")

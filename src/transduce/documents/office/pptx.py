@@ -7,7 +7,7 @@ from transduce.documents.document import Document, Languages, TextFile, Unit, Un
 from transduce.documents.office.archive import Archive
 from transduce.documents.office.parts import read_part, read_properties, texts_of
 from transduce.documents.text.linked_words import is_taken
-from transduce.documents.xml import elements_in
+from transduce.documents.xml import elements_in, prefixed
 
 TEXTS = frozenset(["chart", "chartEx", "chartUserShapes", "comments", "diagramData", "diagramDrawing", "notesSlide"])
 """Relations of a slide to files with text that belongs to it."""
@@ -40,7 +40,7 @@ def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bo
     """The files with text, the slides in their order, and whether each is part of the design."""
     main = archive.main_part
     slides = {one.id: one.path for one in archive.relations_of(main) if one.kind == "slide"}
-    order = [one.prefixed("id") for one in elements_in(archive.xml(main), "sldId")]
+    order = [prefixed(one.attributes, "id") for one in elements_in(archive.xml(main), "sldId")]
     waiting = deque(slides[number] for number in dict.fromkeys([*order, *slides]) if number in slides)
     seen = set(waiting)
     designs: set[str] = set()

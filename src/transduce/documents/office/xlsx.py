@@ -13,7 +13,7 @@ from transduce.documents.office.parts import read_part, read_properties, texts_o
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
-from transduce.documents.xml import Element, Token, element_of, elements_in, escape, text_unit, tokens_of
+from transduce.documents.xml import Element, Token, element_of, elements_in, escape, prefixed, text_unit, tokens_of
 
 DRAWN = frozenset(["chart", "chartEx", "chartUserShapes", "diagramData", "diagramDrawing", "drawing"])
 """Relations of a sheet, and of what is drawn on it, to files with paragraphs."""
@@ -88,7 +88,7 @@ class _Workbook:
             if element.name == "definedName":
                 self.rules.add_formula(element.own_text)
                 continue
-            name, number = element.attributes.get("name", ""), element.prefixed("id")
+            name, number = element.attributes.get("name", ""), prefixed(element.attributes, "id")
             if any(map(str.isalpha, name)):
                 self.left.append(Untranslated(self.main, name, "it is the name of a sheet, which formulas use"))
             if number in paths:
@@ -109,7 +109,7 @@ class _Workbook:
                 self.rules.add_formula(element_of(token, tokens).own_text)
             else:
                 self.rules.add_attributes(token)
-                where = f"line {file.line_of(token.start)} of {sheet.path}"
+                where = file.where(token.start)
                 self.left += [
                     Untranslated(where, token.attributes[key], "it is a prompt that is an attribute")
                     for key in _PROMPTS
@@ -179,7 +179,7 @@ class _Workbook:
 
     def _read_header(self, file: TextFile, sheet: _Sheet, element: Element) -> None:
         if any(map(str.isalpha, _CODE.sub("", element.own_text))):
-            where = f"line {file.line_of(element.start)} of {sheet.path}"
+            where = file.where(element.start)
             source = _segment(element.own_text, is_header=True)
             self.units.append(text_unit(element, file, source, where, lambda text: escape(text.replace("&", "&&"))))
 
