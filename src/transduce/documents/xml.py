@@ -1,7 +1,7 @@
 """XML with the places of all that it holds, read by expat: no entities of a file's own, nothing from elsewhere."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn, cast
@@ -300,9 +300,17 @@ def quoted(value: str) -> str:
     return f'"{escape(value).replace(chr(34), "&quot;")}"'
 
 
-def blanks_before(place: int, file: TextFile) -> str:
-    """The white space that ends there."""
-    start = place
+def element_after(element: Element, file: TextFile, name: str, content: str, attributes: str = "") -> Edit:
+    """Puts an element of another name after one, with the white space before that, its prefix and its xml:space."""
+    tag, space = element.tag.removesuffix(element.name) + name, element.attributes.get("xml:space")
+    attributes += "" if space is None else f" xml:space={quoted(space)}"
+    start = element.start
     while start > 0 and file.text[start - 1].isspace():
         start -= 1
-    return file.text[start:place]
+    blanks = file.text[start : element.start]
+    return file.edit(element.end, element.end, f"{blanks}<{tag}{attributes}>{content}</{tag}>")
+
+
+def by_language(elements: Iterable[Element]) -> list[tuple[str, Element]]:
+    """Elements by the codes of their languages, "" for one that names none."""
+    return [(one.attributes.get("xml:lang") or one.attributes.get("lang", ""), one) for one in elements]

@@ -67,30 +67,21 @@ _BOX_INDENT = 4
 
 def held_line(state: Any, line: int, end: int, silent: bool) -> bool:
     """A line that is no text."""
-    if not _begins_with(state, line, _FIRST_OF_HELD) or not _HELD_LINE.fullmatch(_text(state, line)):
-        return False
-    return silent or _hold(state, line, line + 1)
+    found = _matched(state, line, _FIRST_OF_HELD, _HELD_LINE.fullmatch)
+    return found is not None and (silent or _hold(state, line, line + 1))
 
 
 def titled_line(state: Any, line: int, end: int, silent: bool) -> bool:
     """A line of its own with a title in it: of a container, an alert, an abbreviation."""
-    if not _begins_with(state, line, ":/*["):
-        return False
-    found = _TITLED_LINE.fullmatch(_text(state, line))
-    if found is None:
-        return False
-    return silent or _hold(state, line, line + 1, *_group(state, line, found))
+    found = _matched(state, line, ":/*[", _TITLED_LINE.fullmatch)
+    return found is not None and (silent or _hold(state, line, line + 1, *_group(state, line, found)))
 
 
 def box(state: Any, line: int, end: int, silent: bool) -> bool:
     """MkDocs: a note or a tab, whose text is indented by four blanks."""
-    if not _begins_with(state, line, "!?="):
-        return False
-    found = _BOX.fullmatch(_text(state, line))
-    if found is None:
-        return False
-    if silent:
-        return True
+    found = _matched(state, line, "!?=", _BOX.fullmatch)
+    if found is None or silent:
+        return found is not None
     stop = line + 1
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= state.blkIndent + _BOX_INDENT):
         stop += 1
@@ -109,19 +100,17 @@ def box(state: Any, line: int, end: int, silent: bool) -> bool:
 
 def markdown_in_html(state: Any, line: int, end: int, silent: bool) -> bool:
     """The start tag of an element of HTML whose content is Markdown: <div markdown="1">."""
-    found = None if not _begins_with(state, line, "<") else _MARKDOWN_TAG.match(_text(state, line))
+    found = _matched(state, line, "<", _MARKDOWN_TAG.match)
     if found is None:
         return False
-    if silent:
-        return True
-    rest = _text(state, line)[found.end() :].lstrip()
-    begin = _begin(state, line) + len(_text(state, line)) - len(rest)
-    return _hold(state, line, line + 1, *([(rest, [(0, begin)])] if rest else []))
+    rest = found.string[found.end() :].lstrip()
+    begin = _begin(state, line) + len(found.string) - len(rest)
+    return silent or _hold(state, line, line + 1, *([(rest, [(0, begin)])] if rest else []))
 
 
 def script(state: Any, line: int, end: int, silent: bool) -> bool:
     """MDX: imports and exports, to the next blank line."""
-    if silent or not _begins_with(state, line, "ie") or state.blkIndent or not _SCRIPT.fullmatch(_text(state, line)):
+    if silent or state.blkIndent or _matched(state, line, "ie", _SCRIPT.fullmatch) is None:
         return False
     stop = line + 1
     while stop < end and not state.isEmpty(stop):
@@ -131,10 +120,7 @@ def script(state: Any, line: int, end: int, silent: bool) -> bool:
 
 def formula(state: Any, line: int, end: int, silent: bool) -> bool:
     """A formula of several lines, or on a line of its own."""
-    if not _begins_with(state, line, "$\\"):
-        return False
-    text = _text(state, line)
-    found = _FORMULA.match(text)
+    found = _matched(state, line, "$\\", _FORMULA.match)
     if found is None:
         return False
     opening = found[0]
@@ -144,7 +130,7 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
     known = state.env.setdefault("unended", {})
     if closing in known and known[closing][0] <= line < known[closing][1]:
         return False
-    stop, rest = line, text[found.end() :]
+    stop, rest = line, found.string[found.end() :]
     inside = []
     while closing not in rest:
         inside.append(rest)
@@ -204,6 +190,11 @@ def _cell(text: str, start: int, end: int, begin: int) -> tuple[str, Origins]:
 def _begins_with(state: Any, line: int, signs: str) -> bool:
     """Returns True if a line is no code and begins with one of some signs."""
     return state.src[_begin(state, line) : _begin(state, line) + 1] in signs and not state.is_code_block(line)
+
+
+def _matched(state: Any, line: int, signs: str, match: Callable[[str], re.Match[str] | None]) -> re.Match[str] | None:
+    """What a pattern finds in a line that is no code and begins with one of some signs."""
+    return match(_text(state, line)) if _begins_with(state, line, signs) else None
 
 
 def _text(state: Any, line: int) -> str:

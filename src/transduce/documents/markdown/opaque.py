@@ -72,7 +72,7 @@ class Opaque:
 
 def find_templates(text: str, is_mdx: bool = False) -> list[Opaque]:
     """Template tags and components of a file outside its code; in MDX all tags, and expressions in braces."""
-    return list(_Templates(text, is_mdx).pieces())
+    return list(_templates(_Text(text), is_mdx))
 
 
 def find_inline(content: str, is_mdx: bool = False) -> list[Opaque]:
@@ -162,68 +162,65 @@ class _Text:
         return -1
 
 
-class _Templates:
-    def __init__(self, text: str, is_mdx: bool) -> None:
-        self._text, self._is_mdx = _Text(text), is_mdx
-
-    def pieces(self) -> Iterator[Opaque]:
-        text, place = self._text.text, 0
-        fence = _FENCE.search(text)
-        while found := _TEMPLATE.search(text, place):
-            if fence and fence.start() < found.end():
-                place = max(place, self._end_of_fence(fence))
-                fence = _FENCE.search(text, place)
-                continue
-            place = found.end()
-            if found["code"]:
-                place = self._text.end_of_code(place, len(found["code"]))
-            elif found["tag"]:
-                start, end = self._tag(found.start(), found["tag"])
-                if end > 0:
-                    yield Opaque(start, end, shown=text[start:end])
-                    place = end
-            elif self._is_mdx and found["brace"]:
-                if (end := self._text.end_of_braces(found.start())) > 0:
-                    is_comment = text.startswith("/*", found.end())
-                    shown = "" if is_comment or "\n" in text[found.start() : end] else text[found.start() : end]
-                    yield Opaque(found.start(), end, "held" if shown else "hidden", shown)
-                    place = end
-            elif found["jsx"] and (self._is_mdx or text[place].isupper()):
-                if (end := self._text.end_of_tag(found.start())) < 0:
-                    continue
-                yield Opaque(found.start(), end, "tag")
+def _templates(searched: _Text, is_mdx: bool) -> Iterator[Opaque]:
+    text, place = searched.text, 0
+    fence = _FENCE.search(text)
+    while found := _TEMPLATE.search(text, place):
+        if fence and fence.start() < found.end():
+            place = max(place, _end_of_fence(fence))
+            fence = _FENCE.search(text, place)
+            continue
+        place = found.end()
+        if found["code"]:
+            place = searched.end_of_code(place, len(found["code"]))
+        elif found["tag"]:
+            start, end = _template_tag(searched, found.start(), found["tag"])
+            if end > 0:
+                yield Opaque(start, end, shown=text[start:end])
                 place = end
+        elif is_mdx and found["brace"]:
+            if (end := searched.end_of_braces(found.start())) > 0:
+                is_comment = text.startswith("/*", found.end())
+                shown = "" if is_comment or "\n" in text[found.start() : end] else text[found.start() : end]
+                yield Opaque(found.start(), end, "held" if shown else "hidden", shown)
+                place = end
+        elif found["jsx"] and (is_mdx or text[place].isupper()):
+            if (end := searched.end_of_tag(found.start())) < 0:
+                continue
+            yield Opaque(found.start(), end, "tag")
+            place = end
 
-    def _end_of_fence(self, fence: re.Match[str]) -> int:
-        sign = fence["fence"]
-        text = self._text.text
-        found = re.compile(rf"^[ \t>]*+{sign[0]}{{{len(sign)},}}+[ \t]*+$", re.MULTILINE).search(text, fence.end())
-        return found.end() if found else len(text)
 
-    def _tag(self, start: int, opening: str) -> tuple[int, int]:
-        """The tag that begins there, or one in it; an end of 0 for none."""
-        text = self._text.text
-        sign = opening[-2:] if opening[-1] != ":" else "{:"
-        limit = self._text.end_of_paragraph(start)
-        end = self._text.find(_TEMPLATE_ENDS[sign], start + len(opening), limit if sign != "{:" else len(text))
-        if end < 0:
-            return start, 0
-        if sign == "{:":
-            end = self._text.find("}", end, len(text)) + 1
-            return start, end
-        inner = text.rfind(sign, start + len(opening), end)
-        if inner > 0 and "`" not in text[inner - 1 : inner]:
-            start = inner
-        end += 2
-        while sign == "{{" and text.startswith("}", end):
-            end += 1
-        code = _CODE_TAG.match(text, start)
-        if code is not None:
-            sought = [f"{begin}{code['name']}" for begin in ("{% end", "{%- end", "{{< /", "{{% /")]
-            if ends := [one for one in (self._text.find(a, end, len(text)) for a in sought) if one > 0]:
-                stop = self._text.find("}", min(ends), len(text)) + 1
-                end = stop + text.startswith("}", stop)
+def _end_of_fence(fence: re.Match[str]) -> int:
+    sign, text = fence["fence"], fence.string
+    found = re.compile(rf"^[ \t>]*+{sign[0]}{{{len(sign)},}}+[ \t]*+$", re.MULTILINE).search(text, fence.end())
+    return found.end() if found else len(text)
+
+
+def _template_tag(searched: _Text, start: int, opening: str) -> tuple[int, int]:
+    """The tag that begins there, or one in it; an end of 0 for none."""
+    text = searched.text
+    sign = opening[-2:] if opening[-1] != ":" else "{:"
+    limit = searched.end_of_paragraph(start)
+    end = searched.find(_TEMPLATE_ENDS[sign], start + len(opening), limit if sign != "{:" else len(text))
+    if end < 0:
+        return start, 0
+    if sign == "{:":
+        end = searched.find("}", end, len(text)) + 1
         return start, end
+    inner = text.rfind(sign, start + len(opening), end)
+    if inner > 0 and "`" not in text[inner - 1 : inner]:
+        start = inner
+    end += 2
+    while sign == "{{" and text.startswith("}", end):
+        end += 1
+    code = _CODE_TAG.match(text, start)
+    if code is not None:
+        sought = [f"{begin}{code['name']}" for begin in ("{% end", "{%- end", "{{< /", "{{% /")]
+        if ends := [one for one in (searched.find(a, end, len(text)) for a in sought) if one > 0]:
+            stop = searched.find("}", min(ends), len(text)) + 1
+            end = stop + text.startswith("}", stop)
+    return start, end
 
 
 class _InlinePieces:

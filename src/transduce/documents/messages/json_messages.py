@@ -62,7 +62,7 @@ def read_json(data: bytes, name: str, wanted: Languages) -> Document:
     if root.get("sourceLanguage") is not None and root.get("strings") is not None:
         raise InputError(f"{name}: is a string catalogue of Xcode; its name must end in .xcstrings")
     if (translations := root.get("translations")) is not None and (locale := root.get("locale")) is not None:
-        added = _renamed_value(file, locale, wanted, name)
+        added = _renamed_value(file, locale, wanted)
         return _document(file, strings_of(translations, ("translations",)), added, wanted)
     by_language = [(key, place, value) for key, place, value in root.members or [] if value.members is not None]
     is_by_language = len(by_language) == len(root.names)
@@ -84,9 +84,7 @@ def _read_arb(file: TextFile, root: Json, wanted: Languages) -> Document:
     if root.members is None:
         raise InputError(f"{file.name}: is no ARB file; it must be one object")
     messages = (found for key, _, value in root.members if key[:1] != "@" for found in strings_of(value, (key,)))
-    locale = root.get("@@locale")
-    added = () if locale is None else _renamed_value(file, locale, wanted, file.name)
-    return _document(file, messages, added, wanted)
+    return _document(file, messages, _renamed_value(file, root.get("@@locale"), wanted), wanted)
 
 
 def _messages(root: Json) -> Iterator[tuple[Path, Json]]:
@@ -141,11 +139,11 @@ def _renamed(file: TextFile, name: Json, found: str, wanted: Languages) -> list[
     return [file.edit(name.start, name.end, string_like(file, name, is_ascii_by_escapes(file), code))]
 
 
-def _renamed_value(file: TextFile, value: Json, wanted: Languages, name: str) -> list[Edit]:
+def _renamed_value(file: TextFile, value: Json | None, wanted: Languages) -> list[Edit]:
     """The edit that renames the language that a file is in; InputError if it is not the source language."""
-    if value.text is None:
+    if value is None or value.text is None:
         return []
-    languages.check(name, "language", value.text, wanted.source)
+    languages.check(file.name, "language", value.text, wanted.source)
     return _renamed(file, value, value.text, wanted)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from transduce.documents import languages
-from transduce.documents.xml import Element, checked_root, elements_in, read_xml
+from transduce.documents.xml import Element, by_language, checked_root, elements_in, read_xml
 from transduce.errors import InputError
 
 ROOTS = ("tbx", "martif")
@@ -29,12 +29,10 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
     """
     seen: set[str] = set()
     count = 0
-    for concept in _concepts(data, name):
-        sections = [
-            (section.attributes.get("xml:lang") or section.attributes.get("lang", ""), section)
-            for section in concept.elements
-            if section.name in SECTIONS
-        ]
+    file = read_xml(data, name)
+    checked_root(file, "TBX", *ROOTS)
+    for concept in elements_in(file, *CONCEPTS):
+        sections = by_language(one for one in concept.elements if one.name in SECTIONS)
         seen |= {code for code, _ in sections}
         found = [languages.find(sections, code) for code in (source, target)]
         terms = [[] if section is None else _terms(section) for section in found]
@@ -45,12 +43,6 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
         raise InputError(
             f"{name}: no concept has terms in {source!r} and {target!r}; its languages are {', '.join(sorted(seen))}"
         )
-
-
-def _concepts(data: bytes, name: str) -> Iterator[Element]:
-    file = read_xml(data, name)
-    checked_root(file, "TBX", *ROOTS)
-    return elements_in(file, *CONCEPTS)
 
 
 def _terms(section: Element) -> list[Term]:

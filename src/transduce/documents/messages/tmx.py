@@ -9,9 +9,10 @@ from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
 from transduce.documents.xml import (
     Element,
-    blanks_before,
+    by_language,
     checked_root,
     content_edit,
+    element_after,
     elements_in,
     escape,
     quoted,
@@ -69,11 +70,7 @@ def _units(file: TextFile) -> Iterator[_TranslationUnit]:
         if unit.name == "header":
             source_language = _language(unit.attributes.get("srclang", ""))
             continue
-        variants = [
-            (variant.attributes.get("xml:lang") or variant.attributes.get("lang", ""), variant)
-            for variant in unit.elements
-            if variant.name == "tuv" and variant.find("seg") is not None
-        ]
+        variants = by_language(one for one in unit.elements if one.name == "tuv" and one.find("seg") is not None)
         number = unit.attributes.get("tuid", "")
         yield _TranslationUnit(number, _language(unit.attributes.get("srclang", source_language)), variants)
 
@@ -115,11 +112,8 @@ def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element 
         content = segment.written(escape)
         if target_text is not None:
             return [content_edit(target_text, file, content)]
-        prefix = variant.tag.removesuffix(variant.name)
-        space = variant.attributes.get("xml:space")
-        tag = f"{prefix}tuv xml:lang={quoted(language)}" + (f" xml:space={quoted(space)}" if space is not None else "")
-        new = f"<{tag}><{prefix}seg>{content}</{prefix}seg></{prefix}tuv>"
-        return [file.edit(variant.end, variant.end, blanks_before(variant.start, file) + new)]
+        seg = variant.tag.removesuffix(variant.name) + "seg"
+        return [element_after(variant, file, "tuv", f"<{seg}>{content}</{seg}>", f" xml:lang={quoted(language)}")]
 
     return Unit(segment, write, file.where(variant.start), True, found, id=id)
 

@@ -142,7 +142,8 @@ class _Entry:
             for change in changes:
                 yield self._replaced(change.start, change.end, {"state": STATE, "value": change.value})
             return
-        value = self._read(self.of_target or self.of_source)
+        place = self.of_target or self.of_source
+        value = json.loads(self.file.text[place.start : place.end]) if place is not None else {}
         if self.of_target is not None:
             _fill(value, changes)
             yield self._replaced(self.of_target.start, self.of_target.end, value)
@@ -154,9 +155,6 @@ class _Entry:
             yield self._member(self.value, "localizations", {self.target: value})
         else:
             yield self._member(localizations, self.target, value)
-
-    def _read(self, place: Json | None) -> dict[str, Any]:
-        return json.loads(self.file.text[place.start : place.end]) if place is not None else {}
 
     def _replaced(self, start: int, end: int, value: Any) -> Edit:
         return self.file.edit(start, end, self.style.written(value, self.file, start))

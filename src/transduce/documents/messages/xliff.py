@@ -11,9 +11,9 @@ from transduce.documents.segment import Segment
 from transduce.documents.xml import (
     Element,
     Token,
-    blanks_before,
     checked_root,
     content_edit,
+    element_after,
     element_of,
     escape,
     quoted,
@@ -188,12 +188,7 @@ class _TargetWriter:
         """Gives the <target> other content."""
         if self.target is not None:
             return [content_edit(self.target, self.file, content, self._target_attributes), *self._unit_edits]
-        name = self.source.tag.removesuffix(self.source.name) + "target"
-        space = self.source.attributes.get("xml:space")
-        tag = name if space is None else f"{name} xml:space={quoted(space)}"
-        place = self.source.end
-        new = f"{blanks_before(self.source.start, self.file)}<{tag}>{content}</{name}>"
-        return [self.file.edit(place, place, new), *self._unit_edits]
+        return [element_after(self.source, self.file, "target", content), *self._unit_edits]
 
     @property
     def _target_attributes(self) -> dict[str, str | None]:

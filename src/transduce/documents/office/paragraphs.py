@@ -180,7 +180,8 @@ class Paragraph:
                 kind: Literal["open", "close"] = "open" if half["half"] == "Start" else "close"
                 yield Mark(self._raw(child), kind, f"{half['name']} {prefixed(child.attributes, 'id')}")
             elif child.name in _MATH:
-                yield Mark(self._raw(child), shown=" ".join(_math(child).split()))
+                texts = (_text(inner) for inner in child.descendants() if inner.name == "t")
+                yield Mark(self._raw(child), shown=" ".join("".join(texts).split()))
             elif child.name not in REMOVED and self._has_text(child):
                 yield from self._container(child, "", "")
             elif child.name not in _DROPPED:
@@ -256,11 +257,6 @@ class Paragraph:
 
 def _text(element: Element, kind: Kind = "word") -> str:
     return element.own_text if kind == "sheet" else re.sub(r"[\r\n]", " ", element.own_text)  # as Word shows it
-
-
-def _math(element: Element) -> str:
-    """Text of a formula."""
-    return "".join(_text(inner) for inner in element.descendants() if inner.name == "t")
 
 
 def _with_formulas_apart(parts: Sequence[Part]) -> list[Part]:

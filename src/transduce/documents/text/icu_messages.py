@@ -27,7 +27,7 @@ def mark_messages(parts: Sequence[Part], escape: Callable[[str], str] = str) -> 
     itself. What is not such a message as a whole is left as it is."""
     parts = joined(parts)
     flat = "".join(part if isinstance(part, str) else "\x00" for part in parts)  # which is no part of the syntax
-    syntax = list(_merged(_syntax(flat)))
+    syntax = _merged(_syntax(flat))
     if not syntax:
         return parts
     marked: list[Part] = []
@@ -78,9 +78,8 @@ def _message(flat: str, start: int, ends: dict[int, int], depth: int) -> list[_S
     head = _HEAD.match(flat, start + 1, ends[start])
     if head is None or depth > DEEPEST:
         return None
-    branches = _choices(flat, head.end(), ends[start], ends) if head[1] == "choice" else None
-    if branches is None:
-        branches = _branches(flat, head.end(), ends[start], ends) if head[1] != "choice" else []
+    read = _choices if head[1] == "choice" else _branches
+    branches = read(flat, head.end(), ends[start], ends)
     if not branches:
         return None
     found: list[_Syntax] = []
@@ -128,15 +127,11 @@ def _within(flat: str, first: int, last: int, ends: dict[int, int], depth: int, 
         place += 1
 
 
-def _merged(syntax: Iterator[_Syntax]) -> Iterator[_Syntax]:
+def _merged(syntax: Iterator[_Syntax]) -> list[_Syntax]:
     """Joins pieces of syntax that have no text between them."""
-    last: _Syntax | None = None
+    merged: list[_Syntax] = []
     for one in syntax:
-        if last is not None and not last.is_number and not one.is_number and last.end == one.start:
-            last = _Syntax(last.start, one.end)
-            continue
-        if last is not None:
-            yield last
-        last = one
-    if last is not None:
-        yield last
+        if merged and not merged[-1].is_number and not one.is_number and merged[-1].end == one.start:
+            one = _Syntax(merged.pop().start, one.end)
+        merged.append(one)
+    return merged
