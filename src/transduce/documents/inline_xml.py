@@ -35,7 +35,6 @@ class _InlineReader:
         """Names of what holds the text that is being read."""
 
     def parts(self, element: Element) -> Iterator[Part]:
-        """All that is within an element."""
         is_cdata = False
         for child in element.content:
             if isinstance(child, Element):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from transduce.documents import languages
-from transduce.documents.document import Languages, TextFile
+from transduce.documents.document import Languages
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.messages import po, tmx, xliff
-from transduce.documents.subtitles import Cue, cues_of, plain_text
+from transduce.documents.subtitles import Cue, cues_of
 
 SHARED = 0.5  # of the shorter of two cues that say the same
 LARGEST = 3  # cues on a side that are one pair: more are joined by chance
@@ -47,14 +47,12 @@ def languages_in(data: bytes, name: str) -> Languages:
 def subtitle_pairs(first: tuple[bytes, str], second: tuple[bytes, str]) -> Iterator[tuple[str, str]]:
     """Pairs of texts that two files of subtitles, given by bytes and name, show at once; cues that overlap by half
     or more of the shorter one belong together. InputError for files that cannot be read."""
-    files = [TextFile.read(data, name) for data, name in (first, second)]
-    cues = [sorted(cues_of(file, format_of(file.name) or ""), key=lambda cue: (cue.start, cue.end)) for file in files]
-    for of_first, of_second in _groups(*cues):
+    cues = [cues_of(data, name, format_of(name) or "") for data, name in (first, second)]
+    for of_first, of_second in _groups(*(sorted(some, key=lambda cue: (cue.start, cue.end)) for some in cues)):
         if max(len(of_first), len(of_second)) > LARGEST:
             continue
         source, target = (
-            " ".join(filter(None, (plain_text(file, cue, format_of(file.name) or "") for cue in group)))
-            for file, group in zip(files, (of_first, of_second), strict=True)
+            " ".join(filter(None, (cue.segment.one_line for cue in group))) for group in (of_first, of_second)
         )
         if source and target:
             yield source, target

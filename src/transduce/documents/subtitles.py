@@ -47,18 +47,14 @@ class Cue:
     end: int
     place: Span
     """The characters of its text, without the last line's end."""
-    id: str = ""
+    segment: Segment
+    id: str
     """Number or name of the cue."""
 
 
-def cues_of(file: TextFile, kind: str) -> list[Cue]:
-    """All cues in their order; InputError where there are none."""
-    return _read(file, kind)[0]
-
-
-def plain_text(file: TextFile, cue: Cue, kind: str) -> str:
-    """Text of a cue, on one line and without marks."""
-    return _segment(file.text[slice(*cue.place)], kind).one_line
+def cues_of(data: bytes, name: str, kind: str) -> list[Cue]:
+    """All cues of a file of SRT ("srt") or WebVTT ("vtt") in their order; InputError where there are none."""
+    return _read(TextFile.read(data, name), kind)[0]
 
 
 def _document(data: bytes, name: str, kind: str) -> Document:
@@ -66,21 +62,20 @@ def _document(data: bytes, name: str, kind: str) -> Document:
     cues, left = _read(file, kind)
     units = []
     for cue in cues:
-        text, where = file.text[slice(*cue.place)], file.where(cue.place[0])
-        segment = _segment(text, kind)
-        units.append(Unit(segment, partial(_write, cue, kind, segment), where, id=cue.id))
-        for found in _tags(kind).finditer(text):
+        where = file.where(cue.place[0])
+        units.append(Unit(cue.segment, partial(_write, cue, kind), where, id=cue.id))
+        for found in _tags(kind).finditer(file.text, *cue.place):
             if found["reading"] and any(map(str.isalpha, found["reading"])):
                 left.append(Untranslated(where, found["reading"].strip(), "the reading of a word (<rt>) stays"))
     return Document(units, file.save, left)
 
 
-def _write(cue: Cue, kind: str, source: Segment, segment: Segment) -> list[Edit]:
+def _write(cue: Cue, kind: str, segment: Segment) -> list[Edit]:
     """A cue's text, in which no empty line and no other cue's times end it that did not do so before."""
     escape = escape_text if kind == "vtt" else str
     pieces, line, is_same = [], "", True  # the last line so far, and whether all is as in the source
     for number, part in enumerate(segment.parts):
-        is_same = is_same and source.parts[number : number + 1] == (part,)
+        is_same = is_same and cue.segment.parts[number : number + 1] == (part,)
         piece = escape(" ".join(re.split(r"[\r\n]+", part))) if isinstance(part, str) else part.raw
         first, *others = re.split(r"[\r\n]", piece)
         ended = line + first
@@ -111,12 +106,13 @@ def _read(file: TextFile, kind: str) -> tuple[list[Cue], list[Untranslated]]:
     lines = [_Line(found[1], found.start(), found.end(1)) for found in _LINE.finditer(file.text)]
     for times, texts, id in (_vtt_blocks if kind == "vtt" else _srt_blocks)(lines):
         place = (texts[0].start, texts[-1].end) if texts else (times.end, times.end)
-        found = _TIMES.match(times.text)
+        text, found = file.text[slice(*place)], _TIMES.match(times.text)
         if found is not None:
-            cues.append(Cue(_milliseconds(found.groups()[:4]), _milliseconds(found.groups()[4:]), place, id))
-        elif any(map(str.isalpha, file.text[slice(*place)])):
+            start, end = _milliseconds(found.groups()[:4]), _milliseconds(found.groups()[4:])
+            cues.append(Cue(start, end, place, _segment(text, kind), id))
+        elif any(map(str.isalpha, text)):
             where = file.where(times.start)
-            left.append(Untranslated(where, file.text[slice(*place)], f"no times can be read in {times.text[:60]!r}"))
+            left.append(Untranslated(where, text, f"no times can be read in {times.text[:60]!r}"))
     if not cues:
         raise InputError(f"{file.name}: no cues, such as 00:00:01{',' if kind == 'srt' else '.'}000 --> 00:00:02")
     return cues, left

@@ -220,7 +220,6 @@ class OpenElements:
         return places[-1] if places else -1
 
     def _close_through(self, place: int, has_end_tag: bool = False) -> None:
-        """Closes an element and all in it."""
         while len(self._stack) > place:
             element = self._stack[-1]
             if element.is_open and not (has_end_tag and len(self._stack) == place + 1):

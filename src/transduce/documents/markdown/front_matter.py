@@ -104,7 +104,6 @@ def _lines(text: str, key: str, start: int, end: int, is_folded: bool) -> Iterat
 
 
 def _quoted(key: str, begin: int, found: re.Match[str], is_toml: bool) -> Scalar:
-    """A value in quotes."""
     start, end = begin + found.start("inside"), begin + found.end("inside")
     if found["quote"] == "'":
         inside = found["inside"] if is_toml else found["inside"].replace("''", "'")

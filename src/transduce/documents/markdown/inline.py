@@ -252,7 +252,6 @@ def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
 
 
 def _sign(line: Sequence[RunItem], number: int) -> re.Match[str] | None:
-    """The sign that a line begins with."""
     first = line[1 if number else 0] if len(line) > (1 if number else 0) else None
     if first is None or not isinstance(first.part, str) or first.escapes:
         return None

@@ -236,8 +236,6 @@ class _InlinePieces:
             if kind == "code":
                 place = self._text.end_of_code(place, len(found[0]))
                 continue
-            if kind == "link":
-                continue
             for piece in self._piece(kind or "", start, place):
                 yield piece
                 place = piece.end

@@ -104,9 +104,8 @@ class MarkdownWriter:
         """The pieces of the file, and the content that the parser will see."""
         pieces: list[str | Span] = []
         view: list[str] = []
-        waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
         is_begin = self._run.kind in LINED
-        for number, part in enumerate(parts):
+        for number, (part, known) in enumerate(self._with_known(parts)):
             if part == "\0":
                 pieces.append(_BLANK)
                 view.append(_BLANK)
@@ -122,12 +121,17 @@ class MarkdownWriter:
                 view.append(written.replace("\\|", "|") if self._run.kind in _IN_CELL else written)
                 is_begin = is_begin and not text
             else:
-                same = waiting.get(part.raw)
-                known = same.pop() if same else None
                 pieces.append(known.span if known is not None and known.span is not None else part.raw)
                 view.append(known.view if known is not None else part.raw)
                 is_begin = view[-1].endswith("\n") and self._run.kind in LINED
         return pieces, "".join(view)
+
+    def _with_known(self, parts: Sequence[Part]) -> Iterator[tuple[Part, _Known | None]]:
+        """The parts, each mark with that of the source which is written so and has not been taken yet."""
+        waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
+        for part in parts:
+            same = waiting.get(part.raw) if isinstance(part, Mark) else None
+            yield part, same.pop() if same else None
 
     def _escape(self, text: str, care: Care) -> str:
         """Writes a text so that it is no markup."""
@@ -180,14 +184,11 @@ class MarkdownWriter:
         return self._is_paragraph and not self._parser.is_paragraph(view)
 
     def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
-        waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
         found: list[RunItem] = []
-        for part in parts:
+        for part, known in self._with_known(parts):
             if part == "\0":
                 continue
             if isinstance(part, Mark):
-                same = waiting.get(part.raw)
-                known = same.pop() if same else None
                 if known is not None:
                     part = known.view if known.is_text else replace(part, raw=known.view)
                 elif part.is_held:

@@ -85,7 +85,6 @@ class _AndroidText:
         return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
 
     def written(self, segment: Segment) -> str:
-        """A segment as it is written."""
         content = segment.written(self._escape)
         return f"\\{content}" if content[:1] in ("@", "?") else content
 

@@ -1,8 +1,9 @@
 """String catalogues of Xcode (.xcstrings): JSON with all languages of each string side by side."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from transduce.documents import languages
@@ -119,7 +120,7 @@ class _Entry:
             found = message_segment(target.value) if target is not None and target.value.strip() else None
             yield Unit(
                 message_segment(text.value),
-                self._writer(text, target),
+                partial(self._changes, text, target),
                 self.file.where((text.place or self.value).start),
                 is_bilingual=True,
                 target=found,
@@ -128,13 +129,10 @@ class _Entry:
                 id="/".join([self.key, *(step for step in text.path if step not in _WRAPPERS)]),
             )
 
-    def _writer(self, text: _Text, target: _Text | None) -> Callable[[Segment], list[Edit]]:
-        def write(segment: Segment) -> list[Edit]:
-            place = self.value if target is None or target.place is None else target.place
-            is_new, value = place is self.value, segment.written()
-            return [_Change(place.start, place.end, (value,), entry=self, path=text.path, value=value, is_new=is_new)]
-
-        return write
+    def _changes(self, text: _Text, target: _Text | None, segment: Segment) -> list[Edit]:
+        place = self.value if target is None or target.place is None else target.place
+        is_new, value = place is self.value, segment.written()
+        return [_Change(place.start, place.end, (value,), entry=self, path=text.path, value=value, is_new=is_new)]
 
     def edit(self, changes: "Sequence[_Change]") -> Iterator[Edit]:
         """The edits that give the string all its new translations."""

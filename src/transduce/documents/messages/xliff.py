@@ -173,7 +173,6 @@ class _TargetWriter:
     target: Element | None
 
     def write(self, segment: Segment) -> list[Edit]:
-        """Gives the unit a translation."""
         return self.fill(segment.written(escape))
 
     def write_part(self, source: Element, target: Element | None, segment: Segment) -> list[Edit]:

@@ -73,12 +73,10 @@ class _Collection:
 
     @property
     def next_path(self) -> Path:
-        """Path to the next value."""
         return (*self.path, self.count if not self.is_mapping else self.key or "")
 
     @property
     def expects_key(self) -> bool:
-        """True if what comes next is a key."""
         return self.is_mapping and self.count % 2 == 0
 
 

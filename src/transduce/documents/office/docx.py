@@ -55,7 +55,7 @@ def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[st
 def _drawn(file: TextFile) -> Iterator[Untranslated]:
     """Texts that are drawn, such as a watermark, and those that a list of choices shows, which are attributes."""
     for token in tokens_of(file):
-        name = _ATTRIBUTES.get(token.name) if token.kind == "start" else None
+        name = _ATTRIBUTES.get(token.name)
         text = next((value for key, value in token.attributes.items() if key.rpartition(":")[2] == name), "")
         if any(map(str.isalpha, text)):
             what = "it is drawn as a picture" if name == "string" else "it is a choice of a form"

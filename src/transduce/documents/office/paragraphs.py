@@ -158,7 +158,6 @@ class Paragraph:
         return next((child for child in element.elements if self._is(child, name)), None)
 
     def _format(self, run: Element) -> str:
-        """The format of a run, as it is written."""
         properties = self._child(run, "rPr")
         return "" if properties is None else self.file.text[properties.start : properties.end]
 

@@ -80,7 +80,7 @@ def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> It
     """Words in the numbers of headings and lists, such as `Chapter %1`, each once."""
     seen: set[str] = set()
     for token in tokens_of(file):
-        for label in labels_in(token) if token.kind == "start" else ():
+        for label in labels_in(token):
             if sum(map(str.isalpha, label)) > 1 and label not in seen:
                 seen.add(label)
                 yield Untranslated(file.where(token.start), label, "it is part of a number")

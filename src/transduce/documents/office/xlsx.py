@@ -286,12 +286,8 @@ class SheetRules:
     def add_table(self, file: TextFile, sheet: str) -> None:
         """Note the cells with the names of a table's columns."""
         for token in tokens_of(file):
-            if token.kind != "start":
-                continue
             if token.name == "table" and token.attributes.get("headerRowCount") != "0":
-                cells = range_of(token.attributes.get("ref", ""))
-                if cells is not None:
-                    self.names[sheet, cells[0]].append((cells[1], cells[3]))
+                self._add_names(sheet, token)
             elif token.name in ("filter", "customFilter"):
                 self.add_attributes(token)
 
@@ -308,9 +304,12 @@ class SheetRules:
                 continue
             for token in tokens_of(archive.xml(relation.path)):
                 path = sheets.get(token.attributes.get("sheet", ""))
-                cells = range_of(token.attributes.get("ref", "")) if token.name == "worksheetSource" else None
-                if path is not None and cells is not None:
-                    self.names[path, cells[0]].append((cells[1], cells[3]))
+                if path is not None and token.name == "worksheetSource":
+                    self._add_names(path, token)
+
+    def _add_names(self, sheet: str, token: Token) -> None:
+        if (cells := range_of(token.attributes.get("ref", ""))) is not None:
+            self.names[sheet, cells[0]].append((cells[1], cells[3]))
 
 
 def strings_in(formula: str) -> Iterator[str]:

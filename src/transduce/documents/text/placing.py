@@ -132,7 +132,6 @@ class _Placing:
         self.weight_before = [0.0, *accumulate(weights)]  # of the words before each, if none is wanted
 
     def parts(self) -> list[Part]:
-        """All parts of the translation."""
         whole = (0, len(self.text))
         self._place(self.roots, whole)
         return [part for part in self._render(self.roots, whole) if part is not BEYOND]
