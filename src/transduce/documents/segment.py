@@ -79,9 +79,9 @@ class Segment:
     def split_edges(self) -> tuple[tuple[Part, ...], "Segment", tuple[Part, ...]]:
         """Splits off blanks and marks at both edges, without tearing pairs; held marks belong to the text."""
         first, last = 0, len(self.parts)
-        while first < last and not _is_text(self.parts[first]):
+        while first < last and not is_text(self.parts[first]):
             first += 1
-        while last > first and not _is_text(self.parts[last - 1]):
+        while last > first and not is_text(self.parts[last - 1]):
             last -= 1
         first, last = self._whole_pairs(first, last)
         core = list(self.parts[first:last])
@@ -194,12 +194,13 @@ def _filled(segment: Segment) -> dict[str, Mark]:
             opened[part.pair] = part
         elif isinstance(part, Mark) and part.kind == "close":
             opened.pop(part.pair, None)
-        elif _is_text(part):
+        elif is_text(part):
             filled |= opened
     return filled
 
 
-def _is_text(part: Part) -> bool:
+def is_text(part: Part) -> bool:
+    """Returns True if there is something to read in a part: words, or what a mark holds."""
     return bool(part.strip()) if isinstance(part, str) else part.is_held
 
 

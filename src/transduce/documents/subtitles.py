@@ -20,11 +20,13 @@ _TIMES = re.compile(rf"[ \t]*+{_TIME}[ \t]*+-->[ \t]*+{_TIME}")
 _NUMBER = re.compile(r"[ \t]*+\d++[ \t]*+")
 _READING = r"<rt(?=[\s.>])[^<>]*+>(?P<reading>[^<]*+)(?:</rt>)?+"
 _TAGS = "b|big|br|c|center|del|em|font|i|ins|lang|mark|p|rt|ruby|s|small|span|strong|sub|sup|u|v"
-_IN_VTT = re.compile(rf"{_READING}|<(?P<close>/)?+(?P<name>[A-Za-z]++)?+[^<>]*+>")
-_IN_SRT = re.compile(
-    rf"{_READING}|<(?P<close>/)?+(?P<name>{_TAGS})(?=[\s.>/])[^<>]*+>|<\d[\d:.]*+>|\{{\\[^{{}}\r\n]*+\}}",  # {{\an8}}
-    re.IGNORECASE,
-)
+_MARKUP = {  # of SRT also {\an8}
+    "vtt": re.compile(rf"{_READING}|<(?P<close>/)?+(?P<name>[A-Za-z]++)?+[^<>]*+>"),
+    "srt": re.compile(
+        rf"{_READING}|<(?P<close>/)?+(?P<name>{_TAGS})(?=[\s.>/])[^<>]*+>|<\d[\d:.]*+>|\{{\\[^{{}}\r\n]*+\}}",
+        re.IGNORECASE,
+    ),
+}
 _DIALOGUE = re.compile(r"\A[-–—][ \t]*+")
 
 
@@ -64,7 +66,7 @@ def _document(data: bytes, name: str, kind: str) -> Document:
     for cue in cues:
         where = file.where(cue.place[0])
         units.append(Unit(cue.segment, partial(_write, cue, kind), where, id=cue.id))
-        for found in _tags(kind).finditer(file.text, *cue.place):
+        for found in _MARKUP[kind].finditer(file.text, *cue.place):
             if found["reading"] and any(map(str.isalpha, found["reading"])):
                 left.append(Untranslated(where, found["reading"].strip(), "the reading of a word (<rt>) stays"))
     return Document(units, file.save, left)
@@ -160,14 +162,10 @@ def _milliseconds(parts: tuple[str | None, ...]) -> int:
     return ((int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int((fraction or "0").ljust(3, "0"))
 
 
-def _tags(kind: str) -> re.Pattern[str]:
-    return _IN_VTT if kind == "vtt" else _IN_SRT
-
-
 def _segment(text: str, kind: str) -> Segment:
     """A cue: its lines are one text, but where a sentence or another speaker's begins."""
     read, escape = (_read_vtt, escape_text) if kind == "vtt" else (str, str)
-    pieces = divided_by(_tags(kind), text)
+    pieces = divided_by(_MARKUP[kind], text)
     parts = [read(piece) if isinstance(piece, str) else _mark(piece) for piece in pieces]
     return Segment.of(_with_speakers(mark_layout(hold(pair_tags(parts), escape), str, ends_sentence)))
 

@@ -250,16 +250,13 @@ def characters(raw: str) -> Iterator[Part]:
         yield Mark(found[0], shown=character) if character in LAYOUT else character
 
 
-def content_edit(element: Element, file: TextFile, content: str, attributes: Mapping[str, str | None] = _NONE) -> Edit:
-    """Gives an element other content, and some of its attributes another value, or none at all.
-
-    An attribute that the element lacks is not added. Lines end as the file's do, which a parser makes line feeds.
-    """
+def content_edit(element: Element, file: TextFile, content: str) -> Edit:
+    """Gives an element other content, whose lines end as the file's do, which a parser makes line feeds."""
     content = re.sub(r"(?<!\r)\n", file.line_end, content)
-    changed = _ATTRIBUTE.sub(lambda found: _changed(found, attributes), element.tags(file)[0])
     if element.inner_end < element.end:
-        return file.edit(element.start, element.inner_end, changed + content)
-    return file.edit(element.start, element.end, f"{changed.removesuffix('/>').rstrip()}>{content}</{element.tag}>")
+        return file.edit(element.inner_start, element.inner_end, content)
+    stop = element.start + len(element.tags(file)[0].removesuffix("/>").rstrip())
+    return file.edit(element.start, element.end, (element.start, stop), f">{content}</{element.tag}>")
 
 
 def text_unit(
@@ -278,21 +275,13 @@ def text_unit(
     return Unit(source, write, where, **about)
 
 
-def tag_edits(element: Element, file: TextFile, attributes: Mapping[str, str | None]) -> list[Edit]:
+def tag_edits(element: Element, file: TextFile, attributes: Mapping[str, str | None]) -> Iterator[Edit]:
     """Gives some attributes of an element another value, or takes them out; none is added."""
-    return [
-        file.edit(element.start + found.start(), element.start + found.end(), new)
-        for found in _ATTRIBUTE.finditer(element.tags(file)[0])
-        if (new := _changed(found, attributes)) != found[0]
-    ]
-
-
-def _changed(attribute: re.Match[str], values: Mapping[str, str | None]) -> str:
-    name = attribute["name"]
-    if name not in values:
-        return attribute[0]
-    value = values[name]
-    return "" if value is None else f"{attribute['before']}{quoted(value)}"
+    for found in _ATTRIBUTE.finditer(element.tags(file)[0]):
+        if found["name"] in attributes:
+            value = attributes[found["name"]]
+            new = "" if value is None else f"{found['before']}{quoted(value)}"
+            yield file.edit(element.start + found.start(), element.start + found.end(), new)
 
 
 def quoted(value: str) -> str:

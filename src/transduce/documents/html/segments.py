@@ -7,7 +7,7 @@ from itertools import pairwise
 from transduce.documents.html.character_references import Written, escape_text
 from transduce.documents.html.events import Event
 from transduce.documents.html.tree import READINGS, Decision
-from transduce.documents.segment import Mark, Part
+from transduce.documents.segment import Mark, Part, is_text
 from transduce.documents.text.placeholders import Escape, hold
 
 ENDLESS_STAYS = "text in an element that does not end, and whose text stays"
@@ -151,7 +151,7 @@ def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> HtmlItem
 
 def _segment(items: Sequence[HtmlItem]) -> Sequence[HtmlItem] | None:
     """The segment that parts make, without what may be left out at its edges; None for no words and nothing held."""
-    if not any(one.part.strip() if isinstance(one.part, str) else one.part.is_held for one in items):
+    if not any(is_text(one.part) for one in items):
         return None
     first, last = 0, len(items)
     while items[first].is_edge:

@@ -8,7 +8,7 @@ from typing import Any
 from transduce.documents.html.events import CODE, INLINE, INLINE_VOID
 from transduce.documents.markdown.opaque import Opaque
 from transduce.documents.markdown.parser import Run
-from transduce.documents.segment import Mark, Part, Segment, partners
+from transduce.documents.segment import Mark, Part, Segment, is_text, partners
 from transduce.documents.text.placeholders import hold, pair_tags
 
 LINED = frozenset(["paragraph", "lheading", "deflist"])
@@ -263,6 +263,4 @@ def _is_own(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
     """Returns True if a line is no part of the sentence about it: it begins as no text does, or has no text."""
     if any(item.is_text for item in line):
         return True
-    parts = [item.part for item in line]
-    texts = [part.strip() if isinstance(part, str) else part.is_held for part in parts]
-    return (sign is not None and sign["own"] is not None) or not any(texts)
+    return (sign is not None and sign["own"] is not None) or not any(is_text(item.part) for item in line)

@@ -12,7 +12,6 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.endings import ending_of
 from transduce.documents.messages.message import message_segment
-from transduce.documents.segment import Segment
 from transduce.errors import InputError
 
 DELIMITERS = ",;\t|"
@@ -21,6 +20,7 @@ TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "tran
 LONGEST_CELL = 2**24  # characters; a quotation mark that is never closed takes in the rest of a file
 FUZZY = "fuzzy"
 """The name of a column that says, in files of Weblate, that a translation is not finished."""
+_QUOTED = 'a quotation mark in a cell is written twice, in a cell in quotation marks ("a ""b"" c")'
 _PLAIN_CELLS = {"\t": re.compile(r"[^\t\r\n]*+")}
 _CELLS = {sign: re.compile(rf'"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]*+') for sign in DELIMITERS}
 """A cell, by the sign that separates cells."""
@@ -72,16 +72,14 @@ class _Table:
         self.delimiter = delimiter_of(file.text, file.name)
         self.is_quoted = True
         """True if quotation marks about a cell are no part of it."""
-        self._other_line = 0
         self.rows = self._read(_CELLS)
-        if not self._is_read_alike() and self.delimiter == "\t":
+        line = self._line_read_otherwise()
+        if line is not None and self.delimiter == "\t":
             self.is_quoted = False
             self.rows = self._read(_PLAIN_CELLS)
-        if not self._is_read_alike():
-            raise InputError(
-                f"{file.name}: line {self._other_line}: its cells cannot be told apart; a quotation mark in a cell is "
-                'written twice, in a cell in quotation marks ("a ""b"" c")'
-            )
+            line = self._line_read_otherwise()
+        if line is not None:
+            raise InputError(f"{file.name}: line {line}: its cells cannot be told apart; {_QUOTED}")
 
     def _read(self, cells: Mapping[str, re.Pattern[str]]) -> list[list[tuple[int, int]]]:
         """The places of all cells."""
@@ -125,8 +123,8 @@ class _Table:
         needs = raw[:1] == '"' or not {self.delimiter, *'"\n\r'}.isdisjoint(text) or text != text.strip()
         return '"' + text.replace('"', '""') + '"' if needs else text
 
-    def _is_read_alike(self) -> bool:
-        """Returns True if the standard library reads the same cells."""
+    def _line_read_otherwise(self) -> int | None:
+        """The line in which the standard library reads other cells; None if it reads the same."""
         csv.field_size_limit(max(csv.field_size_limit(), len(self.file.text) + 1))
         quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
         reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)
@@ -134,8 +132,7 @@ class _Table:
             is_alike = all(row == self._values(number) for number, row in enumerate(reader))
         except (csv.Error, IndexError):
             is_alike = False
-        self._other_line = reader.line_num
-        return is_alike
+        return None if is_alike else reader.line_num
 
 
 def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
@@ -163,25 +160,20 @@ def _asked(table: _Table, asked: str, names: Sequence[str]) -> tuple[int, bool]:
 
 def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
     cells = table.rows[row]
-    start, end = cells[chosen.source]
-    raw = table.file.text[start:end]
-    target = table.value(row, chosen.target) if chosen.is_bilingual and chosen.target < len(cells) else ""
+    source = cells[chosen.source]
+    is_lacking = chosen.target >= len(cells)
+    place = (cells[-1][1], cells[-1][1]) if is_lacking else cells[chosen.target]
+    before = table.delimiter * (chosen.target - len(cells) + 1)
+    raw = table.file.text[slice(*place)] or table.file.text[slice(*source)]
+    target = table.value(row, chosen.target) if chosen.is_bilingual and not is_lacking else ""
     fuzzy = table.value(row, chosen.fuzzy) if chosen.fuzzy is not None and chosen.fuzzy < len(cells) else ""
     has_id = 0 not in (chosen.source, chosen.target) and chosen.first_row
 
-    def write(segment: Segment) -> list[Edit]:
-        written = segment.written()
-        if chosen.target < len(cells):
-            place = cells[chosen.target]
-            return [table.file.edit(*place, table.written(written, table.file.text[slice(*place)] or raw))]
-        lacking = table.delimiter * (chosen.target - len(cells) + 1)
-        last = cells[-1][1]
-        return [table.file.edit(last, last, lacking + table.written(written, raw))]
-
-    return Unit(
+    return table.file.unit(
+        *place,
         message_segment(table.value(row, chosen.source)),
-        write,
-        table.file.where(start),
+        lambda text: before + table.written(text, raw),
+        where=table.file.where(source[0]),
         is_bilingual=chosen.is_bilingual,
         target=message_segment(target) if target.strip() else None,
         is_draft=fuzzy.strip().casefold() in ("true", "yes", "1"),
@@ -227,10 +219,8 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
         for row in reader:
             yield reader.line_num, row
     except csv.Error as error:
-        raise InputError(
-            f"{name}: line {reader.line_num}: its cells cannot be told apart ({error}); a quotation mark in a cell is "
-            'written twice, in a cell in quotation marks ("a ""b"" c")'
-        ) from None
+        line = reader.line_num
+        raise InputError(f"{name}: line {line}: its cells cannot be told apart ({error}); {_QUOTED}") from None
 
 
 def delimiter_of(text: str, name: str) -> str:

@@ -180,31 +180,25 @@ class _TargetWriter:
         content = segment.written(escape)
         if target is None or self.target is None:
             return [_NewPart(source.inner_start, source.inner_end, (content,), writer=self)]
-        changed = tag_edits(self.target, self.file, self._target_attributes)
-        return [content_edit(target, self.file, content), *changed, *self._unit_edits]
+        return [content_edit(target, self.file, content), *self._reviewed_edits()]
 
     def fill(self, content: str) -> list[Edit]:
         """Gives the <target> other content."""
         if self.target is not None:
-            return [content_edit(self.target, self.file, content, self._target_attributes), *self._unit_edits]
-        return [element_after(self.source, self.file, "target", content), *self._unit_edits]
+            return [content_edit(self.target, self.file, content), *self._reviewed_edits()]
+        return [element_after(self.source, self.file, "target", content), *self._reviewed_edits()]
 
-    @property
-    def _target_attributes(self) -> dict[str, str | None]:
-        """Attributes of the <target> that a translation changes: it has not been reviewed."""
-        state = self.entry.state
-        return {"state": FINISHED.get(state or "", state), "state-qualifier": None}
-
-    @property
-    def _unit_edits(self) -> list[Edit]:
-        """The edits that do the same to the attributes of the unit or segment."""
+    def _reviewed_edits(self) -> Iterator[Edit]:
+        """The edits after which the <target>, and its unit or segment, do not say that it has been reviewed."""
+        if self.target is not None:
+            state = self.entry.state
+            changes = {"state": FINISHED.get(state or "", state), "state-qualifier": None}
+            yield from tag_edits(self.target, self.file, changes)
         attributes = self.entry.element.attributes
-        changes: dict[str, str | None] = {}
         if attributes.get("approved") == "yes":
-            changes["approved"] = "no"
+            yield from tag_edits(self.entry.element, self.file, {"approved": "no"})
         elif self.entry.version > 1 and (state := REVIEWED.get(attributes.get("state", ""))) is not None:
-            changes = {"state": state, "subState": None}
-        return tag_edits(self.entry.element, self.file, changes)
+            yield from tag_edits(self.entry.element, self.file, {"state": state, "subState": None})
 
 
 @dataclass(frozen=True, kw_only=True)

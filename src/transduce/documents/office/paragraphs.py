@@ -19,14 +19,13 @@ from transduce.orthography.characters import Span
 
 Kind = Literal["word", "drawing", "sheet"]
 """Language of paragraphs: WordprocessingML, DrawingML, or SpreadsheetML, whose texts of runs are alike."""
-WORD = frozenset(
-    ["http://schemas.openxmlformats.org/wordprocessingml/2006/main", "http://purl.oclc.org/ooxml/wordprocessingml/main"]
-)
-"""The namespace of WordprocessingML, transitional and strict."""
-DRAWING = frozenset(
-    ["http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main"]
-)
-"""The namespace of DrawingML, transitional and strict."""
+_NAMESPACES: dict[str, Kind] = {
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "word",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main": "word",
+    "http://schemas.openxmlformats.org/drawingml/2006/main": "drawing",
+    "http://purl.oclc.org/ooxml/drawingml/main": "drawing",
+}
+"""Kinds of paragraphs by their namespaces, transitional and strict."""
 REMOVED = frozenset(["del", "moveFrom"])
 """Elements about text that a reader no longer sees."""
 _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak", "softHyphen", "rPr"])
@@ -70,8 +69,8 @@ def pieces_of(written: str) -> Iterator[str | Span]:
 
 def _note_prefixes(token: Token | Element, prefixes: dict[str, Kind]) -> None:
     for name, value in token.attributes.items():
-        if name.startswith("xmlns") and (value in WORD or value in DRAWING):
-            prefixes[name.removeprefix("xmlns").removeprefix(":")] = "drawing" if value in DRAWING else "word"
+        if name.startswith("xmlns") and value in _NAMESPACES:
+            prefixes[name.removeprefix("xmlns").removeprefix(":")] = _NAMESPACES[value]
 
 
 def _prefix(tag: str) -> str:

@@ -113,12 +113,13 @@ class _Placing:
 
     def __post_init__(self) -> None:
         parts, text, fixed = self.source_parts, self.text, self.own_fixed
-        self.source = Segment(tuple(parts)).text
-        marks = [part for part in parts if isinstance(part, Mark) and is_fixed(part)]
+        segment = Segment(tuple(parts))
+        self.source = segment.text
+        marks = [mark for mark in segment.marks if is_fixed(mark)]
         self.fixed = sorted(zip(fixed, marks, strict=True), key=lambda pair: pair[0])
         self.mark_spans = [span for span, _ in self.fixed]
         self.roots, fixed_sources = mark_tree(parts, self.opened, self.crossing)
-        cuts = _cuts(parts)
+        cuts = [place for place, mark in segment.placed_marks() if not mark.shown]  # which may be within a word
         fixed_sources, fixed = _whole_clusters(self.source, text, marks, fixed_sources, fixed, cuts)
         self.fixed_spans = sorted(fixed)  # of what no mark may be put into
         linked = LinkedWords.of(self.source, text, self.links, fixed_sources, fixed, cuts)
@@ -336,11 +337,6 @@ def _whole_clusters(
             sources += [fixed_sources[number] for number in numbers]
             spans += [fixed[number] for number in numbers]
     return sources, spans
-
-
-def _cuts(parts: Sequence[Part]) -> list[int]:
-    """Places of marks that may be within a word."""
-    return [place for place, mark in Segment(tuple(parts)).placed_marks() if not mark.shown]
 
 
 def _halves(parts: Sequence[Part], pairs: set[str]) -> Iterator[Span]:
