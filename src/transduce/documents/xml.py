@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn, cast
 from xml.parsers import expat
@@ -252,7 +253,7 @@ def characters(raw: str) -> Iterator[Part]:
 
 def content_edit(element: Element, file: TextFile, content: str) -> Edit:
     """Gives an element other content, whose lines end as the file's do, which a parser makes line feeds."""
-    content = re.sub(r"(?<!\r)\n", file.line_end, content)
+    content = _with_line_ends(content, file)
     if element.inner_end < element.end:
         return file.edit(element.inner_start, element.inner_end, content)
     stop = element.start + len(element.tags(file)[0].removesuffix("/>").rstrip())
@@ -263,16 +264,17 @@ def text_unit(
     element: Element,
     file: TextFile,
     source: Segment,
-    where: str,
     escape_text: Callable[[str], str] = escape,
+    where: str = "",
     **about: Any,
 ) -> Unit:
     """The unit of an element that is nothing but text and marks, whose content a translation becomes."""
+    encode, where = partial(_with_line_ends, file=file), where or file.where(element.start)
+    return file.unit(element.inner_start, element.inner_end, source, encode, escape_text, where, **about)
 
-    def write(segment: Segment) -> list[Edit]:
-        return [content_edit(element, file, segment.written(escape_text))]
 
-    return Unit(source, write, where, **about)
+def _with_line_ends(content: str, file: TextFile) -> str:
+    return re.sub(r"(?<!\r)\n", file.line_end, content)
 
 
 def tag_edits(element: Element, file: TextFile, attributes: Mapping[str, str | None]) -> Iterator[Edit]:

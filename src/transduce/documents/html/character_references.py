@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from html.entities import html5
 
 _REFERENCE = re.compile(
@@ -11,7 +12,6 @@ _REFERENCE = re.compile(
 _LONGEST_NAME = max(map(len, html5))
 _LONGEST_NUMBER = 7  # digits of the last character of Unicode, in decimal
 _REPLACEMENT = "\ufffd"
-_TEXT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _ATTRIBUTE_ESCAPES = {
     quote: str.maketrans({"&": "&amp;", "<": "&lt;", quote: written})
     for quote, written in (('"', "&quot;"), ("'", "&#39;"))
@@ -44,7 +44,7 @@ def read_text(page: str, start: int, end: int, is_attribute: bool = False) -> Wr
 
 def escape_text(text: str) -> str:
     """Writes a text between tags."""
-    return text.translate(_TEXT_ESCAPES)
+    return escape(text, quote=False)
 
 
 def escape_attribute(text: str, quote: str) -> str:

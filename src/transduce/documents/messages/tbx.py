@@ -1,6 +1,6 @@
 """TBX, term bases (ISO 30042): concepts with terms in several languages, as DCA or DCT, or of version 2 (TBX-Basic)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from transduce.documents import languages
@@ -51,16 +51,8 @@ def _terms(section: Element) -> list[Term]:
         term = entry.find("term") or ((group := entry.find("termGrp")) and group.find("term"))
         if not term or not (text := " ".join(term.text.split())):
             continue
-        status = " ".join(_statuses(entry))
+        # given by an attribute (DCA) or an element's name (DCT)
+        found = (one for one in entry.descendants() if STATUS in (one.name, one.attributes.get("type")))
+        status = " ".join(one.text for one in found)
         terms.append(Term(text, "preferred" in status, "deprecated" in status or "superseded" in status))
     return terms
-
-
-def _statuses(entry: Element) -> Sequence[str]:
-    """Usage statuses of a term, given by an attribute (DCA) or an element's name (DCT)."""
-    found: list[str] = []
-    for element in entry.elements:
-        if STATUS in (element.name, element.attributes.get("type")):
-            found.append(element.text.strip())
-        found += _statuses(element)
-    return found

@@ -59,8 +59,8 @@ class _Style:
         head = file.text[:2000]
         second = head.strip().partition("\n")[2]
         step = second[: len(second) - len(second.lstrip(" \t"))] or "  " if second else None
-        line_end = "\r\n" if "\r\n" in head else "\n"
-        return _Style(step, " : " if '" : ' in head else ": ", line_end, is_ascii_by_escapes(file))
+        colon = " : " if second and '" : ' in head else ": "
+        return _Style(step, colon, "\r\n" if "\r\n" in head else "\n", is_ascii_by_escapes(file))
 
     def written(self, value: Any, file: TextFile, place: int) -> str:
         """A value, with the indent of the line that it begins on."""
@@ -164,11 +164,8 @@ class _Entry:
             return self._replaced(place.start, place.end, {name: value})
         first = members[0][1].start
         blanks = self.file.text[place.start + 1 : first]
-        body = self.style.written({name: value}, self.file, first).strip()[1:-1].strip()
-        if self.style.step is not None:  # it is as deep as the other members, not one step deeper
-            body = "\n".join(
-                line.replace(self.style.step, "", number > 0) for number, line in enumerate(body.split("\n"))
-            )
+        key = json.dumps(name, ensure_ascii=self.style.is_ascii)
+        body = f"{key}{self.style.colon}{self.style.written(value, self.file, first)}"
         following = next((key for other, key, _ in members if other > name), None)
         if following is not None:
             return self.file.edit(following.start, following.start, f"{body},{blanks}")

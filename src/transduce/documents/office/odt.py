@@ -98,8 +98,9 @@ class _Paragraph:
     def _element(self, element: Element) -> Iterator[Part]:
         raw = self.file.text[element.start : element.end]
         half = _RANGE.fullmatch(element.name)
-        if element.name in _OWN_TEXTS or _has_paragraphs(element):
-            yield Mark(inner_mark(element) if _has_paragraphs(element) else raw)
+        has_paragraphs = any(inner.tag in _PARAGRAPHS for inner in element.descendants())
+        if element.name in _OWN_TEXTS or has_paragraphs:
+            yield Mark(inner_mark(element) if has_paragraphs else raw)
         elif element.name in _BREAKS:
             yield self._blank(element, raw)
         elif half is not None:
@@ -127,10 +128,6 @@ def _with_blanks(text: str) -> Iterator[Part]:
     """A text in which white space other than a single blank, which is read as one, is a mark."""
     for piece in _BLANKS.split(text):
         yield Mark(piece, shown=" ") if piece.isspace() and piece != " " else piece
-
-
-def _has_paragraphs(element: Element) -> bool:
-    return any(inner.tag in _PARAGRAPHS for inner in element.descendants())
 
 
 def _labels(token: Token) -> list[str]:

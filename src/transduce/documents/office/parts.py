@@ -72,8 +72,7 @@ def texts_of(
         for element in waiting:
             waiting += element.elements
             if not element.elements and any(map(str.isalpha, element.own_text)):
-                where = file.where(element.start)
-                yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), where, notes=notes)
+                yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), notes=notes)
 
 
 def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> Iterator[Untranslated]:

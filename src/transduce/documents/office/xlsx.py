@@ -104,7 +104,7 @@ class _Workbook:
             if token.name == "c":
                 self._read_cell(file, sheet, element_of(token, tokens))
             elif token.name in _HEADERS:
-                self._read_header(file, sheet, element_of(token, tokens))
+                self._read_header(file, element_of(token, tokens))
             elif token.name in ("formula", "formula1", "formula2", "f"):
                 self.rules.add_formula(element_of(token, tokens).own_text)
             else:
@@ -167,7 +167,7 @@ class _Workbook:
             readings = paragraph.left
         else:
             if text.own_text.strip():
-                self.units.append(text_unit(text, file, _segment(text.own_text), where))
+                self.units.append(text_unit(text, file, _segment(text.own_text), where=where))
             readings = [_plain(child) for child in element.elements if child.name == "rPh"]
         self.left += [Untranslated(where, one, "it says how the text is read") for one in readings]
 
@@ -177,11 +177,10 @@ class _Workbook:
             self.kept.add(text.strip().casefold())
             self.left.append(Untranslated(where, text, reason))
 
-    def _read_header(self, file: TextFile, sheet: _Sheet, element: Element) -> None:
+    def _read_header(self, file: TextFile, element: Element) -> None:
         if any(map(str.isalpha, _CODE.sub("", element.own_text))):
-            where = file.where(element.start)
             source = _segment(element.own_text, is_header=True)
-            self.units.append(text_unit(element, file, source, where, lambda text: escape(text.replace("&", "&&"))))
+            self.units.append(text_unit(element, file, source, lambda text: escape(text.replace("&", "&&"))))
 
     def _read_related(self, sheet: _Sheet) -> None:
         """Comments of a sheet, and what is drawn on it."""
