@@ -117,8 +117,11 @@ class _AndroidText:
                 yield found
             elif found["quote"]:
                 yield self._quote()
-            elif found["blanks"]:
-                yield from self._blanks(found[0])
+            elif found[0] == " ":
+                yield " "
+            elif found["blanks"]:  # outside quotation marks one blank, wherever lines end
+                raw = found[0] if self.is_cdata else found[0].replace("\r", "&#13;")  # one that the file spells so
+                yield Mark(raw, shown=" ", breaks=self.is_quoted is not None and "\n" in found[0])
             elif found["code"]:
                 character = chr(int(found["code"], 16))
                 yield character if character.isprintable() and character != " " else Mark(found[0], shown=character)
@@ -132,13 +135,6 @@ class _AndroidText:
             return Mark('"', "open", self.is_quoted)
         name, self.is_quoted = self.is_quoted, None
         return Mark('"', "close", name)
-
-    def _blanks(self, blanks: str) -> Iterator[Part]:
-        if blanks == " ":
-            yield blanks
-        else:  # outside quotation marks one blank, wherever lines end
-            raw = blanks if self.is_cdata else blanks.replace("\r", "&#13;")  # one that the file spells so
-            yield Mark(raw, shown=" ", breaks=self.is_quoted is not None and "\n" in blanks)
 
 
 def _is_cdata(content: Sequence[Element | Token]) -> bool:

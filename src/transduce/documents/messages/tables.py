@@ -109,11 +109,8 @@ class _Table:
             return raw
         return raw[1:-1].replace('""', '"') if raw[:1] == '"' and raw[-1:] == '"' and len(raw) > 1 else raw
 
-    def names(self) -> list[str]:
-        """The cells of the first row."""
-        return self._values(0) if self.rows else []
-
-    def _values(self, row: int) -> list[str]:
+    def values(self, row: int) -> list[str]:
+        """Texts of a row's cells."""
         return [self.value(row, column) for column in range(len(self.rows[row]))]
 
     def written(self, text: str, raw: str) -> str:
@@ -129,14 +126,14 @@ class _Table:
         quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
         reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)
         try:
-            is_alike = all(row == self._values(number) for number, row in enumerate(reader))
+            is_alike = all(row == self.values(number) for number, row in enumerate(reader))
         except (csv.Error, IndexError):
             is_alike = False
         return None if is_alike else reader.line_num
 
 
 def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
-    names = table.names()
+    names = table.values(0) if table.rows else []
     keys = [plain_name(name) for name in names]
     asked, other = (None if not name else _asked(table, name, names) for name in (columns.source, columns.target))
     source = asked[0] if asked else known_column(names, wanted.source, SOURCE_NAMES)

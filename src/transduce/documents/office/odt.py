@@ -88,8 +88,9 @@ class _Paragraph:
         for child in element.content:
             if isinstance(child, Token):
                 raw = self.file.text[child.start : child.end]
-                if child.kind == "text":  # in which white space is one blank
-                    yield from _with_blanks(child.value)
+                if child.kind == "text":  # in which white space is read as one blank
+                    for piece in _BLANKS.split(child.value):
+                        yield Mark(piece, shown=" ") if piece.isspace() and piece != " " else piece
                 elif child.value != CDATA:
                     yield Mark(raw)
             else:
@@ -122,12 +123,6 @@ class _Paragraph:
         count = prefixed(element.attributes, "c") or "1"
         is_wide = element.name != "s" or not count.isdecimal() or int(count[:9]) > 2
         return Mark(raw, shown=" ", breaks=is_wide)
-
-
-def _with_blanks(text: str) -> Iterator[Part]:
-    """A text in which white space other than a single blank, which is read as one, is a mark."""
-    for piece in _BLANKS.split(text):
-        yield Mark(piece, shown=" ") if piece.isspace() and piece != " " else piece
 
 
 def _labels(token: Token) -> list[str]:
