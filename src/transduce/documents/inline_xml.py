@@ -62,14 +62,12 @@ class _InlineReader:
     def _element(self, element: Element) -> Iterator[Part]:
         kind, pair = self.inline(element)
         whole = self.file.text[element.start : element.end]
-        if kind in ("open", "close"):
-            if kind == "close":
-                self.holding.discard(pair)
-            elif element.attributes.get("translate") == "no":  # <sm> of XLIFF 2
-                self.holding.add(pair)
+        if kind == "close":
+            self.holding.discard(pair)
+        elif kind == "open" and element.attributes.get("translate") == "no":  # <sm> of XLIFF 2
+            self.holding.add(pair)
+        if kind in ("open", "close", "alone"):
             yield from self._code(element, kind, pair)
-        elif kind == "alone":
-            yield from self._code(element, kind, "")
         elif element.inner_end == element.end:  # <g/>
             yield Mark(whole)
         elif kind == "held" and all(self.inline(one)[0] != "free" for one in element.descendants()):

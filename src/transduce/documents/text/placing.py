@@ -47,10 +47,12 @@ def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence
     parts: list[Part] = []
     for one in _between_breaks(source, text, links, fixed, crossing):
         parts += one if isinstance(one, list) else one.parts()
-    for first, last in _halves(parts, crossing):
-        half = parts[first]
-        if isinstance(half, Mark) and half.kind == "close":
-            parts[first], parts[last] = parts[last], parts[first]
+    halves: dict[str, int] = {}  # the places of the first half of each pair that crosses others
+    for place, part in enumerate(parts):
+        if isinstance(part, Mark) and part.pair in crossing:
+            first = halves.setdefault(part.pair, place)
+            if first < place and part.kind == "open":
+                parts[first], parts[place] = part, parts[first]
     return Segment(tuple(joined(parts)))
 
 
@@ -337,14 +339,3 @@ def _whole_clusters(
             sources += [fixed_sources[number] for number in numbers]
             spans += [fixed[number] for number in numbers]
     return sources, spans
-
-
-def _halves(parts: Sequence[Part], pairs: set[str]) -> Iterator[Span]:
-    """Places of both marks of some pairs."""
-    first: dict[str, int] = {}
-    for place, part in enumerate(parts):
-        if isinstance(part, Mark) and part.pair in pairs:
-            if part.pair in first:
-                yield first[part.pair], place
-            else:
-                first[part.pair] = place
