@@ -1,8 +1,7 @@
 """A GPT-2 of Hugging Face transformers is the same here, and the same when it goes back; else there is none."""
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +10,7 @@ import tomli_w
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as Backend
+from torch import Tensor
 from torch.testing import assert_close
 from toy_models import logits_of
 
@@ -256,8 +256,12 @@ def test_a_model_that_transformers_computes_otherwise_is_not_imported(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(LIBRARY)
-    other = replace(GPT2, outputs=lambda bundle, ids: torch.zeros(1))
-    monkeypatch.setattr(families, "FAMILIES", (other,))
+
+    class Other(GPT2):
+        def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
+            return torch.zeros(1)
+
+    monkeypatch.setattr(families, "FAMILIES", (Other(),))
     with pytest.raises(CheckpointError, match=r"the logits of transformers .* are up to .* apart"):
         import_huggingface(folder, tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -19,7 +19,7 @@ from transduce.errors import InputError, TransduceError
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
 from transduce.exchange.huggingface.xlnet import MEMORY as MEMORY_OF_NULL
-from transduce.exchange.huggingface.xlnet import outputs
+from transduce.exchange.huggingface.xlnet import XLNet
 from transduce.inference.generator import Generator
 from transduce.models.families import build_model
 from transduce.models.xlnet import XLNetConfig, XLNetLanguageModel
@@ -91,7 +91,7 @@ def test_a_folder_that_transformers_wrote_goes_there_and_back_bit_for_bit(
 def test_the_comparison_sees_every_weight(folder: Path) -> None:
     def logits() -> torch.Tensor:
         bundle, _ = read_bundle(folder)
-        return outputs(bundle, range(11))
+        return XLNet().outputs(bundle, range(11))
 
     plain, path = logits(), folder / "model.safetensors"
     tensors = load_file(path)
@@ -245,7 +245,7 @@ def test_a_model_trained_here_goes_out_and_comes_back(tmp_path: Path) -> None:
     assert before.config.model == after.config.model
     ids = before.tokenizers.target.encode("To be, or  not 🙂")
     assert after.tokenizers.target.encode("To be, or  not 🙂") == ids
-    assert torch.equal(outputs(before, ids), outputs(after, ids))
+    assert torch.equal(XLNet().outputs(before, ids), XLNet().outputs(after, ids))
 
 
 @pytest.mark.parametrize(

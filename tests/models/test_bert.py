@@ -11,7 +11,7 @@ from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
 from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.exchange.huggingface.bert import same
+from transduce.exchange.huggingface.bert import BERT
 from transduce.exchange.huggingface.weights import from_theirs
 from transduce.models.bert import Bert, BertConfig, build_bert
 from transduce.models.families import build_encoder_model
@@ -75,7 +75,7 @@ def test_a_bert_is_hugging_faces(text: tuple[Tensor, Tensor, Tensor], is_padded:
     bundle = BundleConfig(
         format=FORMAT, source="", target="", model=CONFIG, tokenizer=TokenizerConfig(), longest_source=1, task="encoder"
     )
-    ours.load_state_dict(from_theirs(theirs.state_dict(), same(bundle), ours.state_dict(), "theirs"))
+    ours.load_state_dict(from_theirs(theirs.state_dict(), BERT().same(bundle), ours.state_dict(), "theirs"))
     found = ours.encoder(tokens, segments, is_real)
     expected = theirs(tokens, is_real, segments)
     assert_close(found.hidden[is_real], expected.last_hidden_state[is_real], atol=1e-5, rtol=1e-5)

@@ -1,17 +1,17 @@
 """BERT (Devlin et al. 2019) as Hugging Face transformers has it: an encoder of texts, alone or with a head."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
+import msgspec
 import torch
 from torch import Tensor
 
 from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.bundle_config import BundleConfig
 from transduce.errors import InputError
 from transduce.exchange.huggingface.family import Family
-from transduce.exchange.huggingface.fields import Fields
-from transduce.exchange.huggingface.folder import from_vocabulary
+from transduce.exchange.huggingface.fields import Fields, Setting
 from transduce.exchange.huggingface.weights import Same, linear
 from transduce.models.bert import BertConfig
 from transduce.models.heads import (
@@ -25,9 +25,7 @@ from transduce.models.heads import (
 )
 from transduce.nn.layers import Activation
 from transduce.ranges import Layers, PositiveInt, PositiveShare, ShareBelowOne, Width
-from transduce.text.tokenizer import TokenizerConfig
 
-ROLES = {"pad": "pad_token", "unknown": "unk_token", "bos": "cls_token", "eos": "sep_token", "mask": "mask_token"}
 ACTIVATIONS: dict[str, Activation] = {
     "gelu": "gelu",
     "gelu_new": "gelu_tanh",
@@ -35,50 +33,160 @@ ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu",
 }
 OLD_NAMES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".LayerNorm.bias"}
-BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
-"""Numbers of positions, not weights, that older versions saved."""
 PREFIX = "bert."
 TASKS = {ClassHeadConfig: "classification", TagHeadConfig: "tagging", SpanHeadConfig: "answering"}
 WITHOUT_POOLER = ("BertForMaskedLM", "BertForTokenClassification", "BertForQuestionAnswering")
 ARCHITECTURES = ("BertModel", "BertForPreTraining", "BertForSequenceClassification", *WITHOUT_POOLER)
 
 
-def read(fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
-    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
-    fields.must_be("position_embedding_type", "absolute", "absolute")
-    fields.must_be("is_decoder", False, False)
-    fields.must_be("add_cross_attention", False, False)
-    fields.must_lack("quantization_config", "quantized weights cannot be carried over")
-    named = fields.values.get("architectures") or ["BertModel"]
-    architecture = next(name for name in named if name in ARCHITECTURES)
-    positions = fields.number("max_position_embeddings", PositiveInt, 512)
-    try:
-        model = BertConfig(
-            layers=fields.number("num_hidden_layers", Layers, 12),
-            dim=fields.number("hidden_size", Width, 768),
-            heads=fields.number("num_attention_heads", Width, 12),
-            feed_forward_dim=fields.number("intermediate_size", Width, 3072),
-            activation=fields.one_of("hidden_act", ACTIVATIONS, "gelu"),
-            max_positions=positions,
-            segments=fields.number("type_vocab_size", PositiveInt, 2),
-            pooler=architecture not in WITHOUT_POOLER,
-            norm_epsilon=fields.number("layer_norm_eps", PositiveShare, 1e-12),
-            dropout=fields.number("hidden_dropout_prob", ShareBelowOne, 0.1),
-            attention_dropout=fields.number("attention_probs_dropout_prob", ShareBelowOne, 0.1),
-        )
-    except ValueError as error:
-        raise InputError(f"{fields.path}: {error} (hidden_size and num_attention_heads)") from None
-    head = _read_head(fields, architecture)
-    return BundleConfig(
-        format=FORMAT,
-        task="encoder" if head is None else TASKS.get(type(head), "encoder"),
-        source="text",
-        target="text",
-        model=model,
-        tokenizer=tokenizer,
-        longest_source=positions,
-        head=head,
+class BERT(Family):
+    """BERT, alone or with a head; numbers of positions, which older versions saved, are no weights."""
+
+    model_type = "bert"
+    title = "BERT"
+    architectures = ARCHITECTURES
+    inputs = ("input_ids", "token_type_ids", "attention_mask")
+    roles: ClassVar = {
+        "pad": "pad_token",
+        "unknown": "unk_token",
+        "bos": "cls_token",
+        "eos": "sep_token",
+        "mask": "mask_token",
+    }
+    special: ClassVar = {"pad": "[PAD]", "unknown": "[UNK]", "bos": "[CLS]", "eos": "[SEP]", "mask": "[MASK]"}
+    config = BertConfig
+    settings = (
+        Setting("max_position_embeddings", "max_positions", PositiveInt, 512),
+        Setting("num_hidden_layers", "layers", Layers, 12),
+        Setting("hidden_size", "dim", Width, 768),
+        Setting("num_attention_heads", "heads", Width, 12),
+        Setting("intermediate_size", "feed_forward_dim", Width, 3072),
+        Setting("hidden_act", "activation", ACTIVATIONS, "gelu"),
+        Setting("type_vocab_size", "segments", PositiveInt, 2),
+        Setting("layer_norm_eps", "norm_epsilon", PositiveShare, 1e-12),
+        Setting("hidden_dropout_prob", "dropout", ShareBelowOne, 0.1),
+        Setting("attention_probs_dropout_prob", "attention_dropout", ShareBelowOne, 0.1),
     )
+    sizes = "hidden_size and num_attention_heads"
+    unwritten: ClassVar = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
+    buffers = ("embeddings.position_ids", "embeddings.token_type_ids")
+
+    def read_settings(self, fields: Fields) -> dict[str, Any]:
+        """See Family."""
+        return super().read_settings(fields) | {"pooler": _architecture_of(fields) not in WITHOUT_POOLER}
+
+    def read_bundle(self, fields: Fields, model: BertConfig) -> dict[str, Any]:
+        """See Family."""
+        head = _read_head(fields, _architecture_of(fields))
+        return {
+            "task": "encoder" if head is None else TASKS.get(type(head), "encoder"),
+            "source": "text",
+            "target": "text",
+            "longest_source": model.max_positions,
+            "head": head,
+        }
+
+    def problems(self, config: BundleConfig) -> list[str]:
+        """Lists the settings of such a bundle that Hugging Face's BERT does not have, in words."""
+        model, found = config.model_as(BertConfig), []
+        if model.activation not in ACTIVATIONS.values():
+            known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
+            found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
+        if isinstance(config.head, WordHeadConfig):
+            for name in ("activation", "norm_epsilon"):
+                if getattr(config.head, name) != getattr(model, name):
+                    found.append(f"head.{name} is {getattr(config.head, name)}, where BERT has that of its layers")
+        if isinstance(config.head, ScoreHeadConfig):
+            found.append("its scores are told as deviations from a mean, where BERT tells them as they are")
+        if isinstance(config.head, ClassHeadConfig) and config.head.pooling != "pooler":
+            found.append(f"head.pooling is {config.head.pooling!r}, where {self.architecture(config)} reads the pooler")
+        elif model.pooler == (self.architecture(config) in WITHOUT_POOLER):
+            found.append(
+                f"model.pooler is {str(model.pooler).lower()}, where {self.architecture(config)} has it otherwise"
+            )
+        return found
+
+    def write_settings(self, model: BertConfig) -> dict[str, Any]:
+        """See Family; a model's size implies some of its settings."""
+        return super().write_settings(msgspec.structs.replace(model, **model.sizes._asdict()))
+
+    def write_own(self, bundle: ModelBundle) -> dict[str, Any]:
+        """See Family."""
+        head = bundle.config.head
+        config: dict[str, Any] = {"initializer_range": 0.02, "pad_token_id": bundle.tokenizers.target.pad}
+        if isinstance(head, ClassHeadConfig | TagHeadConfig):
+            names = {str(number): name for number, name in enumerate(head.labels)}
+            config |= {"id2label": names, "label2id": {name: int(number) for number, name in names.items()}}
+        if isinstance(head, SpanHeadConfig):
+            config["no_answer"] = head.no_answer
+        return config | ({"reads_pairs": True} if isinstance(head, ClassHeadConfig) and head.pair else {})
+
+    def architecture(self, config: BundleConfig) -> str:
+        """Returns the class of transformers for an encoder with this head."""
+        match config.head:
+            case None:
+                return "BertModel"
+            case ClassHeadConfig() | ScoreHeadConfig():
+                return "BertForSequenceClassification"
+            case TagHeadConfig():
+                return "BertForTokenClassification"
+            case SpanHeadConfig():
+                return "BertForQuestionAnswering"
+            case WordHeadConfig(next_sentence=next_sentence):
+                return "BertForPreTraining" if next_sentence else "BertForMaskedLM"
+
+    def same(self, config: BundleConfig) -> list[Same]:
+        """Lists the tensors that are the same."""
+        model = config.model_as(BertConfig)
+        return [*_encoder(model, "" if config.head is None else PREFIX), *_head(config.head)]
+
+    def rename(self, config: BundleConfig, name: str) -> str | None:
+        """Returns a tensor's name with the prefix of models with a head and newer names of norms; None for a buffer."""
+        if name.endswith(self.buffers):
+            return None
+        for old, new in OLD_NAMES.items():
+            name = name.removesuffix(old) + new if name.endswith(old) else name
+        name = name.removeprefix(PREFIX)
+        is_of_encoder = name.startswith(("embeddings.", "encoder.", "pooler."))
+        return PREFIX + name if is_of_encoder and config.head is not None else name
+
+    def copies(self, config: BundleConfig) -> Mapping[str, str]:
+        """Maps the output layer of a head that guesses words to the table of embeddings, and its bias, saved twice."""
+        if not isinstance(config.head, WordHeadConfig):
+            return {}
+        table = f"{PREFIX}embeddings.word_embeddings.weight"
+        return {"cls.predictions.decoder.weight": table, "cls.predictions.decoder.bias": "cls.predictions.bias"}
+
+    @torch.inference_mode()
+    def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
+        """Returns the head's output for a row, or the hidden vectors; of two tasks, the logits of both, joined."""
+        tokens = torch.tensor([ids])
+        model, texts = bundle.reader, (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
+        found: Tensor = model(*texts)
+        if isinstance(model.head, WordHead) and model.head.follows is not None:
+            follows: Tensor = model.head.follows(model.encoder(*texts).pooled)
+            return torch.cat([found[0].flatten(), follows[0]])
+        return found[0]
+
+    def their_outputs(self, found: Any) -> Tensor:
+        """Returns the same outputs of a model of transformers."""
+        if hasattr(found, "start_logits"):
+            return torch.stack([found.start_logits, found.end_logits], -1)
+        if hasattr(found, "seq_relationship_logits"):
+            return torch.cat([found.prediction_logits.flatten(1), found.seq_relationship_logits.flip(1)], 1)
+        for name in ("logits", "last_hidden_state"):
+            if hasattr(found, name):
+                return cast(Tensor, getattr(found, name))
+        raise InputError(f"{type(found).__name__} has no outputs that can be compared")
+
+    def longest(self, bundle: ModelBundle) -> int:
+        """Returns the rows of the table of positions."""
+        return bundle.config.model_as(BertConfig).max_positions
+
+
+def _architecture_of(fields: Fields) -> str:
+    named = fields.values.get("architectures") or ["BertModel"]
+    return next(name for name in named if name in ARCHITECTURES)
 
 
 def _read_head(fields: Fields, architecture: str) -> HeadConfig | None:
@@ -109,78 +217,6 @@ def _labels(fields: Fields) -> tuple[str, ...]:
     if len(set(labels)) < max(len(labels), 2):
         raise InputError(f"{fields.path}: id2label must name two classes or more, all different")
     return labels
-
-
-def is_of(config: BundleConfig) -> bool:
-    """Returns True if a bundle has a BERT encoder."""
-    return isinstance(config.model, BertConfig)
-
-
-def problems(config: BundleConfig) -> list[str]:
-    """Lists the settings of such a bundle that Hugging Face's BERT does not have, in words."""
-    model, found = config.model_as(BertConfig), []
-    if model.activation not in ACTIVATIONS.values():
-        known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
-        found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
-    if isinstance(config.head, WordHeadConfig):
-        for name in ("activation", "norm_epsilon"):
-            if getattr(config.head, name) != getattr(model, name):
-                found.append(f"head.{name} is {getattr(config.head, name)}, where BERT has that of its layers")
-    if isinstance(config.head, ScoreHeadConfig):
-        found.append("its scores are told as deviations from a mean, where BERT tells them as they are")
-    if isinstance(config.head, ClassHeadConfig) and config.head.pooling != "pooler":
-        found.append(f"head.pooling is {config.head.pooling!r}, where {architecture(config)} reads the pooler")
-    elif model.pooler == (architecture(config) in WITHOUT_POOLER):
-        found.append(f"model.pooler is {str(model.pooler).lower()}, where {architecture(config)} has it otherwise")
-    return found
-
-
-def write(bundle: ModelBundle) -> dict[str, Any]:
-    """Returns the config.json of a bundle without problems."""
-    model, head = bundle.config.model_as(BertConfig), bundle.config.head
-    sizes = model.sizes
-    config = {
-        "attention_probs_dropout_prob": model.attention_dropout,
-        "hidden_act": next(theirs for theirs, ours in ACTIVATIONS.items() if ours == model.activation),
-        "hidden_dropout_prob": model.dropout,
-        "hidden_size": sizes.dim,
-        "initializer_range": 0.02,
-        "intermediate_size": sizes.feed_forward_dim,
-        "layer_norm_eps": model.norm_epsilon,
-        "max_position_embeddings": model.max_positions,
-        "num_attention_heads": sizes.heads,
-        "num_hidden_layers": sizes.layers,
-        "pad_token_id": bundle.tokenizers.target.pad,
-        "type_vocab_size": model.segments,
-        "vocab_size": len(bundle.tokenizers.target),
-    }
-    if isinstance(head, ClassHeadConfig | TagHeadConfig):
-        names = {str(number): name for number, name in enumerate(head.labels)}
-        config |= {"id2label": names, "label2id": {name: int(number) for number, name in names.items()}}
-    if isinstance(head, SpanHeadConfig):
-        config["no_answer"] = head.no_answer
-    return config | ({"reads_pairs": True} if isinstance(head, ClassHeadConfig) and head.pair else {})
-
-
-def architecture(config: BundleConfig) -> str:
-    """Returns the class of transformers for an encoder with this head."""
-    match config.head:
-        case None:
-            return "BertModel"
-        case ClassHeadConfig() | ScoreHeadConfig():
-            return "BertForSequenceClassification"
-        case TagHeadConfig():
-            return "BertForTokenClassification"
-        case SpanHeadConfig():
-            return "BertForQuestionAnswering"
-        case WordHeadConfig(next_sentence=next_sentence):
-            return "BertForPreTraining" if next_sentence else "BertForMaskedLM"
-
-
-def same(config: BundleConfig) -> list[Same]:
-    """Lists the tensors that are the same."""
-    model = config.model_as(BertConfig)
-    return [*_encoder(model, "" if config.head is None else PREFIX), *_head(config.head)]
 
 
 def _encoder(model: BertConfig, prefix: str) -> Iterator[Same]:
@@ -215,74 +251,3 @@ def _head(head: HeadConfig | None) -> Iterator[Same]:
             if head.next_sentence:
                 for entry in linear("head.follows", "cls.seq_relationship"):
                     yield entry._replace(is_reversed=True)  # there row 0 says that the second text follows, here row 1
-
-
-def rename(config: BundleConfig, name: str) -> str | None:
-    """Returns a tensor's name with the prefix of models with a head, and newer names of norms; None for a buffer."""
-    if name.endswith(BUFFERS):
-        return None
-    for old, new in OLD_NAMES.items():
-        name = name.removesuffix(old) + new if name.endswith(old) else name
-    name = name.removeprefix(PREFIX)
-    is_of_encoder = name.startswith(("embeddings.", "encoder.", "pooler."))
-    return PREFIX + name if is_of_encoder and config.head is not None else name
-
-
-def copies(config: BundleConfig) -> Mapping[str, str]:
-    """Maps the output layer of a head that guesses words to the table of embeddings, and its bias, saved twice."""
-    if not isinstance(config.head, WordHeadConfig):
-        return {}
-    table = f"{PREFIX}embeddings.word_embeddings.weight"
-    return {"cls.predictions.decoder.weight": table, "cls.predictions.decoder.bias": "cls.predictions.bias"}
-
-
-@torch.inference_mode()
-def outputs(bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-    """Returns the head's output for a row, or the hidden vectors; of two tasks, the logits of both, concatenated."""
-    tokens = torch.tensor([ids])
-    model, texts = bundle.reader, (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
-    found: Tensor = model(*texts)
-    if isinstance(model.head, WordHead) and model.head.follows is not None:
-        follows: Tensor = model.head.follows(model.encoder(*texts).pooled)
-        return torch.cat([found[0].flatten(), follows[0]])
-    return found[0]
-
-
-def their_outputs(found: Any) -> Tensor:
-    """Returns the same outputs of a model of transformers."""
-    if hasattr(found, "start_logits"):
-        return torch.stack([found.start_logits, found.end_logits], -1)
-    if hasattr(found, "seq_relationship_logits"):
-        return torch.cat([found.prediction_logits.flatten(1), found.seq_relationship_logits.flip(1)], 1)
-    for name in ("logits", "last_hidden_state"):
-        if hasattr(found, name):
-            return cast(Tensor, getattr(found, name))
-    raise InputError(f"{type(found).__name__} has no outputs that can be compared")
-
-
-def longest(bundle: ModelBundle) -> int:
-    """Returns the rows of the table of positions."""
-    return bundle.config.model_as(BertConfig).max_positions
-
-
-BERT = Family(
-    model_type="bert",
-    title="BERT",
-    architecture=architecture,
-    architectures=ARCHITECTURES,
-    inputs=("input_ids", "token_type_ids", "attention_mask"),
-    roles=ROLES,
-    special={"pad": "[PAD]", "unknown": "[UNK]", "bos": "[CLS]", "eos": "[SEP]", "mask": "[MASK]"},
-    is_byte_level=False,
-    read=read,
-    is_of=is_of,
-    problems=problems,
-    write=write,
-    same=same,
-    rename=rename,
-    slow_tokenizer=from_vocabulary,
-    outputs=outputs,
-    their_outputs=their_outputs,
-    longest=longest,
-    copies=copies,
-)

@@ -12,7 +12,7 @@ from transduce.exchange.huggingface.card import check_license, hub_card
 from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
 from transduce.exchange.huggingface.families import family_of_bundle
 from transduce.exchange.huggingface.family import Family
-from transduce.exchange.huggingface.folder import write_config, write_tensors, write_tokenizer
+from transduce.exchange.huggingface.folder import write_config, write_tensors
 from transduce.exchange.huggingface.importing import read_bundle
 from transduce.exchange.huggingface.weights import to_theirs
 from transduce.files import check_absent, new_folder
@@ -40,7 +40,7 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
     license = license or bundle.history.get(LICENSE)
     bundle = bundle.with_history(**({LICENSE: license} if license else {}))
     family = family_of_bundle(model, bundle.config)
-    if family.write_tokenizers is None:
+    if not family.has_own_tokenizers:
         _check_tokenizer(model, bundle.tokenizers.target)
     config: dict[str, Any] = {
         "architectures": [family.architecture(bundle.config)],
@@ -52,10 +52,7 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
     with new_folder(folder) as new:
         write_config(new, config, generation | family.write_search(bundle))
         write_tensors(new, to_theirs(unshared_weights(bundle.model), family.same(bundle.config)))
-        if family.write_tokenizers is None:
-            write_tokenizer(new, bundle.tokenizers.target, family.roles, family.inputs, family.longest(bundle))
-        else:
-            family.write_tokenizers(new, bundle)
+        family.write_tokenizers(new, bundle)
         card = hub_card(bundle, family.architecture(bundle.config), license)
         (new / "README.md").write_text(card, encoding="utf-8")
         again, _ = read_bundle(new)

@@ -7,11 +7,11 @@ from transduce.exchange.huggingface.family import Family
 from transduce.exchange.huggingface.fields import Fields
 from transduce.exchange.huggingface.gpt2 import GPT2
 from transduce.exchange.huggingface.m2m100 import M2M100
-from transduce.exchange.huggingface.marian import MARIAN
-from transduce.exchange.huggingface.xlnet import XLNET
+from transduce.exchange.huggingface.marian import Marian
+from transduce.exchange.huggingface.xlnet import XLNet
 from transduce.ranges import short
 
-FAMILIES = (GPT2, BERT, XLNET, MARIAN, M2M100)
+FAMILIES: tuple[Family, ...] = (GPT2(), BERT(), XLNet(), Marian(), M2M100())
 
 
 def family_of_folder(fields: Fields) -> Family:

@@ -1,18 +1,158 @@
 """The interface of a family of Hugging Face models: all that reading and writing it needs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
+from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
 from transduce.bundle import ModelBundle
-from transduce.bundle_config import BundleConfig
-from transduce.exchange.huggingface.fields import Fields
-from transduce.exchange.huggingface.folder import SlowTokenizer
+from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.errors import InputError
+from transduce.exchange.huggingface.fields import Fields, Setting
+from transduce.exchange.huggingface.folder import from_vocabulary, read_tokenizer, write_tokenizer
 from transduce.exchange.huggingface.weights import Same
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+
+
+class Family:
+    """A family of models: those of one `model_type`. Its tables say what its models have there and here."""
+
+    model_type: str
+    """The family's name in config.json."""
+    title: str
+    """The family's name for people."""
+    architectures: Sequence[str]
+    """All classes of transformers whose folders can be read."""
+    inputs: Sequence[str] = ("input_ids", "attention_mask")
+    """The inputs of the models of transformers."""
+    roles: ClassVar[Mapping[str, str]] = {}
+    """The names that transformers gives the family's special tokens, by our roles."""
+    special: ClassVar[Mapping[str, str]] = {}
+    """The spelling of its special tokens where no file says it, by our roles."""
+    is_byte_level = False
+    """True if transformers gives it a byte-level tokenizer."""
+    has_own_tokenizers = False
+    """True if the family has files of its own for its tokenizers."""
+    needs: Sequence[str] = ()
+    """The packages that transformers needs for the family's tokenizer."""
+    config: type[Any]
+    """The class of our models' settings."""
+    settings: Sequence[Setting]
+    """The settings that models there and here have."""
+    sizes: str
+    """The names of their settings that must fit together."""
+    fixed: ClassVar[dict[str, object]] = {}
+    """The values of settings of config.json that models here cannot have otherwise."""
+    unwritten: ClassVar[dict[str, object]] = {}
+    """More of them, whose values transformers takes if config.json does not say."""
+    choices: ClassVar[dict[str, object]] = {}
+    """The values of our settings that models there cannot have otherwise."""
+    has_even_dim = False
+    """True if the width of its layers must be even."""
+    buffers: tuple[str, ...] = ()
+    """The endings of the names of what older versions saved with the weights, of no use."""
+
+    def is_of(self, config: BundleConfig) -> bool:
+        """Returns True for a bundle whose model is of this family, if perhaps with settings that it lacks."""
+        return isinstance(config.model, self.config)
+
+    def architecture(self, config: BundleConfig) -> str:
+        """Returns the class of transformers that runs what is written, and that what is read is compared with."""
+        return self.architectures[0]
+
+    def read(self, fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
+        """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
+        for name, value in (self.unwritten | self.fixed).items():
+            fields.must_be(name, value, value)
+        fields.must_lack("quantization_config", "quantized weights cannot be carried over")
+        settings = self.choices | self.read_settings(fields)
+        try:
+            model = self.config(**settings)
+        except ValueError as error:
+            raise InputError(f"{fields.path}: {error} ({self.sizes})") from None
+        return BundleConfig(format=FORMAT, model=model, tokenizer=tokenizer, **self.read_bundle(fields, model))
+
+    def read_settings(self, fields: Fields) -> dict[str, Any]:
+        """Reads the settings of our model."""
+        return {setting.ours: setting.read(fields) for setting in self.settings}
+
+    def read_bundle(self, fields: Fields, model: Any) -> dict[str, Any]:
+        """Reads the bundle's settings, but those of the model and the tokenizer."""
+        raise NotImplementedError
+
+    def problems(self, config: BundleConfig) -> list[str]:
+        """Lists the settings of such a bundle that the family does not have, in words."""
+        activations = next(setting.known for setting in self.settings if setting.ours == "activation")
+        found = unlike(self.title, config.model, self.choices, activations.values())
+        dim = cast(Any, config.model).dim
+        if self.has_even_dim and dim % 2:
+            found.append(f"model.dim is {dim}, where {self.title} has an even number")
+        return found
+
+    def write(self, bundle: ModelBundle) -> dict[str, Any]:
+        """Returns the config.json of a bundle without problems."""
+        settings = self.fixed | self.write_settings(bundle.config.model) | self.write_own(bundle)
+        return dict(sorted({"vocab_size": len(bundle.tokenizers.target), **settings}.items()))
+
+    def write_settings(self, model: Any) -> dict[str, Any]:
+        """Returns the settings of a model of ours."""
+        return {setting.theirs: setting.write(model) for setting in self.settings}
+
+    def write_own(self, bundle: ModelBundle) -> dict[str, Any]:
+        """Returns the settings in config.json that no table has."""
+        raise NotImplementedError
+
+    def read_search(self, folder: Path) -> dict[str, Any]:
+        """Reads the default search of transformers from a folder."""
+        return {}
+
+    def write_search(self, bundle: ModelBundle) -> dict[str, Any]:
+        """Returns the default search of transformers for a bundle."""
+        return {}
+
+    def same(self, config: BundleConfig) -> list[Same]:
+        """Lists the tensors that are the same."""
+        raise NotImplementedError
+
+    def rename(self, config: BundleConfig, name: str) -> str | None:
+        """Renames a tensor to the form that `same` has; None for one that is of no use."""
+        return None if name.endswith(self.buffers) else name
+
+    def copies(self, config: BundleConfig) -> Mapping[str, str]:
+        """Returns the tensors that some versions save although they are others, by name, as tied matrices are."""
+        return {}
+
+    def read_tokenizers(self, folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
+        """Reads the tokenizers of a folder."""
+        tokenizer, special = read_tokenizer(folder, self.roles, self.special, self.is_byte_level, self.slow_tokenizer)
+        config = TokenizerConfig(kind="file", file="tokenizer.json", special=special)
+        return Tokenizers(tokenizer, tokenizer), config
+
+    def slow_tokenizer(self, folder: Path, settings: Mapping[str, Any]) -> Backend:
+        """Makes a tokenizer from the files that older versions wrote, and the contents of tokenizer_config.json."""
+        return from_vocabulary(folder, settings)
+
+    def write_tokenizers(self, folder: Path, bundle: ModelBundle) -> None:
+        """Writes tokenizers into a folder; raises InputError for some that cannot be such files."""
+        write_tokenizer(folder, bundle.tokenizers.target, self.roles, self.inputs, self.longest(bundle))
+
+    def longest(self, bundle: ModelBundle) -> int:
+        """Returns the most tokens of a row."""
+        return bundle.config.longest_source
+
+    def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
+        """Returns the outputs of a bundle's model for a row of tokens, to be compared."""
+        raise NotImplementedError
+
+    def their_inputs(self, tokens: Tensor) -> Mapping[str, Tensor]:
+        """Returns the inputs of a transformers model, to be compared, from a row of tokens with an axis for the row."""
+        return {"input_ids": tokens}
+
+    def their_outputs(self, found: Any) -> Tensor:
+        """Returns the same of the outputs of a transformers model for a row, with an axis for the row."""
+        return cast(Tensor, found.logits)
 
 
 def unlike(title: str, model: Any, expected: Mapping[str, object], activations: Iterable[str]) -> list[str]:
@@ -41,60 +181,3 @@ def unlike(title: str, model: Any, expected: Mapping[str, object], activations: 
 
 def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else repr(value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """A family of models: those of one `model_type`."""
-
-    model_type: str
-    """The family's name in config.json."""
-    title: str
-    """The family's name for people."""
-    architecture: Callable[[BundleConfig], str]
-    """Returns the class of transformers that runs what is written, and that what is read is compared with."""
-    architectures: Sequence[str]
-    """All classes whose folders can be read."""
-    inputs: Sequence[str]
-    """The inputs of the models of transformers."""
-    roles: Mapping[str, str]
-    """The names that transformers gives the family's special tokens, by our roles."""
-    special: Mapping[str, str]
-    """The spelling of its special tokens where no file says it, by our roles."""
-    is_byte_level: bool
-    """True if transformers gives it a byte-level tokenizer."""
-    read: Callable[[Fields, TokenizerConfig], BundleConfig]
-    """Reads the model that config.json describes; raises InputError for a setting that cannot be carried over."""
-    is_of: Callable[[BundleConfig], bool] = lambda config: False
-    """Returns True for a bundle whose model is of this family, if perhaps with settings that it lacks; always False for
-    a family that is only read."""
-    problems: Callable[[BundleConfig], list[str]] = lambda config: []
-    """Lists the settings of such a bundle that the family does not have, in words."""
-    write: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
-    """Returns the config.json of a bundle without problems."""
-    write_search: Callable[[ModelBundle], dict[str, Any]] = lambda bundle: {}
-    """Returns the default search of transformers for a bundle."""
-    same: Callable[[BundleConfig], list[Same]]
-    """Lists the tensors that are the same."""
-    rename: Callable[[BundleConfig, str], str | None]
-    """Renames a tensor to the form that `same` has; None for one that is of no use."""
-    slow_tokenizer: SlowTokenizer
-    """Makes a tokenizer from the files that older versions wrote."""
-    outputs: Callable[[ModelBundle, Sequence[int]], Tensor]
-    """Returns the outputs of a bundle's model for a row of tokens, to be compared."""
-    their_outputs: Callable[[Any], Tensor]
-    """Returns the same of the outputs of a transformers model for a row, with an axis for the row."""
-    longest: Callable[[ModelBundle], int]
-    """Returns the most tokens of a row."""
-    copies: Callable[[BundleConfig], Mapping[str, str]]
-    """Returns the tensors that some versions save although they are others, by name, as tied matrices are."""
-    their_inputs: Callable[[Tensor], Mapping[str, Tensor]] = lambda tokens: {"input_ids": tokens}
-    """Returns the inputs of a transformers model, to be compared, from a row of tokens with an axis for the row."""
-    read_tokenizers: Callable[[Path, Fields], tuple[Tokenizers, TokenizerConfig]] | None = None
-    """Reads the tokenizers of a folder, if the family has files of its own for them."""
-    write_tokenizers: Callable[[Path, ModelBundle], None] | None = None
-    """Writes tokenizers into a folder; raises InputError for some that cannot be such files."""
-    read_search: Callable[[Path], dict[str, Any]] = lambda folder: {}
-    """Reads the default search of transformers from a folder."""
-    needs: Sequence[str] = ()
-    """The packages that transformers needs for the family's tokenizer."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from transduce.corpora.languages import is_tag
 from transduce.errors import InputError
@@ -72,6 +72,34 @@ class Fields:
         if value is None:
             raise InputError(f"{self.path}: {name} is missing")
         return value
+
+
+class Setting(NamedTuple):
+    """A setting that config.json and the settings of our models both have."""
+
+    theirs: str
+    """Its name in config.json."""
+    ours: str
+    """Its name in our settings."""
+    known: Any
+    """The values that it may have: a range of numbers (see ranges.py), `bool`, or our words by theirs."""
+    default: Any
+    """Their value where config.json has none."""
+
+    def read(self, fields: Fields) -> Any:
+        """Returns our value; raises InputError for a value that it may not have."""
+        if self.known is bool:
+            return fields.flag(self.theirs, self.default)
+        if isinstance(self.known, Mapping):
+            return fields.one_of(self.theirs, self.known, self.default)
+        return fields.number(self.theirs, self.known, self.default)
+
+    def write(self, model: Any) -> Any:
+        """Returns their value of a model's setting."""
+        value = getattr(model, self.ours)
+        if isinstance(self.known, Mapping):
+            return next(theirs for theirs, ours in self.known.items() if ours == value)
+        return model.dropout if value is None else value  # only special rates of dropout may be None
 
 
 def _json(value: object) -> str:

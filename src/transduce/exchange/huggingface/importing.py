@@ -14,13 +14,12 @@ from transduce.errors import CheckpointError, InputError
 from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
 from transduce.exchange.huggingface.families import family_of_folder
 from transduce.exchange.huggingface.family import Family
-from transduce.exchange.huggingface.folder import read_fields, read_tensors, read_tokenizer
+from transduce.exchange.huggingface.folder import read_fields, read_tensors
 from transduce.exchange.huggingface.weights import from_theirs, without_copies
 from transduce.files import check_absent
 from transduce.models.families import build_model
 from transduce.models.heads import NEXT_SENTENCE, SpanHeadConfig, WordHeadConfig
 from transduce.ranges import PositiveInt
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None) -> Certificate:
@@ -59,14 +58,7 @@ def read_bundle(folder: Path, known: Mapping[str, Any] | None = None) -> tuple[M
     fields = read_fields(folder)
     fields = replace(fields, values={**fields.values, **(known or {})})
     family = family_of_folder(fields)
-    if family.read_tokenizers is not None:
-        tokenizers, how = family.read_tokenizers(folder, fields)
-    else:
-        tokenizer, special = read_tokenizer(
-            folder, family.roles, family.special, family.is_byte_level, family.slow_tokenizer
-        )
-        tokenizers = Tokenizers(tokenizer, tokenizer)
-        how = TokenizerConfig(kind="file", file="tokenizer.json", special=special)
+    tokenizers, how = family.read_tokenizers(folder, fields)
     config, size = family.read(fields, how), len(tokenizers.target)
     rows = fields.number("vocab_size", PositiveInt, size)
     if rows != size:

@@ -19,12 +19,11 @@ from transduce.exchange.huggingface.folder import (
     token_name,
     write_json,
 )
-from transduce.exchange.huggingface.marian import MOST_BYTES, VOCABULARY
+from transduce.exchange.huggingface.marian import VOCABULARY, read_vocabulary
 from transduce.ranges import PositiveInt
 from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
 from transduce.text.tokenizer import HIDDEN, SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_file import check_backend, read_backend
-from transduce.verification import read_json
 
 BEGIN, PADDING, END, UNKNOWN = range(4)
 SPECIAL = SpecialTokens(bos="<s>", pad="<pad>", eos="</s>", unknown="<unk>")
@@ -98,11 +97,7 @@ def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, Tokenizer
 
 def _read_m2m100(folder: Path, fields: Fields, languages: dict[str, str]) -> Tokenizer:
     file, model = folder / VOCABULARY, folder / SENTENCEPIECE_MODEL
-    if missing := [path.name for path in (file, model) if not path.exists()]:
-        raise InputError(f"{folder} has no {missing[0]}: a model is imported with its tokenizer; {ADVICE}")
-    vocabulary = read_json(file, dict[str, int], ADVICE, MOST_BYTES)
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        raise CheckpointError(f"{file}: its ids are not 0 to {len(vocabulary) - 1:,}, each once; {ADVICE}")
+    vocabulary = read_vocabulary(file, model)
     for name in ("<s>", "<pad>", "</s>", "<unk>"):
         if name not in vocabulary:
             raise CheckpointError(f"{file}: it has no token {name!r}; {ADVICE}")
