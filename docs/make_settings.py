@@ -12,7 +12,7 @@ from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
 from transduce.tasks.answering import AnsweringConfig
 from transduce.tasks.classification import ClassificationConfig
-from transduce.tasks.encoder.settings import PretrainingConfig
+from transduce.tasks.encoder import PretrainingConfig
 from transduce.tasks.language.settings import LanguageConfig
 from transduce.tasks.tagging import TaggingConfig
 

@@ -1,7 +1,7 @@
 """The table of tasks: the values of `task` in a recipe, the tool that runs each task's models, and its module."""
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 from transduce.errors import ConfigError, InputError
@@ -45,7 +45,7 @@ TASKS = {
         "a text encoder",
         "encoder",
         "echo 'a sentence' | transduce embed MODEL",
-        "transduce.tasks.encoder.task:ENCODER",
+        "transduce.tasks.encoder:ENCODER",
         "texts",
     ),
     "tagging": TaskEntry(
@@ -76,8 +76,7 @@ def find_task(name: object) -> Any:
     """Returns the Task of that name, imported now."""
     if not isinstance(name, str) or name not in TASKS:
         raise ConfigError(f"task: no task '{name}'; there are {', '.join(TASKS)}")
-    module, _, attribute = TASKS[name].place.partition(":")
-    return getattr(import_module(module), attribute)
+    return resolve_name(TASKS[name].place)
 
 
 def check_task(model: object, found: str, wanted: str) -> None:

@@ -21,7 +21,7 @@ from transduce.nn import losses
 from transduce.nn.losses import PROJECTED_AT_ONCE, paired_cross_entropy
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.r_drop import RDrop
-from transduce.tasks.objectives import next_token_objective
+from transduce.tasks.task import next_token_objective
 from transduce.training.settings import TrainingConfig
 
 SPECIAL = SpecialIds(0, 2, 0, 1, 2)
@@ -67,7 +67,7 @@ class Example:
         self.target = torch.randint(0, VOCABULARY, (self.rows, self.time))
         self.is_real = torch.rand(self.rows, self.time) < 0.7
 
-    def found(self, smoothing: float, weight: float) -> losses.PairedCrossEntropy:
+    def found(self, smoothing: float, weight: float) -> losses.CrossEntropy:
         return paired_cross_entropy(self.hidden, self.output, self.target, self.is_real, smoothing, weight)
 
     def reference(self, smoothing: float, weight: float) -> Tensor:

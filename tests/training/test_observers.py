@@ -9,7 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from transduce.training.estimate import Estimate
 from transduce.training.observers import JsonLog, Lines, Report, StartLines
-from transduce.training.tensorboard import TensorBoard
+from transduce.training.trackers import tensorboard
 
 
 def report(update: int, loss: float = 2.0) -> Report:
@@ -50,12 +50,12 @@ def test_a_resumed_log_is_cut_after_the_checkpoint_and_a_half_line_goes(tmp_path
 
 
 def test_tensorboard_shows_each_update_once_after_a_resume(tmp_path: Path) -> None:
-    board = TensorBoard(tmp_path, 0)
+    board = tensorboard(tmp_path, 0)
     for update in (5, 10, 15):
         board.report(report(update, loss=3.0))
     board.validated(15, {"loss": 1.0}, True)
     board.close()
-    again = TensorBoard(tmp_path, 10)
+    again = tensorboard(tmp_path, 10)
     again.report(report(15, loss=2.5))
     again.close()
     events = EventAccumulator(str(tmp_path)).Reload()

@@ -1,6 +1,6 @@
 import pytest
 
-from transduce.training.teacher_forcing import TeacherForcing
+from transduce.training.settings import TeacherForcing
 
 
 def test_the_true_token_is_always_read_unless_settings_say_otherwise() -> None:

@@ -14,8 +14,7 @@ from transduce.errors import CheckpointError, DataError
 from transduce.experiment.recipe import Recipe
 from transduce.files import sha256, write_text
 from transduce.probe import read_probe
-from transduce.tasks.inputs import Input
-from transduce.tasks.task import Experiment
+from transduce.tasks.task import Experiment, Input
 from transduce.verification import read_json
 
 FILE = "inputs.json"

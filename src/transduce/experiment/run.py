@@ -46,8 +46,7 @@ from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
 from transduce.training.optimizer import check_parts, learned_parameters
-from transduce.training.tensorboard import TensorBoard
-from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun
+from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun, tensorboard
 from transduce.training.trainer import Trainer
 
 Start = Literal["new", "resume", "overwrite"]
@@ -229,7 +228,7 @@ def _train(
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
     if processes.is_first:
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
-        board = TensorBoard(run / "tensorboard", trainer.position.update)
+        board = tensorboard(run / "tensorboard", trainer.position.update)
         watched = WatchedRun(run, flatten(to_tree(recorded)), trainer.position.update)
         own = [OBSERVERS.find(one)(watched) for one in (*config.training.observers, *observers)]
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *own]

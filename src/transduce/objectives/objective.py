@@ -33,7 +33,6 @@ class Objective(Protocol):
 
         Each objective names the kinds of model and batch that it needs.
         """
-        ...
 
 
 @runtime_checkable
@@ -42,7 +41,6 @@ class CarriesMuch(Protocol):
 
     def most_carried(self, model: Any, batch: Any) -> dict[str, Tensor] | None:
         """The largest that may be carried to a batch, of zeros."""
-        ...
 
 
 def most_carried(objective: Objective, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:

@@ -9,8 +9,7 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.examples import ExampleCorpus
 from transduce.errors import DataError, InputError
 from transduce.tasks.encoder_settings import ExamplesConfig
-from transduce.tasks.inputs import Input, corpus_input
-from transduce.tasks.task import NO_RUN
+from transduce.tasks.task import NO_RUN, Input, corpus_input
 
 DEFAULT_SHARE = 0.1
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.two_texts import check_weight
 from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
-from transduce.training.teacher_forcing import TeacherForcing
+from transduce.training.settings import TeacherForcing
 
 
 class ExamplesConfig(Settings, frozen=True):

@@ -30,8 +30,7 @@ from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_encoder
-from transduce.tasks.inputs import Input, tokenizer_inputs
-from transduce.tasks.task import Prepared, Rate, Tell, TestData, Wanted
+from transduce.tasks.task import Input, Prepared, Rate, Tell, TestData, Wanted, tokenizer_inputs
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
@@ -59,63 +58,48 @@ class Labelling(Protocol[Example, Encoded, Told]):
     def measured(self, settings: Any) -> Measured:
         """Returns the kind of output, which determines the metrics; `settings` are the run's, or those of a model's
         head."""
-        ...
 
     def openers(self, data: Any, progress: Progress | None = None) -> Openers[Example]:
         """Returns functions that open examples; `data` are the settings of the data, None for a model outside a run."""
-        ...
 
     def open_file(self, path: Path, head: Any) -> ExampleCorpus[Example]:
         """Opens the examples of a file without settings, as a model with this head reads them."""
-        ...
 
     def texts(self, example: Example) -> tuple[str, str]:
         """Returns an example's text and the second text read with it, "" if there is none."""
-        ...
 
     def make_head(self, config: Any, examples: Sequence[Example], name: str) -> HeadConfig:
         """The head for the labels of training examples; raises DataError if nothing can be learned from them."""
-        ...
 
     def check(self, examples: Sequence[Example], head: HeadConfig) -> None:
         """Raises DataError for an example whose label a head cannot learn."""
-        ...
 
     def encode(self, examples: Sequence[Example], head: HeadConfig, tokenizer: Tokenizer, longest: int) -> Encoded:
         """Encodes examples as token ids, at most `longest` tokens a row, special ones included."""
-        ...
 
     def describe(self, encoded: Encoded) -> str:
         """Describes the number of examples, such as "10 sentences, 120 words"."""
-        ...
 
     def describe_head(self, head: HeadConfig) -> str:
         """Describes the possible labels, such as "tags: O, B-name"; "" if there is nothing to list."""
-        ...
 
     def lengths(self, encoded: Encoded) -> NDArray[np.int64]:
         """Returns the tokens of each row, special ones included."""
-        ...
 
     def batch(self, encoded: Encoded, head: HeadConfig, special: SpecialIds, rows: NDArray[np.int64]) -> Any:
         """Makes a batch of some rows for the objective."""
-        ...
 
     def objective(self, config: Any, head: HeadConfig) -> Objective:
         """Returns the training objective."""
-        ...
 
     def tell(self, model: nn.Module, encoded: Encoded, head: HeadConfig, special: SpecialIds) -> Told:
         """Returns the outputs of a model in evaluation mode for examples."""
-        ...
 
     def outcome(self, encoded: Encoded, told: Told, head: HeadConfig) -> Outcome:
         """Returns the prediction and the reference for each example."""
-        ...
 
     def loss(self, encoded: Encoded, told: Told, head: HeadConfig) -> float:
         """Returns the mean loss of the outputs, without label smoothing."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,21 @@ from torch import nn
 
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import BundleConfig
+from transduce.config import Settings
 from transduce.corpora.catalogue.download import Progress
 from transduce.data.planned import PlannedData
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import Measured, MetricName
 from transduce.evaluation.scores import Scores
+from transduce.files import sha256
+from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
-from transduce.tasks.inputs import Input
+from transduce.objectives.r_drop import RDrop
 from transduce.tasks.settings import ExperimentConfig
+from transduce.text.tokenizer import TokenizerConfig
 from transduce.training.distributed import Processes
 from transduce.training.memory_check import MemoryTrial
+from transduce.training.settings import TrainingConfig
 from transduce.training.validation import Validation
 
 Tell = Callable[[str], None]
@@ -33,16 +38,57 @@ NO_RUN = "the model is not in a run's folder, so it has no test data; name a fil
 Config = TypeVar("Config", bound=ExperimentConfig)
 
 
+def next_token_objective(training: TrainingConfig, teacher_forcing: Rate) -> Objective:
+    """Returns the objective of predicting the next token, in one pass over each batch or in two."""
+    if training.r_drop:
+        return RDrop(training.r_drop, training.label_smoothing)
+    return NextToken(training.label_smoothing, teacher_forcing)
+
+
 class Validator(Protocol):
     """Validates a run's model."""
 
     def __call__(self, model: nn.Module) -> Validation:
         """Returns the model's scores on the validation data."""
-        ...
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """Returns the validation steps that need most memory."""
-        ...
+
+
+class Input(Settings, frozen=True):
+    """A text or folder that a run trains, validates or tests on, or starts from."""
+
+    setting: str
+    """The setting that names it."""
+    name: str
+    """The files, the data set's split, or the folder."""
+    content: str
+    """A hash of the content."""
+
+
+class Corpus(Protocol):
+    """Texts that a run reads, or that models are tested on."""
+
+    @property
+    def name(self) -> str:
+        """The files, or the data set's split."""
+
+    def content(self) -> str:
+        """Returns a hash that changes when the texts do."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+def corpus_input(setting: str, corpus: Corpus) -> Input:
+    """Returns a corpus as an input."""
+    return Input(setting=setting, name=corpus.name, content=corpus.content())
+
+
+def tokenizer_inputs(config: TokenizerConfig, folder: Path) -> Iterator[Input]:
+    """Yields the tokenizer files that settings name, except missing ones, which are reported when they are opened."""
+    for name, side in (("tokenizer", config), ("tokenizer.source", config.source), ("tokenizer.target", config.target)):
+        if side is not None and side.file is not None and (path := folder / side.file).is_file():
+            yield Input(setting=f"{name}.file", name=str(path), content=sha256(path))
 
 
 @dataclass(frozen=True)
@@ -61,21 +107,6 @@ class Prepared:
     """True if the model already does the task, so that it is validated before the first update."""
     fixed_rows: Mapping[str, int] = field(default_factory=dict)
     """The number of first rows of a parameter that keep their values, by its name; see models/larger_vocabulary.py."""
-
-
-class Corpus(Protocol):
-    """Texts that models are tested on."""
-
-    @property
-    def name(self) -> str:
-        """The files, or the data set's split."""
-        ...
-
-    def content(self) -> str:
-        """Returns a hash that changes when the texts do."""
-        ...
-
-    def __iter__(self) -> Iterator[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -116,33 +147,27 @@ class Experiment(Protocol):
     @property
     def name(self) -> str:
         """The data set, or the training files, for people."""
-        ...
 
     @property
     def inputs(self) -> list[Input]:
         """All texts and tokenizer files of a run, validation data first, training data last."""
-        ...
 
     @property
     def examples(self) -> list[tuple[str, str]]:
         """A few short pairs of source and target, with which a bundle is probed."""
-        ...
 
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """Returns tokenizers, a model and data as numbers, new or from a checkpoint.
 
         Raises ConfigError or DataError for what does not fit together.
         """
-        ...
 
     def validator(self, bundle: ModelBundle) -> Validator:
         """Returns the validator of a finished model."""
-        ...
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
         """Returns a finished model's scores on the test data, computed by the processes of its run; None without test
         data."""
-        ...
 
     @property
     def tested(self) -> TestData:
@@ -150,7 +175,6 @@ class Experiment(Protocol):
 
         Raises InputError for a task whose trainings are not compared.
         """
-        ...
 
 
 class Task(Protocol, Generic[Config]):
@@ -159,29 +183,23 @@ class Task(Protocol, Generic[Config]):
     @property
     def config(self) -> type[Config]:
         """The class of the task's settings."""
-        ...
 
     def check(self, config: Config) -> None:
         """Raises ConfigError for invalid settings, before any data is read."""
-        ...
 
     def open(self, config: Config, folder: Path, progress: Progress | None = None) -> Experiment:
         """Opens the texts that the settings name; relative paths start from the folder."""
-        ...
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """Describes the result of `Experiment.test` on one line."""
-        ...
 
     def test_data(self, wanted: Wanted) -> TestData:
         """Opens test data; for a run without any, its validation data.
 
         Raises InputError if none are named and there is no run, ConfigError or DataError for unreadable data.
         """
-        ...
 
     def score(
         self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
         """Score a model on test data, by the metrics named, else by the task's usual ones."""
-        ...

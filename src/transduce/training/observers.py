@@ -60,15 +60,12 @@ class Observer(Protocol):
 
     def report(self, report: Report) -> None:
         """Receive a report on training."""
-        ...
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """Receive the scores of a validation."""
-        ...
 
     def close(self) -> None:
         """Finishes at the end of the run, for whatever reason."""
-        ...
 
 
 @runtime_checkable
@@ -77,7 +74,6 @@ class StartObserver(Protocol):
 
     def started(self, estimate: Estimate) -> None:
         """Receive the estimate when training begins or resumes."""
-        ...
 
 
 @runtime_checkable
@@ -86,7 +82,6 @@ class SampleObserver(Protocol):
 
     def sampled(self, update: int, samples: Sequence[Sample]) -> None:
         """Receive outputs for the same sentences each time."""
-        ...
 
 
 @runtime_checkable
@@ -95,7 +90,6 @@ class UpdateObserver(Protocol):
 
     def updated(self, update: int) -> None:
         """Receive the number of updates made."""
-        ...
 
 
 @runtime_checkable
@@ -104,7 +98,6 @@ class PhaseObserver(Protocol):
 
     def phase(self, name: str) -> None:
         """Receive the phase that begins: "checking memory", "training", "validating", "final test"."""
-        ...
 
 
 def announce_phase(observers: Sequence[Observer], name: str) -> None:

@@ -103,7 +103,7 @@ def summarize_run(run: Path) -> RunSummary:
     return RunSummary(
         run=os.fsencode(run).decode(errors="backslashreplace"),
         state="damaged" if problems else "finished" if is_finished else "stopped",
-        data=_data(settings),
+        data=str(settings.get("data.dataset") or " ".join(_names(settings.get("data.train")))),
         model=str(settings.get("model.kind", "")),
         updates=position.update,
         seconds=position.seconds,
@@ -130,12 +130,8 @@ def _from_here(files: Any, run: Path) -> Any:
     return [_from_here(file, run) for file in files] if isinstance(files, list) else files
 
 
-def _data(settings: dict[str, Any]) -> str:
-    """Returns the data set, or the training files without their folders."""
-    return str(settings.get("data.dataset") or " ".join(_names(settings.get("data.train"))))
-
-
 def _names(files: Any) -> Iterator[str]:
+    """Yields the names of training files without their folders."""
     if isinstance(files, str):
         yield Path(files).name
     elif isinstance(files, dict):

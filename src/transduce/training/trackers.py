@@ -80,6 +80,21 @@ class Tracker:
         self._close()
 
 
+def tensorboard(folder: Path, resumed_after: int) -> Tracker:
+    """Makes an observer that writes curves for `tensorboard --logdir`; a resumed run removes points that it will write
+    again."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(folder, purge_step=resumed_after + 1 if resumed_after else None)
+
+    def log(values: dict[str, float], update: int) -> None:
+        for name, value in values.items():
+            writer.add_scalar(name, value, update)
+        writer.flush()
+
+    return Tracker(log, writer.close)
+
+
 def mlflow(run: WatchedRun) -> Tracker:
     """Makes an observer for MLflow at MLFLOW_TRACKING_URI; its experiment is MLFLOW_EXPERIMENT_NAME, else
     "transduce"."""

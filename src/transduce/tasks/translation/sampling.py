@@ -24,7 +24,8 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
     segment = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
     pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, segment=segment)
     if bundle.config.languages is not None:
-        directed = [_directed(bundle, entry.direction) for entry in splits.train]
+        directions = [entry.direction for entry in splits.train]
+        directed = [bundle if direction is None else bundle.directed(direction) for direction in directions]
         begins = [one.special.target_bos for one in directed]
         pairs = replace(pairs, before=[one.marks.source for one in directed], begins=begins)
     return pairs.planned()
@@ -52,10 +53,6 @@ def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBun
     if bundle.config.languages is None or splits.directions:
         return bundle
     return bundle.directed(Direction(config.data.source, config.data.target))
-
-
-def _directed(bundle: ModelBundle, direction: Direction | None) -> ModelBundle:
-    return bundle if direction is None else bundle.directed(direction)
 
 
 def _subword_dropout(

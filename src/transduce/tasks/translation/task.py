@@ -1,6 +1,6 @@
 """The task of translation; see tasks/task.py."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -20,25 +20,65 @@ from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import InputError
 from transduce.evaluation.breakdown import by_length, by_word_frequency
-from transduce.evaluation.metric import PLAIN, Score, Scoring
-from transduce.evaluation.metrics import MetricName
+from transduce.evaluation.metric import PLAIN, Score, Scoring, Texts
+from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
 from transduce.inference.translator import Translator
 from transduce.model_card import PARTS
-from transduce.tasks.inputs import Input, corpus_input, tokenizer_inputs
-from transduce.tasks.objectives import next_token_objective
-from transduce.tasks.task import Prepared, Rate, Tell, TestData, Validator, Wanted
+from transduce.search.beam import Beam
+from transduce.tasks.task import (
+    Input,
+    Prepared,
+    Rate,
+    Tell,
+    TestData,
+    Validator,
+    Wanted,
+    corpus_input,
+    next_token_objective,
+    tokenizer_inputs,
+)
 from transduce.tasks.translation.preparation import prepare, validation_corpora
 from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.test_pairs import TestPairs, score_translations
 from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
 
 MOST_COUNTED = 1_000_000
 """Maximum pairs of each corpus whose words are counted to find rare ones."""
+
+
+@dataclass(frozen=True)
+class TestPairs:
+    """The test pairs of each direction, and the search that translates them."""
+
+    corpora: Mapping[Direction, ParallelCorpus]
+    name: str
+    search: Beam
+
+    def content(self) -> str:
+        """Returns a hash that changes when the pairs do."""
+        return " ".join(corpus.content() for corpus in self.corpora.values())
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        return (pair for corpus in self.corpora.values() for pair in corpus)
+
+
+def score_translations(
+    bundle: ModelBundle, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring
+) -> Scores:
+    """Translates the pairs of all directions and score them together."""
+    translator, outputs = Translator(bundle), []
+    for direction, corpus in pairs.corpora.items():
+        own = translator
+        if bundle.config.languages is not None:
+            own = translator.directed(direction.target, direction.source)
+        outputs += [found.text for found in own.translate([pair.source for pair in corpus], pairs.search)]
+    sources, references = zip(*((pair.source, pair.target) for pair in pairs), strict=True)
+    texts = Texts(outputs, references, sources)
+    return Scores.of(texts, "translations", metrics or STANDARD, "sentences", scoring)
 
 
 @dataclass(frozen=True)
