@@ -30,7 +30,6 @@ from m2m100_folder import write_nllb
 from marian_folder import write_marian
 from transduce.cli.main import app, run
 from transduce.corpora import splits as datasets
-from transduce.corpora.catalogue import files as dataset_files
 from transduce.corpora.catalogue.registry import DATASETS
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
@@ -290,7 +289,8 @@ def make_small(patch: pytest.MonkeyPatch, data: Path) -> None:
         patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MAX_TOKENS))
     patch.setattr(webbrowser, "open", lambda page: True)
     patch.setattr(datasets, "_grammar_parts", lambda: parts)
-    patch.setattr(dataset_files, "CHECKSUMS", {})
+    for name, dataset in DATASETS.items():
+        patch.setitem(DATASETS, name, replace(dataset, sha256={}))
     patch.setenv("TRANSDUCE_DATA", str(data))
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, cast
 from msgspec import Meta
 
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.catalogue.files import find_split, in_language
-from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset
+from transduce.corpora.catalogue.files import find_split
+from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset, in_language
 from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selecting_filters
 from transduce.corpora.corpus import Filter, ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.directions import Direction
@@ -123,7 +123,7 @@ def open_text(name: str, split: str, progress: Progress | None = None) -> TextCo
     if split not in dataset.splits:
         raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")
     (file,) = find_split(dataset, split, progress).files
-    return text_file(file, *dataset.lines.get(split, (0, None)))
+    return text_file(file, *dataset.lines.get(split, ()))
 
 
 def _open_files(config: DataConfig, folder: Path) -> Splits:
@@ -253,11 +253,13 @@ def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config
     drawn = _drawn_split([each.corpus for each in whole], config)
     cleaned = [each.corpus.filtered(selecting_filters(config.cleaning)) for each in whole]
 
+    names = ", ".join(corpus.name for corpus in cleaned)
+
     def part(corpus: ParallelCorpus, name: Part) -> ParallelCorpus:
         return corpus.filtered([PartFilter(name, drawn, config.grouped_by)])
 
     def held_out(name: Part) -> ParallelCorpus:
-        return ParallelCorpus.joined(f"the {name} part of {_join(cleaned)}", [part(corpus, name) for corpus in cleaned])
+        return ParallelCorpus.joined(f"the {name} part of {names}", [part(corpus, name) for corpus in cleaned])
 
     train = [WeightedCorpus(part(corpus, "train"), each.weight) for corpus, each in zip(cleaned, whole, strict=True)]
     if test is None and drawn.test > 0:
@@ -273,10 +275,6 @@ def _drawn_split(corpora: Sequence[ParallelCorpus], config: DataConfig) -> Split
         validation = share if config.validation_share is None else split.validation
         split = replace(split, validation=validation, test=share if config.test_share is None else split.test)
     return replace(split, test=0.0) if config.test is not None else split
-
-
-def _join(corpora: Sequence[ParallelCorpus]) -> str:
-    return ", ".join(corpus.name for corpus in corpora)
 
 
 def _open_dataset(dataset: Dataset, config: DataConfig, progress: Progress | None) -> Splits:

@@ -8,9 +8,8 @@ from typing import Literal
 
 import platformdirs
 
-from transduce.corpora.catalogue.checksums import CHECKSUMS
 from transduce.corpora.catalogue.download import Progress, retrieve
-from transduce.corpora.catalogue.registry import Dataset, Layout
+from transduce.corpora.catalogue.registry import Dataset, Layout, in_language
 from transduce.errors import DataError
 from transduce.files import sha256
 
@@ -24,11 +23,6 @@ class Shelf:
     files: tuple[str, ...]
     partial: str = ""
     """The part of the split that the files hold, if it is not the whole."""
-
-
-def in_language(file: str, language: str) -> str:
-    """Returns the file of one language."""
-    return file.replace("{language}", language)
 
 
 def cache_folder() -> Path:
@@ -83,7 +77,10 @@ def find_split(
     if split in layout and not (lack and _is_downloaded(dataset, split, languages)):
         folder = _data_folder(dataset)
         for file in _names(layout[split], languages):
-            _check(folder / file, CHECKSUMS.get(dataset.name, {}).get(file))
+            if (expected := dataset.sha256.get(file)) is not None and sha256(folder / file) != expected:
+                raise DataError(
+                    f"{folder / file}: its contents are not those of {dataset.name}'s {file} (SHA-256 differs)"
+                )
         return Shelf(_in(folder, layout[split]), lack)
     download(dataset, list(_names(dataset.splits[split], languages)), progress)
     return Shelf(_in(downloads_folder(dataset), dataset.splits[split]))
@@ -132,8 +129,3 @@ def _names(files: tuple[str, ...], languages: Sequence[str]) -> Iterator[str]:
 
 def _in(folder: Path, files: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{folder}{os.sep}{file}" for file in files)
-
-
-def _check(path: Path, expected: str | None) -> None:
-    if expected is not None and sha256(path) != expected:
-        raise DataError(f"{path}: its contents are not those of {path.parent.name}'s {path.name} (SHA-256 differs)")
