@@ -13,7 +13,7 @@ from sacrebleu.metrics.ter import TER
 
 from transduce import plugins
 from transduce.errors import DataError, InputError
-from transduce.evaluation import comet, translations
+from transduce.evaluation import translations
 from transduce.evaluation.bleu_tokenizers import bleu_tokenizer
 from transduce.evaluation.compare import compare
 from transduce.evaluation.evaluate import evaluate_outputs
@@ -123,8 +123,8 @@ def test_comet_scores_by_its_package_and_asks_for_what_it_lacks(monkeypatch: pyt
     if importlib.util.find_spec("comet") is None:
         with pytest.raises(InputError, match="pip install unbabel-comet"):
             evaluate_outputs(OUTPUTS, REFERENCES, metrics=["comet"], sources=OUTPUTS)
-    monkeypatch.setattr(comet, "_model", Model)
-    monkeypatch.setattr(translations, "comet_version", lambda: "2.2")
+    monkeypatch.setattr(translations, "_comet", Model)
+    monkeypatch.setattr(translations, "version", lambda package: "2.2")
     found = evaluate_outputs(["a", "b"], ["a", "x"], metrics=["comet"], sources=["c", "d"]).scores["comet"]
     assert found.score == pytest.approx(0.625)
     assert found.signature == "comet|model:Unbabel/wmt22-comet-da|version:2.2"

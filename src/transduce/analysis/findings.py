@@ -118,14 +118,14 @@ class Findings:
     attention: list[AttentionMap]
     confidence: list[Confidence]
     """The confidence in each target token; none for a score."""
-    alignment: WordAlignment | None
-    occlusion: Occlusion | None
+    alignment: WordAlignment | None = None
+    occlusion: Occlusion | None = None
     """The occlusion of source tokens; None for a language model, which has no source."""
-    gradient: Attribution | None
-    attended: NDArray[np.float32] | None
+    gradient: Attribution | None = None
+    attended: NDArray[np.float32] | None = None
     """The attention that each source token gets; None without attention to a source."""
-    agreement: Agreement | None
-    search: SearchTree | None
+    agreement: Agreement | None = None
+    search: SearchTree | None = None
     """The beam search; None if the target was given, or nothing was written."""
     unit: Unit = "nats"
     """The unit of occlusion and gradient: of a log-probability, or of the model's score."""

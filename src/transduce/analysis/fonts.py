@@ -2,8 +2,7 @@
 
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,8 @@ def save_figure(make: Callable[[], Figure], path: Path, **options: Any) -> str:
     Returns:
         A line that says for which letters there is no font and what brings one; "" where nothing is missing.
     """
-    with _glyphs_may_lack():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")  # a box is drawn in its place
         figure = make()
         figure.savefig(path, **options)
         lacking = _lacking(figure, [])
@@ -45,13 +45,6 @@ def save_figure(make: Callable[[], Figure], path: Path, **options: Any) -> str:
                 figure = make()
                 figure.savefig(path, **options)
         return _advice(_lacking(figure, [file for _, file in fonts]))
-
-
-@contextmanager
-def _glyphs_may_lack() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph .* missing from font")  # a box is drawn in its place
-        yield
 
 
 def _lacking(figure: Figure, fonts: list[str]) -> set[str]:

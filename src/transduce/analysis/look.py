@@ -156,11 +156,6 @@ def look_at_text(bundle: ModelBundle, model: str, text: str, search: SearchTree 
         read=tokenizer.pieces(batch.target_in[0].tolist()),
         attention=maps_of(recorded.attention),
         confidence=confidence(recorded, batch, tokenizer),
-        alignment=None,
-        occlusion=None,
-        gradient=None,
-        attended=None,
-        agreement=None,
         search=search,
     )
 

@@ -60,8 +60,8 @@ def read_curves(log: Path, name: str = "") -> Curves:
                 points.setdefault(kind, {})[int(found["update"])] = math.nan if value is None else float(value)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, ValueError):
             raise DataError(f"{log}:{number}: damaged, not a line of a training log") from None
-    series = {kind: Series(*_sorted(values)) for kind, values in points.items()}
-    return Curves(name, series)
+    in_order = {kind: dict(sorted(values.items())) for kind, values in points.items()}
+    return Curves(name, {kind: Series(list(values), list(values.values())) for kind, values in in_order.items()})
 
 
 def to_dict(runs: Sequence[Curves]) -> dict[str, Any]:
@@ -75,8 +75,3 @@ def _figures(line: dict[str, Any]) -> dict[str, Any]:
         scores = dict(line["validation"])
         return {"validation loss" if name == "loss" else name.replace("_", " "): v for name, v in scores.items()}
     return {title: line[name] for name, title in REPORTED.items() if name in line}
-
-
-def _sorted(values: dict[int, float]) -> tuple[list[int], list[float]]:
-    updates = sorted(values)
-    return updates, [values[update] for update in updates]

@@ -13,7 +13,7 @@ from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length,
 from transduce.evaluation.copied_numbers import CopiedNumbers, count_copied_numbers
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
-from transduce.evaluation.pairs import Pair, against, compare_pairs
+from transduce.evaluation.scores import Pair, against, compare_pairs
 from transduce.evaluation.significance import Difference
 from transduce.evaluation.translations import length_ratio
 

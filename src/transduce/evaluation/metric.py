@@ -78,17 +78,14 @@ class Outcome(Protocol):
     @property
     def outputs(self) -> Sequence[Any]:
         """A translation, a class, a number, the tags of a sentence, or an answer for each example."""
-        ...
 
     @property
     def references(self) -> Sequence[Any]:
         """The right output for each example; for answers, all right ones."""
-        ...
 
     @property
     def sources(self) -> Sequence[str] | None:
         """The source texts; None if they are unknown."""
-        ...
 
 
 @dataclass(frozen=True)

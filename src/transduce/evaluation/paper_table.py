@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from transduce.evaluation.metric import Score
-from transduce.evaluation.pairs import Pair
+from transduce.evaluation.scores import Pair
 from transduce.evaluation.significance import Difference
 
 TableFormat = Literal["text", "markdown", "latex", "csv"]
@@ -66,12 +66,10 @@ class Titled(Protocol):
     @property
     def title(self) -> str:
         """The metric's name in tables."""
-        ...
 
     @property
     def digits(self) -> int:
         """Decimals shown."""
-        ...
 
 
 class Scored(Protocol):
@@ -80,12 +78,10 @@ class Scored(Protocol):
     @property
     def name(self) -> str:
         """The system's name in tables."""
-        ...
 
     @property
     def scores(self) -> Mapping[str, Score]:
         """Scores by the metrics' names."""
-        ...
 
 
 def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mapping[str, Titled]) -> list[Figure]:

@@ -1,7 +1,8 @@
 """The scores of models on test data, and comparisons of several models on the same."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -10,9 +11,8 @@ from transduce.errors import InputError
 from transduce.evaluation.labels import ToldClasses
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, metrics_by_key
-from transduce.evaluation.pairs import Pair, against, compare_pairs
 from transduce.evaluation.running_text import LineCounts
-from transduce.evaluation.significance import Difference
+from transduce.evaluation.significance import Difference, compare_counts
 
 SHOWN = 10
 
@@ -52,6 +52,37 @@ class Scores:
         first = next(iter(summaries.values()))
         scores = {name: summary.score for name, summary in summaries.items()}
         return scores | {"interval": list(first.interval), self.unit: self.size}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The differences of the second of two systems from the first."""
+
+    first: str
+    second: str
+    differences: dict[str, Difference]
+    """Differences by the metrics' names: the second's score minus the first's."""
+
+
+def compare_pairs(counts: Mapping[str, Mapping[str, SentenceCounts]]) -> list[Pair]:
+    """Compares all pairs of systems, from the counts of each metric and system, by name, in the same sentences."""
+    names = next(iter(counts.values()))
+    return [
+        Pair(
+            first,
+            second,
+            {
+                metric: compare_counts(of[second].counts, of[first].counts, of[second].score_rows)
+                for metric, of in counts.items()
+            },
+        )
+        for first, second in combinations(names, 2)
+    ]
+
+
+def against(pairs: Iterable[Pair], baseline: str, system: str) -> dict[str, Difference] | None:
+    """Returns a system's differences from the baseline; None for the baseline itself."""
+    return next((pair.differences for pair in pairs if (pair.first, pair.second) == (baseline, system)), None)
 
 
 @dataclass(frozen=True)

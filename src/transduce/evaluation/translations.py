@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
+import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
-from transduce.evaluation.comet import MODEL, comet_scores, comet_version
 from transduce.evaluation.metric import Score, Scoring, SentenceCounts, Texts, check_aligned
 from transduce.evaluation.significance import RESAMPLES, SEED
 
@@ -111,9 +114,34 @@ def count_exact_matches(texts: Texts, scoring: Scoring) -> SentenceCounts:
     return SentenceCounts.of_sentence_scores(matches, f"exact|case:{'lc' if scoring.lowercase else 'mixed'}")
 
 
+COMET_MODEL = "Unbabel/wmt22-comet-da"
+"""The model of Rei et al. 2022; reads sources, outputs and references."""
+
+COMET_BATCH = 8
+
+
+def comet_scores(sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]) -> list[float]:
+    """Returns a score for each output, mostly 0 to 1; InputError if the package is not installed."""
+    rows = [
+        {"src": source, "mt": output, "ref": reference}
+        for source, output, reference in zip(sources, outputs, references, strict=True)
+    ]
+    found = _comet().predict(rows, batch_size=COMET_BATCH, gpus=int(torch.cuda.is_available()), progress_bar=False)
+    return [float(score) for score in found.scores]
+
+
+@lru_cache(maxsize=1)
+def _comet() -> Any:
+    try:
+        from comet import download_model, load_from_checkpoint
+    except ImportError:
+        raise InputError("comet needs its package; install it with: pip install unbabel-comet") from None
+    return load_from_checkpoint(download_model(COMET_MODEL))
+
+
 def count_comet(texts: Texts, scoring: Scoring) -> SentenceCounts:
     """Score each output by COMET (Rei et al. 2020); raises InputError without sources or the package."""
     if texts.sources is None:
         raise InputError("comet needs the sources beside outputs and references")
     scores = comet_scores(texts.sources, texts.outputs, texts.references)
-    return SentenceCounts.of_sentence_scores(scores, f"comet|model:{MODEL}|version:{comet_version()}")
+    return SentenceCounts.of_sentence_scores(scores, f"comet|model:{COMET_MODEL}|version:{version('unbabel-comet')}")
