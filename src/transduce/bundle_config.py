@@ -80,12 +80,9 @@ class BundleConfig(Settings, frozen=True):
             return Direction(self.source, self.target)
         chosen = self.target != MANY
         if to is None and chosen:
-            to, from_ = self.target, from_ or self._chosen_source
+            to = self.target
+            from_ = from_ or (None if self.source in (MANY, UNKNOWN[0]) else self.source)
         return self.languages.find(to, from_)
-
-    @property
-    def _chosen_source(self) -> str | None:
-        return None if self.source in (MANY, UNKNOWN[0]) else self.source
 
 
 def read_config(folder: Path) -> BundleConfig:

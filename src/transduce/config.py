@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar, get_args, get_origin
 import msgspec
 import tomli_w
 
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, TransduceError
 from transduce.ranges import check_ranges, members, number_of, short
 
 
@@ -45,16 +45,21 @@ WORDS = {r"\bobject\b": "table", r"\bbool\b": "true or false", r" \| null\b": ""
 """TOML's names for msgspec's types."""
 
 
+def read_text(path: Path, kind: type[TransduceError]) -> str:
+    """Reads a file of UTF-8 text; an error of this kind for one that is missing, a pipe, or other bytes."""
+    if path.is_fifo():  # which would be waited for
+        raise kind(f"{path}: a pipe; expected a file")
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise kind(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise kind(f"{path}: cannot be read as UTF-8 text ({error})") from None
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Parses a TOML file; ConfigError names the file and the line."""
-    if path.is_fifo():  # which would be waited for
-        raise ConfigError(f"{path}: a pipe; expected a file")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    text = read_text(path, ConfigError)
     try:
         tree = tomllib.loads(text)
     except ValueError as error:  # TOMLDecodeError, or of integers of many thousand digits
@@ -262,7 +267,7 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
         choices = _tags(within)  # the only values that msgspec checks so are tags, which are no fields
         return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
     if problem.startswith("Invalid enum value"):
-        choices = [str(choice) for choice in _literals(expected)]
+        choices = [str(choice) for member in members(expected) for choice in get_args(member)]
         return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
     number = number_of(expected)
     if number and isinstance(found, number.kind | int) and not isinstance(found, bool):
@@ -318,7 +323,3 @@ def _suggest(name: str, known: Sequence[str]) -> str:
 
 def _tags(type_: Any) -> list[str]:
     return [str(s.__struct_config__.tag) for s in _structs(type_, None) if s.__struct_config__.tag is not None]
-
-
-def _literals(type_: Any) -> list[Any]:
-    return [value for member in members(type_) for value in get_args(member)]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
+from pkgutil import resolve_name
 from types import FunctionType
 from typing import Any, Generic, TypeVar
 
@@ -49,7 +49,7 @@ class Registry(Generic[T]):
         """Returns the object of a name, unchecked; InputError if there is none."""
         if name in self.built_in:
             found = self.built_in[name]
-            return _imported(found) if isinstance(found, str) else found
+            return resolve_name(found) if isinstance(found, str) else found
         if name in _GIVEN:
             return _GIVEN[name]
         if ":" in name:
@@ -164,11 +164,6 @@ def _definition(found: Any) -> Any:
     while isinstance(found, partial):
         found = found.func
     return found if hasattr(found, "__qualname__") else type(found)
-
-
-def _imported(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
 
 
 def _in_imported_modules(name: str) -> Any:

@@ -46,7 +46,7 @@ class _Texts:
         """
         from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of
-        from transduce.corpora.examples import file_kind
+        from transduce.corpora.formats import file_kind
 
         as_objects = self.jsonl or file_kind(self.input) == ".jsonl"
         count = 0

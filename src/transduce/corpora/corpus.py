@@ -53,38 +53,29 @@ class Filter(Protocol):
     @property
     def reason(self) -> str | None:
         """The reason for leaving pairs out, in words that follow their number; None for those of another split."""
-        ...
 
     @property
     def content(self) -> str:
         """A text that changes when decisions may."""
-        ...
 
     def start(self) -> Keeps:
         """Begins a pass; what is remembered of its pairs ends with it."""
-        ...
 
 
-def _first_pairs_html(corpus: "ParallelCorpus") -> str:
+def _first_html(corpus: "ParallelCorpus | TextCorpus") -> str:
     try:
-        rows: list[list[object]] = [[pair.source, pair.target] for pair in islice(corpus, 5)]
+        first = list(islice(corpus, 5))
     except DataError as error:
         return escape(str(error))
-    return rows_html(["source", "target"], rows)
-
-
-def _first_lines_html(corpus: "TextCorpus") -> str:
-    try:
-        return rows_html(["text"], [[line] for line in islice(corpus, 5)])
-    except DataError as error:
-        return escape(str(error))
+    rows: list[list[object]] = [[one.source, one.target] if isinstance(one, SentencePair) else [one] for one in first]
+    return rows_html(["source", "target"] if isinstance(corpus, ParallelCorpus) else ["text"], rows)
 
 
 def _corpus_facts(corpus: "ParallelCorpus | TextCorpus") -> dict[str, object]:
     return {"name": corpus.name, "filters": len(getattr(corpus, "filters", ())) or None}
 
 
-@shown_by(_corpus_facts, _first_pairs_html)
+@shown_by(_corpus_facts, _first_html)
 @dataclass(frozen=True, repr=False)
 class ParallelCorpus:
     """Sentence pairs that are read anew at each iteration; reading raises DataError where sides do not align."""
@@ -180,7 +171,7 @@ def _swapped(pair: SentencePair) -> SentencePair:
     return SentencePair(pair.target, pair.source)
 
 
-@shown_by(_corpus_facts, _first_lines_html)
+@shown_by(_corpus_facts, _first_html)
 @dataclass(frozen=True, repr=False)
 class TextCorpus:
     """Lines of one language, read anew at each iteration."""

@@ -123,10 +123,6 @@ class LanguageTokens(Settings, frozen=True):
             raise InputError(f"source and target are both {to!r}; choose two languages")
         return Direction(from_ or UNKNOWN[0], to)
 
-    def is_trained(self, direction: Direction) -> bool:
-        """Returns True if the model was trained in a direction."""
-        return self.directions is None or str(direction) in self.directions
-
 
 def _each(languages: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(languages))

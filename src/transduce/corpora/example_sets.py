@@ -1,6 +1,7 @@
 """Opens built-in data sets of labelled text, by their names."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import find_split
@@ -10,6 +11,7 @@ from transduce.corpora.questions import Question, question_corpus
 from transduce.corpora.tagged import TagColumns, TaggedSentence, tagged_corpus
 from transduce.errors import ConfigError
 
+T = TypeVar("T")
 WHAT = {"labels": "labelled texts", "tags": "tagged sentences", "questions": "questions on passages"}
 """The examples of each kind of data set, in words."""
 
@@ -23,8 +25,11 @@ def open_labelled(
     chosen = LabelColumns(
         columns.text or own.get("text"), columns.second or own.get("second"), columns.label or own.get("label")
     )
-    whole = ExampleCorpus.joined(f"{name} {split}", [labelled_corpus(file, chosen, any_name=True) for file in files])
-    return replace(whole, name=f"{name} {split}", read=lambda: (_named(example, dataset) for example in whole))
+    whole = _joined(name, split, [labelled_corpus(file, chosen, any_name=True) for file in files])
+    names = dataset.label_names
+    return replace(
+        whole, read=lambda: (replace(example, label=names.get(example.label, example.label)) for example in whole)
+    )
 
 
 def open_tagged(
@@ -32,19 +37,18 @@ def open_tagged(
 ) -> ExampleCorpus[TaggedSentence]:
     """Opens one split of tagged sentences."""
     _, files = _find(name, split, "tags", progress)
-    whole = ExampleCorpus.joined(f"{name} {split}", [tagged_corpus(file, columns) for file in files])
-    return replace(whole, name=f"{name} {split}")
+    return _joined(name, split, [tagged_corpus(file, columns) for file in files])
 
 
 def open_questions(name: str, split: str, progress: Progress | None = None) -> ExampleCorpus[Question]:
     """Opens one split of questions on passages."""
     _, files = _find(name, split, "questions", progress)
-    whole = ExampleCorpus.joined(f"{name} {split}", [question_corpus(file) for file in files])
-    return replace(whole, name=f"{name} {split}")
+    return _joined(name, split, [question_corpus(file) for file in files])
 
 
-def _named(example: LabelledText, dataset: Dataset) -> LabelledText:
-    return replace(example, label=dataset.label_names.get(example.label, example.label))
+def _joined(name: str, split: str, corpora: list[ExampleCorpus[T]]) -> ExampleCorpus[T]:
+    """Returns a split whose name is that of the data set, even if it is one file."""
+    return replace(ExampleCorpus.joined(f"{name} {split}", corpora), name=f"{name} {split}")
 
 
 def _find(name: str, split: str, kind: str, progress: Progress | None) -> tuple[Dataset, tuple[str, ...]]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
-from transduce.corpora.formats import COMPRESSED, read_lines
+from transduce.corpora.formats import file_kind, read_lines, read_objects
 from transduce.documents.messages.tables import rows_of
 from transduce.errors import DataError
 from transduce.files import sha256
@@ -117,11 +117,6 @@ def usual_columns(path: str | Path, pair: bool) -> LabelColumns:
     return LabelColumns(second=("second" if file_kind(path) == ".jsonl" else 2) if pair else None)
 
 
-def file_kind(path: str | Path) -> str:
-    """Returns the last ending of a file's name that does not tell how it is packed."""
-    return next((suffix for suffix in reversed(Path(path).suffixes) if suffix not in COMPRESSED), "")
-
-
 def labelled_corpus(path: str | Path, columns: LabelColumns, any_name: bool = False) -> ExampleCorpus[LabelledText]:
     """Returns the examples of a labelled file as a corpus."""
     return file_corpus(path, lambda: labelled_file(path, columns, any_name), repr(columns))
@@ -196,21 +191,6 @@ def _of_objects(path: str | Path, columns: LabelColumns) -> Iterator[LabelledTex
         if not isinstance(found, str | int | float):
             raise DataError(f"{where} has no label under '{label}'; it has {', '.join(row)} (set data.label)")
         yield _example(where, [row[key].strip() for key in texts], str(found).strip())
-
-
-def read_objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields the JSON objects of a file, one a line, with their line numbers; raises DataError for other lines."""
-    for number, line in enumerate(read_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise DataError(f"{path}: line {number} is not JSON ({reason})") from None
-        if not isinstance(row, dict):
-            raise DataError(f'{path}: line {number} is not a JSON object, such as {{"text": ..., "label": ...}}')
-        yield number, row
 
 
 def _example(where: str, texts: Sequence[str], label: str) -> LabelledText:

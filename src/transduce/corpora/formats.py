@@ -59,7 +59,7 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path} is a folder; expected a text file")
-    if kind := DOCUMENTS.get(_ending(path).lower()):
+    if kind := DOCUMENTS.get(file_kind(path).lower()):
         raise DataError(f"{path}: {kind} is not supported; convert it to plain text with one segment per line")
     return _open(path)
 
@@ -122,7 +122,7 @@ def parallel_files(
     name = " and ".join(str(path) for path in paths)
     if any(Path(path).name == "-" for path in paths):
         raise DataError(f"{name}: a corpus is read several times, which standard input (-) cannot be")
-    are_subtitles = len(paths) == 2 and all(_ending(path).lower() in SUBTITLES for path in paths)
+    are_subtitles = len(paths) == 2 and all(file_kind(path).lower() in SUBTITLES for path in paths)
     is_own = len(paths) == 1 and is_file_of_pairs(paths[0])  # its reader knows what its ending means
     for path in paths:
         (_open(Path(path)) if (is_own or are_subtitles) and not Path(path).is_dir() else open_bytes(path)).close()
@@ -160,13 +160,13 @@ def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> Text
 
 def is_file_of_pairs(path: str | Path) -> bool:
     """Returns True if a file's ending says that both sides are in it."""
-    ending = _ending(path).lower()
+    ending = file_kind(path).lower()
     return ending in PAIR_FORMATS or (ending not in LINES and ending in FORMATS.names())
 
 
 def is_bilingual(path: str | Path) -> bool:
     """Returns True if a file's ending is that of a document which holds texts and their translations."""
-    return PAIR_FORMATS.get(_ending(path).lower()) is _document
+    return PAIR_FORMATS.get(file_kind(path).lower()) is _document
 
 
 def languages_in_file(path: str | Path) -> tuple[str, str] | None:
@@ -176,7 +176,7 @@ def languages_in_file(path: str | Path) -> tuple[str, str] | None:
     return (found.source, found.target) if found.source and found.target else None
 
 
-def _ending(path: str | Path) -> str:
+def file_kind(path: str | Path) -> str:
     """Returns the last ending of a file's name that does not tell how it is packed."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
     return suffixes[-1] if suffixes else ""
@@ -187,7 +187,7 @@ def _reader(path: str | Path) -> "PairReader":
         known = ", ".join(FORMATS.names())
         raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
     with _as_data_errors():
-        return FORMATS.find(_ending(path).lower())
+        return FORMATS.find(file_kind(path).lower())
 
 
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
@@ -259,13 +259,13 @@ def _on_one_line(text: str) -> str:
 
 def _delimiter(path: str | Path) -> str:
     """Returns the sign between the cells of a file, if its name tells it; a tab unless the name ends in .csv."""
-    return "" if _ending(path).lower() == ".csv" else "\t"
+    return "" if file_kind(path).lower() == ".csv" else "\t"
 
 
 def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, str] | None:
     """Returns the source's and the target's column of a table whose first line names them: by the languages, or by
     usual names of texts and translations; None for another file, or one that names neither."""
-    if _ending(path).lower() not in TABLES:
+    if file_kind(path).lower() not in TABLES:
         return None
     with _as_data_errors():
         _, names = next(rows_of(read_lines(path), str(path), _delimiter(path)), (0, []))
@@ -291,15 +291,8 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     keys = [str(column) for column in columns or ("source", "target")]
     if len(keys) != 2:
         raise DataError(f"{path}: expected two keys, source and target, found {keys} (set data.columns)")
-    for number, line in enumerate(read_lines(path), 1):
-        try:
-            row: Any = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise DataError(f"{path}: line {number} is not JSON ({_reason(error)})") from None
-        if not isinstance(row, dict):
-            raise DataError(
-                f"{path}: line {number} is not a JSON object such as {{{keys[0]!r}: ..., {keys[1]!r}: ...}}"
-            )
+    such = f" such as {{{keys[0]!r}: ..., {keys[1]!r}: ...}}"
+    for number, row in read_objects(path, such, skips_blank=False):
         for key in keys:
             if not isinstance(row.get(key), str):
                 found = ", ".join(row)
@@ -307,8 +300,22 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
         yield SentencePair(row[keys[0]], row[keys[1]])
 
 
-def _reason(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+def read_objects(
+    path: str | Path, such: str = ', such as {"text": ..., "label": ...}', skips_blank: bool = True
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields the JSON objects of a file, one a line, with their line numbers; raises DataError, which says what is
+    expected, for other lines."""
+    for number, line in enumerate(read_lines(path), 1):
+        if skips_blank and not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise DataError(f"{path}: line {number} is not JSON ({reason})") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{path}: line {number} is not a JSON object{such}")
+        yield number, row
 
 
 def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transduce.corpora.examples import ExampleCorpus, file_corpus, file_kind, read_objects
-from transduce.corpora.formats import read_lines
+from transduce.corpora.examples import ExampleCorpus, file_corpus
+from transduce.corpora.formats import file_kind, read_lines, read_objects
 from transduce.errors import DataError
 
 DOCUMENT = "-DOCSTART-"

@@ -168,7 +168,7 @@ class MaskedTexts:
             if not self.next_sentence:
                 end = self._last_within(first, stop, goal)
                 tokens = self.store.tokens(first, end)
-                rows += [MaskedRow(part, None, False) for part in _pieces(tokens, room)]
+                rows += [MaskedRow(tokens[i : i + room], None, False) for i in range(0, len(tokens), room)]
                 first = end
                 continue
             end = first + 1
@@ -206,10 +206,6 @@ class MaskedTexts:
         while end < documents[other + 1] and self.store.sentences[end] - self.store.sentences[first] < goal:
             end += 1
         return self.store.tokens(first, end)
-
-
-def _pieces(tokens: NDArray[np.int32], room: int) -> Sequence[NDArray[np.int32]]:
-    return [tokens[start : start + room] for start in range(0, len(tokens), room)]
 
 
 def _cut(one: NDArray[np.int32], other: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -22,7 +22,6 @@ class OnDevice(Protocol):
 
     def to(self, device: torch.device) -> Any:
         """The same batch on a device."""
-        ...
 
 
 def in_order(rows: Rows, size: int) -> Plan:

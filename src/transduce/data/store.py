@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.errors import DataError
 from transduce.files import unique_folder, write_text
 from transduce.reprs import shown_by
-from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer import Tokenizers
 
 FORMAT = 2
 SIDES = ("source", "target")
@@ -126,9 +125,11 @@ def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | Non
     _remove_abandoned(folder.parent)
     building = unique_folder(folder.parent, "building-")
     try:
-        writer = _Writer(building, np.dtype(np.uint16 if max(map(len, _both(tokenizers))) <= 2**16 else np.uint32))
+        largest = max(len(tokenizers.source), len(tokenizers.target))
+        writer = _Writer(building, np.dtype(np.uint16 if largest <= 2**16 else np.uint32))
         with writer:
-            for pairs in _chunks(corpus.sift(writer.drop)):
+            sifted = corpus.sift(writer.drop)
+            while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
                 _write_chunk(pairs, tokenizers, max_tokens, writer)
         if not writer.kept:
             raise nothing_left(corpus.name, {reason: dropped.count for reason, dropped in writer.dropped.items()})
@@ -206,15 +207,6 @@ class _Writer:
         before = self.dropped.get(reason, Dropped(0, []))
         example = [f"{pair.source[:80]} | {pair.target[:80]}"] if before.count < SHOWN else []
         self.dropped[reason] = Dropped(before.count + 1, before.examples + example)
-
-
-def _chunks(pairs: Iterator[SentencePair]) -> Iterator[list[SentencePair]]:
-    while chunk := list(itertools.islice(pairs, PAIRS_AT_ONCE)):
-        yield chunk
-
-
-def _both(tokenizers: Tokenizers) -> tuple[Tokenizer, Tokenizer]:
-    return tokenizers.source, tokenizers.target
 
 
 def _check_unknown(name: str, unknown: list[int], tokens: list[int]) -> None:

@@ -98,14 +98,25 @@ def write_ctranslate2(
     _write(require_ctranslate2().specs, bundle, longest, quantization, folder)
     engine = CTranslate2Engine(folder, bundle.tokenizers, longest, torch.device("cpu"))
     parity = _compare(bundle, PyTorchEngine(bundle), engine, samples)
-    if quantization == "float32":
-        _check(parity, shown)
+    differs = parity.identical < parity.sentences or parity.largest_difference > TOLERANCE
+    if quantization == "float32" and differs:
+        raise CheckpointError(
+            f"{shown} is not written: of {parity.sentences} sample sentences CTranslate2 translated "
+            f"{parity.identical} as the model does, with log-probabilities up to {parity.largest_difference:.2g} nats "
+            f"apart; expected all to be equal, within {TOLERANCE} nats"
+        )
     return longest, parity
 
 
 def samples_of(bundle: ModelBundle, model: Path, texts: Sequence[str] | None) -> list[list[int]]:
     """Returns token ids to compare on: of texts, or the bundle's own probes and random tokens."""
-    return _samples(bundle, read_probe(find_bundle(model)).source) if texts is None else _encode(bundle, texts)
+    if texts is None:
+        return _samples(bundle, read_probe(find_bundle(model)).source)
+    encoded = bundle.for_probe.read([text.strip() for text in texts if text.strip()])
+    samples = [ids[: bundle.config.longest_source] for ids in encoded if ids]
+    if not samples:
+        raise InputError("there is no sentence to compare on: the text is blank")
+    return samples
 
 
 def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
@@ -157,14 +168,6 @@ def _first_read(bundle: ModelBundle, config: TransformerConfig) -> str | None:
     return None if languages is not None and languages.place == "decoder" else target.pieces([target.bos])[0]
 
 
-def _encode(bundle: ModelBundle, texts: Sequence[str]) -> list[list[int]]:
-    encoded = bundle.for_probe.read([text.strip() for text in texts if text.strip()])
-    samples = [ids[: bundle.config.longest_source] for ids in encoded if ids]
-    if not samples:
-        raise InputError("there is no sentence to compare on: the text is blank")
-    return samples
-
-
 def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]]:
     """Returns a bundle's own sentences, and random tokens of all lengths up to the longest source."""
     generator = torch.Generator().manual_seed(1)
@@ -186,12 +189,3 @@ def _compare(bundle: ModelBundle, ours: Engine, theirs: Engine, samples: Sequenc
     )
     differences = [abs(a.log_probability - b.log_probability) for a, b in outputs if a.tokens == b.tokens]
     return Parity(sentences=len(samples), identical=len(differences), largest_difference=max(differences, default=0.0))
-
-
-def _check(parity: Parity, folder: Path) -> None:
-    if parity.identical < parity.sentences or parity.largest_difference > TOLERANCE:
-        raise CheckpointError(
-            f"{folder} is not written: of {parity.sentences} sample sentences CTranslate2 translated "
-            f"{parity.identical} as the model does, with log-probabilities up to {parity.largest_difference:.2g} nats "
-            f"apart; expected all to be equal, within {TOLERANCE} nats"
-        )

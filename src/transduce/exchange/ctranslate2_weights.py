@@ -41,7 +41,7 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
         "rms_norm": config.norm_kind == "rms",
         "activation": activations[config.activation],
         "ffn_glu": config.activation == "geglu",
-        "head_dim": _head_dim(config),
+        "head_dim": max(config.size_of_key, config.size_of_value),
         "rotary_dim": config.size_of_key if config.positions == "rotary" else None,
         "rotary_interleave": True,
     }
@@ -53,15 +53,11 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
         if not isinstance(norm, nn.Identity):
             _fill_norm(part.layer_norm, norm)
     for encoder_spec, encoder_layer in zip(encoder.layer, model.encoder.layers, strict=True):
-        _fill_encoder_layer(encoder_spec, encoder_layer)
+        _fill_layer(encoder_spec, encoder_layer)
     for decoder_spec, decoder_layer in zip(decoder.layer, model.decoder.layers, strict=True):
-        _fill_decoder_layer(decoder_spec, decoder_layer)
+        _fill_layer(decoder_spec, decoder_layer)
     _fill_linear(decoder.projection, model.decoder.output.weight, model.decoder.output.bias)
     return specs.TransformerSpec(encoder, decoder)
-
-
-def _head_dim(config: TransformerConfig) -> int:
-    return max(config.size_of_key, config.size_of_value)
 
 
 def _fill_embedding(
@@ -80,18 +76,12 @@ def _fill_embedding(
         part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)
 
 
-def _fill_encoder_layer(spec: Any, layer: SelfAttentionLayer) -> None:
+def _fill_layer(spec: Any, layer: SelfAttentionLayer | DecoderLayer) -> None:
     _fill_norm(spec.self_attention.layer_norm, layer.around_attention.norm)
     _fill_self_attention(spec.self_attention, layer.attention.attention)
-    _fill_norm(spec.ffn.layer_norm, layer.around_feed_forward.norm)
-    _fill_feed_forward(spec.ffn, layer.feed_forward)
-
-
-def _fill_decoder_layer(spec: Any, layer: DecoderLayer) -> None:
-    _fill_norm(spec.self_attention.layer_norm, layer.around_attention.norm)
-    _fill_self_attention(spec.self_attention, layer.attention.attention)
-    _fill_norm(spec.attention.layer_norm, layer.around_cross_attention.norm)
-    _fill_cross_attention(spec.attention, layer.cross_attention)
+    if isinstance(layer, DecoderLayer):
+        _fill_norm(spec.attention.layer_norm, layer.around_cross_attention.norm)
+        _fill_cross_attention(spec.attention, layer.cross_attention)
     _fill_norm(spec.ffn.layer_norm, layer.around_feed_forward.norm)
     _fill_feed_forward(spec.ffn, layer.feed_forward)
 

@@ -46,11 +46,7 @@ def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -
     """A decoder-only Transformer with fresh weights from torch's global generator, for so many tokens."""
     parts = Parts(config, config.layers)
     table = parts.token_table(vocabulary)
-    output = nn.Linear(config.dim, vocabulary, bias=False)
-    if config.tie:
-        output.weight = table.weight
-    else:
-        parts.initialization.matrix(output.weight)
+    output = parts.output(table, config.tie)
     rotary = rotary_positions(config)
     layers = [parts.self_attention_layer(rotary) for _ in range(config.layers)]
     embedding = parts.embedding(table, position_encoding(config, parts.initialization))

@@ -43,7 +43,6 @@ class Predictor(Protocol[State]):
 
         All tokens at once, in chunks or one by one give the same logits. The state passed is consumed.
         """
-        ...
 
 
 class Decoder(nn.Module, ABC, Generic[State]):
@@ -82,25 +81,20 @@ class Writer(Protocol[State]):
     @property
     def decoder(self) -> Predictor[State]:
         """The half that predicts."""
-        ...
 
     @property
     def source_limit(self) -> int | None:
         """See EncoderDecoder."""
-        ...
 
     @property
     def target_limit(self) -> int | None:
         """See EncoderDecoder."""
-        ...
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
         """See EncoderDecoder."""
-        ...
 
     def start(self, memory: Memory) -> State:
         """See EncoderDecoder."""
-        ...
 
 
 class EncoderDecoder(nn.Module, ABC, Generic[State]):
@@ -136,6 +130,14 @@ class SegmentRecurrence(EncoderDecoder[CarriedTo]):
     The states of its decoder have `carried` (see CarriedState), which training hands from batch to batch.
     """
 
+    def __init__(self, decoder: Decoder[CarriedTo]) -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    def encode(self, source: Tokens, is_real: Mask) -> Memory:
+        """Nothing, once for each row."""
+        return Memory.empty(len(source), self.carried_shape[-1], next(self.parameters()))
+
     @property
     @abstractmethod
     def carried_shape(self) -> tuple[int, int, int]:
@@ -153,7 +155,6 @@ class Layered(Protocol):
     @property
     def blocks(self) -> Sequence[nn.Module]:
         """Embedding of tokens, then the layers from the bottom. Rates of learning may differ between them."""
-        ...
 
 
 @runtime_checkable
@@ -162,7 +163,6 @@ class Rearranges(Protocol):
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """The input or output of one of its layers with each vector at the place of its token, [rows, time, dim]."""
-        ...
 
 
 Pooling = Literal["mean", "first", "pooler"]

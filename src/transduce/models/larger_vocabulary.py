@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from transduce.errors import ConfigError
 from transduce.models.families import ModelConfig, build_model
@@ -30,7 +30,8 @@ def with_new_tokens(
                 raise ConfigError(
                     "training.new_words: the model's embeddings are in clusters (model.cutoffs); leave it out"
                 )
-            tensor = _grown(tensor, source if is_source else target)
+            former = source if is_source else target
+            tensor = torch.cat([tensor, *(tensor[list(of_one)].mean(0, keepdim=True) for of_one in former)])
         weights[name] = tensor
     larger.load_state_dict(weights)
     return larger
@@ -42,8 +43,3 @@ def rows_before(config: ModelConfig, vocabularies: tuple[int, int], new: tuple[i
         sizes = (vocabularies[0] - new[0], vocabularies[1] - new[1])
         before, now = (build_model(config, *each).state_dict() for each in (sizes, vocabularies))
     return {name: len(before[name]) for name, tensor in now.items() if tensor.shape != before[name].shape}
-
-
-def _grown(rows: Tensor, former: Former) -> Tensor:
-    """Rows of an embedding, or a bias, and after them the means of some."""
-    return torch.cat([rows, *(rows[list(of_one)].mean(0, keepdim=True) for of_one in former)])

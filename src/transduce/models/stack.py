@@ -24,6 +24,7 @@ from transduce.nn.layers import (
 )
 from transduce.nn.masks import AttentionMask
 from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
+from transduce.nn.relative_attention import RelativeSelfAttention
 from transduce.nn.self_attention import SelfAttention, Span
 from transduce.ranges import ShareBelowOne, Width
 from transduce.shapes import Hidden, Tokens
@@ -196,6 +197,15 @@ class Parts:
         scale = config.dim**0.5 if config.scale_embeddings else 1.0
         return Embedding(table, scale, positions, Dropout(self.rate(config.embedding_dropout)))
 
+    def output(self, table: nn.Embedding, tie: bool) -> nn.Linear:
+        """The layer that makes logits, without a bias: with the matrix of the embeddings if they are tied."""
+        output = nn.Linear(self.config.dim, table.num_embeddings, bias=False)
+        if tie:
+            output.weight = table.weight
+        else:
+            self.initialization.matrix(output.weight)
+        return output
+
     def attention(self) -> MultiHeadAttention:
         """Attention of as many heads as the settings say."""
         config = self.config
@@ -203,6 +213,12 @@ class Parts:
         sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
         kv_heads = config.kv_heads if isinstance(config, PositionedStackConfig) else None
         return MultiHeadAttention(*sizes, dropout, self.initialization, kv_heads=kv_heads)
+
+    def relative_attention(self) -> RelativeSelfAttention:
+        """Attention of a sequence to itself and to what came before, by distances."""
+        config = self.config
+        sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
+        return RelativeSelfAttention(*sizes, self.rate(config.attention_dropout), self.initialization)
 
     def self_attention(self, rotary: Rotary | None) -> SelfAttention:
         """Attention of a sequence to itself, which rotary positions turn."""

@@ -23,7 +23,7 @@ from transduce.nn.relative_attention import (
 )
 from transduce.nn.state import Carried, SegmentState
 from transduce.ranges import Layers, PositiveInt, ShareBelowOne, Width
-from transduce.shapes import Hidden, Mask, Tokens
+from transduce.shapes import Hidden, Tokens
 
 
 class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="transformer-xl"):
@@ -73,7 +73,7 @@ def build_transformer_xl(config: TransformerXLConfig, vocabulary: int) -> "Trans
     parts = Parts(config, config.layers)
     table, output = _tables(config, parts, vocabulary)
     layers = [
-        RelativeLayer(_attention(parts), parts.feed_forward(), [parts.residual() for _ in range(2)])
+        RelativeLayer(parts.relative_attention(), parts.feed_forward(), [parts.residual() for _ in range(2)])
         for _ in range(config.layers)
     ]
     scale = config.dim**0.5 if config.scale_embeddings else 1.0
@@ -95,18 +95,7 @@ def _tables(
         adaptive = AdaptiveEmbedding(bounds, config.dim, config.narrowing, parts.initialization)
         return adaptive, AdaptiveOutput(adaptive, parts.initialization)
     table = parts.token_table(vocabulary)
-    output = nn.Linear(config.dim, vocabulary, bias=False)
-    if config.tie:
-        output.weight = table.weight
-    else:
-        parts.initialization.matrix(output.weight)
-    return table, output
-
-
-def _attention(parts: Parts) -> RelativeSelfAttention:
-    config = parts.config
-    sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
-    return RelativeSelfAttention(*sizes, parts.rate(config.attention_dropout), parts.initialization)
+    return table, parts.output(table, config.tie)
 
 
 def _dropout(config: TransformerXLConfig, rate: float) -> Dropout | VariationalDropout:
@@ -118,18 +107,10 @@ class TransformerXL(SegmentRecurrence[SegmentState]):
 
     decoder: "SegmentDecoder"
 
-    def __init__(self, decoder: "SegmentDecoder") -> None:
-        super().__init__()
-        self.decoder = decoder
-
     @property
     def carried_shape(self) -> tuple[int, int, int]:
         """See SegmentRecurrence."""
         return len(self.decoder.layers), self.decoder.memory, self.decoder.embedding.table.embedding_dim
-
-    def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Nothing, once for each row."""
-        return Memory.empty(len(source), self.decoder.embedding.table.embedding_dim, next(self.parameters()))
 
     def start(self, memory: Memory) -> SegmentState:
         """A state that has read nothing."""

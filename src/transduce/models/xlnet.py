@@ -83,10 +83,9 @@ def build_xlnet_encoder(config: XLNetConfig, vocabulary: int, has_pooler: bool) 
 
 def _stack(config: XLNetConfig, vocabulary: int) -> "XLNetStack":
     parts = Parts(config, config.layers, config.norm_epsilon)
-    sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
     layers = [
         XLNetLayer(
-            RelativeSelfAttention(*sizes, parts.rate(config.attention_dropout), parts.initialization),
+            parts.relative_attention(),
             SegmentBias(config.heads, config.size_of_key, parts.initialization),
             parts.feed_forward(),
             [parts.residual() for _ in range(2)],
@@ -246,20 +245,11 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
 
     decoder: XLNetDecoder
 
-    def __init__(self, decoder: XLNetDecoder) -> None:
-        super().__init__()
-        self.decoder = decoder
-
     @property
     def carried_shape(self) -> tuple[int, int, int]:
         """See SegmentRecurrence."""
         stack = self.decoder.stack
         return len(stack.layers), self.decoder.memory, stack.table.embedding_dim
-
-    def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Nothing, once for each row."""
-        weight = self.decoder.stack.table.weight
-        return Memory.empty(len(source), weight.shape[1], weight)
 
     def start(self, memory: Memory) -> SegmentState:
         """A state that has read nothing."""

@@ -53,7 +53,6 @@ class AttentionKernel(Protocol):
         self, query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
     ) -> Context:
         """One value a head and query."""
-        ...
 
 
 def attention(

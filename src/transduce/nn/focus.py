@@ -33,7 +33,6 @@ class Focus(Protocol):
         self, scores: Scores, query: Queries, may_attend: SourceMask, times: Int[Tensor, " queries"]
     ) -> Focused:
         """Weights of zero wherever a query may not attend; `times` are the queries' target positions, from 0."""
-        ...
 
 
 class GlobalAttention(nn.Module):

@@ -17,32 +17,18 @@ NORMALIZED_AT_ONCE = 128  # tokens whose logits have float32 copies on a CPU, fe
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """The loss that training descends, and the log-probabilities that it is made of."""
+    """The loss that training descends, of one pass or of two, and the log-probabilities that it is made of."""
 
     smoothed: Float[Tensor, ""]
-    """Summed over real tokens, in nats."""
+    """Summed over real tokens, in nats: of two passes the mean of their cross-entropies, and how far they are apart."""
     log_probabilities: Float[Tensor, "*positions"]
-    """Log-probability of each target token, in float32, without gradients; 0 at padding."""
-
-    @property
-    def plain(self) -> Float[Tensor, ""]:
-        """The sum without smoothing, which is what is reported."""
-        return -self.log_probabilities.sum()
-
-
-@dataclass(frozen=True)
-class PairedCrossEntropy:
-    """The loss of two passes over the same tokens, and the log-probabilities that it is made of."""
-
-    smoothed: Float[Tensor, ""]
-    """Summed over real tokens, in nats: the mean of the passes' cross-entropies, and how far they are apart."""
-    log_probabilities: Float[Tensor, "passes=2 *positions"]
-    """Log-probability of each target token in each pass, in float32, without gradients; 0 at padding."""
+    """Log-probability of each target token, in each of two passes, in float32, without gradients; 0 at padding."""
+    passes: int = 1
 
     @property
     def plain(self) -> Float[Tensor, ""]:
         """The mean of the passes' sums without smoothing, which is what is reported."""
-        return -self.log_probabilities.sum() / 2
+        return -self.log_probabilities.sum() / self.passes
 
 
 def cross_entropy(
@@ -76,7 +62,7 @@ def paired_cross_entropy(
     is_real: Bool[Tensor, "*positions"],
     smoothing: float,
     divergence_weight: float,
-) -> PairedCrossEntropy:
+) -> CrossEntropy:
     """Half of R-Drop's loss (Liang et al. 2021, eq. 4), so that it is as large as that of one pass.
 
     That is the mean of both passes' smoothed cross-entropies, and half of the weight times the mean of the two
@@ -93,7 +79,7 @@ def paired_cross_entropy(
     )
     log_probabilities = torch.zeros(2, *target.shape, dtype=torch.float32, device=target.device)
     log_probabilities[:, is_real] = of_real
-    return PairedCrossEntropy(smoothed, log_probabilities)
+    return CrossEntropy(smoothed, log_probabilities, passes=2)
 
 
 @torch.no_grad()
@@ -168,8 +154,7 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = (None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors)
-        return *gradients, None, None, None
+        return _scaled(ctx, scale)
 
 
 class _PairedCrossEntropy(torch.autograd.Function):
@@ -208,8 +193,7 @@ class _PairedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = (None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors)
-        return *gradients, None, None, None, None
+        return _scaled(ctx, scale)
 
 
 class _Gradients:
@@ -235,6 +219,12 @@ class _Gradients:
         dtype = self._weight.dtype
         by_weight, by_bias = (None if one is None else one.to(dtype) for one in (self._by_weight, self._by_bias))
         return self._by_hidden, by_weight, by_bias
+
+
+def _scaled(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+    """The kept gradients times that of the loss, by hidden, weight and bias; None for the other arguments."""
+    gradients = [None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors]
+    return *gradients, *[None] * (len(ctx.needs_input_grad) - len(gradients))
 
 
 def _plus(total: Tensor | None, part: Tensor) -> Tensor:

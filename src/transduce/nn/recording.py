@@ -28,7 +28,6 @@ class Recordable(Protocol):
 
     def recording_kernel(self, write: Write) -> Any:
         """A kernel that gives the same as the plain one, and hands on the weights."""
-        ...
 
 
 @contextmanager

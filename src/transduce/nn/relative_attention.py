@@ -34,7 +34,6 @@ class ScoreKernel(Protocol):
 
     def __call__(self, scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
         """One value a head and query."""
-        ...
 
 
 def weigh(

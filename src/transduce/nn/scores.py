@@ -30,11 +30,9 @@ class AttentionScore(Protocol):
 
     def project(self, memory: Hidden) -> Keys:
         """The keys of an encoder's output, made once and used for every query."""
-        ...
 
     def __call__(self, query: QueryStates, keys: Keys) -> Scores:
         """One number a query and key."""
-        ...
 
 
 def build_score(

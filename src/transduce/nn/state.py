@@ -27,15 +27,12 @@ class DecoderState(Protocol):
 
     def expand(self: Same, rows_per_sentence: int) -> Same:
         """The state with so many equal rows for each sentence, those of one sentence side by side."""
-        ...
 
     def reorder(self: Same, rows: Tensor) -> Same:
         """The hypotheses of the given rows, in that order; each must stay with its own sentence."""
-        ...
 
     def select(self: Same, sentences: Tensor) -> Same:
         """The given sentences with all their rows, in that order."""
-        ...
 
 
 @runtime_checkable
@@ -45,7 +42,6 @@ class Sampler(Protocol):
     @property
     def sampled_log_probabilities(self) -> Float[Tensor, "rows time"] | None:
         """Log-probabilities of what the last call drew for each token; None where nothing is to be learned of it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,6 @@ class CarriedState(DecoderState, Protocol):
     @property
     def carried(self) -> Carried:
         """The memory from which the next segment's state is made, without gradients; see SegmentRecurrence."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,6 @@ class ChooseCandidates(Protocol):
     ) -> Candidates:
         """Returns candidates from the hypotheses' and the next tokens' log-probabilities (-inf: excluded) and the
         texts."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ class Rule(Protocol):
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """Set excluded tokens to -inf, or lower them."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -115,15 +114,11 @@ class ForcedPrefixes:
             rule(log_probabilities, prefixes)
         log_probabilities[within] = -torch.inf
         log_probabilities[within, :, tokens] = kept
-        ended = [
-            i for i, n in enumerate(numbers) if 0 < length == len(self.prefixes[n]) and self._is_open(self.prefixes[n])
-        ]
+        whole = [(i, self.prefixes[n]) for i, n in enumerate(numbers) if 0 < length == len(self.prefixes[n])]
+        ended = [i for i, prefix in whole if self.edges.leaves_open[prefix[-1]]]
         if ended:
             continuing = self.edges.continuing(tokens.device)
             log_probabilities[ended] = log_probabilities[ended].masked_fill(continuing, -torch.inf)
-
-    def _is_open(self, prefix: Sequence[int]) -> bool:
-        return self.edges.leaves_open[prefix[-1]]
 
 
 @dataclass(frozen=True)

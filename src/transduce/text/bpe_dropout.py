@@ -95,7 +95,7 @@ class BpeMerges:
         """Returns tokens and the word of each: in turns, of all merges possible in a word some are left out, and of the
         others the first learned is applied, at its first position; a word is done when none is left (algorithm 1)."""
         done: list[tuple[Ids, Ids]] = []
-        rank = self._ranks(symbols, word)  # of the merge with the symbol that follows
+        rank = self._ranks_at(symbols, word, np.arange(len(symbols)))  # of the merge with the symbol that follows
         while len(symbols):
             kept = rank != NEVER
             kept[kept] = random.random(int(kept.sum())) >= dropout
@@ -116,9 +116,6 @@ class BpeMerges:
         found, found_word = (np.concatenate(column) for column in zip(*done, strict=True)) if done else (symbols, word)
         order = np.argsort(found_word, kind="stable")
         return found[order], found_word[order]
-
-    def _ranks(self, symbols: Ids, word: Ids) -> Ids:
-        return self._ranks_at(symbols, word, np.arange(len(symbols)))
 
     def _ranks_at(self, symbols: Ids, word: Ids, places: Ids) -> Ids:
         """Returns the rank of the merge of each of these symbols with the next one."""

@@ -11,6 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer as Backend
 from tokenizers import normalizers
 
+from transduce.config import read_text
 from transduce.errors import CheckpointError
 
 RARE = "ꙮ𒀱"  # letters that hardly any vocabulary has
@@ -20,14 +21,7 @@ MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 def read_backend(path: Path) -> Backend:
     """Reads a Hugging Face tokenizers file; CheckpointError if it is none, or has ids far apart."""
-    if path.is_fifo():  # which would be waited for
-        raise CheckpointError(f"{path}: a pipe; expected a file")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    text = read_text(path, CheckpointError)
     with one_line_errors(path, "not a tokenizer of the Hugging Face tokenizers library"):
         backend = Backend.from_str(text)
         ids = backend.get_vocab().values()

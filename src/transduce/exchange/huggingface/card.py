@@ -103,7 +103,11 @@ def _yaml(value: Any) -> Iterator[str]:
     """Yields lines of YAML; text is quoted as in JSON, which YAML has too."""
     if isinstance(value, Mapping):
         for key, one in value.items():
-            yield from _entry(f"{key}:", one)
+            if isinstance(one, Mapping | list):
+                yield f"{key}:"
+                yield from (f"  {line}" for line in _yaml(one))
+            else:
+                yield f"{key}: {_scalar(one)}"
     elif isinstance(value, list):
         for one in value:
             if isinstance(one, Mapping):
@@ -112,14 +116,6 @@ def _yaml(value: Any) -> Iterator[str]:
                 yield from (f"  {line}" for line in others)
             else:
                 yield f"- {_scalar(one)}"
-
-
-def _entry(key: str, value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping | list):
-        yield key
-        yield from (f"  {line}" for line in _yaml(value))
-    else:
-        yield f"{key} {_scalar(value)}"
 
 
 def _scalar(value: Any) -> str:

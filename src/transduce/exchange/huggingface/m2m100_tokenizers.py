@@ -25,7 +25,9 @@ from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
 from transduce.text.tokenizer import HIDDEN, SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_file import check_backend, read_backend
 
-BEGIN, PADDING, END, UNKNOWN = range(4)
+BEGIN, PADDING, END = range(3)
+NAMES = ("<s>", "<pad>", "</s>", "<unk>")
+"""The names of special tokens, in the order of their numbers."""
 SPECIAL = SpecialTokens(bos="<s>", pad="<pad>", eos="</s>", unknown="<unk>")
 SENTENCEPIECE_MODEL = "sentencepiece.bpe.model"
 MADE_UP = "madeupword"
@@ -83,12 +85,8 @@ def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, Tokenizer
     """
     languages = language_tokens(folder)
     tokenizer = (_read_m2m100 if is_m2m100(folder) else _read_nllb)(folder, fields, languages)
-    for name, number, id_ in (
-        ("<s>", BEGIN, tokenizer.bos),
-        ("<pad>", PADDING, tokenizer.pad),
-        ("</s>", END, tokenizer.eos),
-        ("<unk>", UNKNOWN, tokenizer.unknown),
-    ):
+    numbers = (tokenizer.bos, tokenizer.pad, tokenizer.eos, tokenizer.unknown)
+    for number, (name, id_) in enumerate(zip(NAMES, numbers, strict=True)):
         if id_ != number:
             raise InputError(f"{folder}: {name} is token {id_:,}, which cannot be carried over; only {number} can")
     config = TokenizerConfig(kind="file", file="tokenizer.json", special=SPECIAL)
@@ -98,7 +96,7 @@ def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, Tokenizer
 def _read_m2m100(folder: Path, fields: Fields, languages: dict[str, str]) -> Tokenizer:
     file, model = folder / VOCABULARY, folder / SENTENCEPIECE_MODEL
     vocabulary = read_vocabulary(file, model)
-    for name in ("<s>", "<pad>", "</s>", "<unk>"):
+    for name in NAMES:
         if name not in vocabulary:
             raise CheckpointError(f"{file}: it has no token {name!r}; {ADVICE}")
     for token in languages.values():
@@ -134,7 +132,7 @@ def _names_languages(folder: Path, names: list[str]) -> bool:
 def _read_nllb(folder: Path, fields: Fields, languages: dict[str, str]) -> Tokenizer:
     path = folder / TOKENIZER
     backend = read_backend(path)
-    for name in ("<s>", "<pad>", "</s>", "<unk>"):
+    for name in NAMES:
         if backend.token_to_id(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r}; {ADVICE}")
     made_up = _made_up(fields, 256206, 1 + max(backend.get_vocab().values()))

@@ -93,6 +93,9 @@ class Marian(Family):
         settings = super().read_settings(fields)
         fields.must_be("decoder_attention_heads", settings["heads"], 16)
         fields.must_be("decoder_ffn_dim", settings["feed_forward_dim"], 4096)
+        dim = settings["dim"]
+        if self.has_even_dim and dim % 2:
+            raise InputError(f"{fields.path}: d_model is {dim}, which is odd; its sinusoids cannot be carried over")
         return settings
 
     def read_bundle(self, fields: Fields, model: TransformerConfig) -> dict[str, Any]:
@@ -101,10 +104,6 @@ class Marian(Family):
         banned = fields.values.get("bad_words_ids") or [[padding]]
         if banned != [[padding]]:
             raise InputError(f"{fields.path}: bad_words_ids bans more than padding, which cannot be carried over")
-        if model.dim % 2:
-            raise InputError(
-                f"{fields.path}: d_model is {model.dim}, which is odd; its sinusoids cannot be carried over"
-            )
         path = fields.path.parent / TOKENIZER_CONFIG
         named = Fields(path, read_optional(path))
         return {

@@ -11,7 +11,7 @@ from transduce.nn.layers import Dropout, VariationalDropout, WordDropout
 from transduce.nn.recurrence import CellKind, UnidirectionalEncoder, UnidirectionalStack, parts_of
 from transduce.nn.state import Carried, RecurrentTextState
 from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
-from transduce.shapes import Hidden, Mask, Tokens
+from transduce.shapes import Hidden, Tokens
 
 
 class RecurrentLanguageConfig(Settings, frozen=True, tag_field="kind", tag="recurrent-language"):
@@ -75,18 +75,13 @@ class RecurrentLanguageModel(SegmentRecurrence[RecurrentTextState]):
     decoder: "RecurrentTextDecoder"
 
     def __init__(self, decoder: "RecurrentTextDecoder", parts: int) -> None:
-        super().__init__()
-        self.decoder = decoder
+        super().__init__(decoder)
         self._parts = parts
 
     @property
     def carried_shape(self) -> tuple[int, int, int]:
         """See SegmentRecurrence."""
         return len(self.decoder.layers.layers), self._parts, self.decoder.embedding.table.embedding_dim
-
-    def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Nothing, once for each row."""
-        return Memory.empty(len(source), self.decoder.embedding.table.embedding_dim, next(self.parameters()))
 
     def start(self, memory: Memory) -> RecurrentTextState:
         """A state of zeros."""

@@ -24,9 +24,8 @@ from transduce.models.recurrent.decoder import (
     Readout,
     RecurrentDecoder,
 )
-from transduce.models.recurrent.encoder import RecurrentEncoder, RecurrentMemory
+from transduce.models.recurrent.encoder import CopyBridge, LinearBridge, RecurrentEncoder, RecurrentMemory, ZeroBridge
 from transduce.models.tying import token_tables
-from transduce.nn.bridge import CopyBridge, LinearBridge, ZeroBridge
 from transduce.nn.focus import Focus, GlobalAttention, HardAttention, LocalMonotonic, LocalPredictive
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
