@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import ge
 from typing import Any
 
 import numpy as np
@@ -214,9 +215,5 @@ def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: boo
     """Returns the parts that need most by some measure, without those that need no more than another by any measure."""
     found = np.array(of_each)  # [parts, measures]
     most = {of_each[np.lexsort((found.sum(1), measure))[-1]] for measure in found.T}
-    alone = [one for one in most if not any(one != other and _covers(other, one) for other in most)]
+    alone = [one for one in most if not any(one != other and all(map(ge, other, one)) for other in most)]
     return Largest([parts[of_each.index(one)] for one in sorted(alone)], has_several, tuple(found.max(0).tolist()))
-
-
-def _covers(needs: tuple[int, ...], others: tuple[int, ...]) -> bool:
-    return all(need >= other for need, other in zip(needs, others, strict=True))

@@ -198,7 +198,8 @@ def _choose_model(
 def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HEADS) -> Tables:
     """Choose the width of a Transformer near `dim`, heads that divide it, and positions that fit heads of their
     size."""
-    asked = {name: wanted[name] for name in ("dim", "heads", "key_dim") if _is_count(wanted.get(name))}
+    named = {name: wanted.get(name) for name in ("dim", "heads", "key_dim")}
+    asked = {name: value for name, value in named.items() if isinstance(value, int) and value > 0}
     if "heads" in asked:
         dim = 2 * asked["heads"] * max(round(dim / (2 * asked["heads"])), 1)
     dim = asked.get("dim", dim)
@@ -207,10 +208,6 @@ def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HE
     heads = asked.get("heads", max(even or fitting))
     key_dim = asked.get("key_dim", dim // heads)
     return {"dim": dim, "heads": heads, "positions": "sinusoidal" if key_dim % 2 else "rotary"}
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and value > 0
 
 
 def _choose_schedule(
@@ -282,16 +279,12 @@ def _tokens(kept: CorpusFacts) -> float:
     return TOKENS_OF_A_WORD * kept.target.words + kept.pairs
 
 
-def _minutes(kept: CorpusFacts) -> float:
-    """Returns the minutes that training may take."""
-    return min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)
-
-
 def _affordable(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
     """Returns the target tokens that training can process in its time, or for the fewest passes, in at most
     `MAX_MINUTES`."""
     rate = _tokens_a_minute(kept, machine, model, vocabulary)
-    return max(_minutes(kept) * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
+    minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)  # that training may take
+    return max(minutes * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
 
 
 def _tokens_a_minute(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:

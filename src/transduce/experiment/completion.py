@@ -27,7 +27,8 @@ def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) 
     """
     training = tree.get("training")
     start = training.get("start_from") if isinstance(training, Mapping) else None
-    if not isinstance(start, str) or not _needs_model(type_):
+    needs_model = any(field.name == "model" and field.required for field in msgspec.structs.fields(type_))
+    if not isinstance(start, str) or not needs_model:
         return tree
     task = tree.get("task", "translation")
     try:
@@ -68,7 +69,3 @@ def _sets_only_dropout(tokenizer: Any, known: Mapping[str, Any]) -> TypeGuard[Ma
         key == "dropout" or (key in SIDES and key in known and _sets_only_dropout(value, known[key]))
         for key, value in tokenizer.items()
     )
-
-
-def _needs_model(type_: type[ExperimentConfig]) -> bool:
-    return any(field.name == "model" and field.required for field in msgspec.structs.fields(type_))

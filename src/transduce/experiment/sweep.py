@@ -178,7 +178,8 @@ def sweep(
         for seed, one in zip(seeds, row, strict=True):
             number += 1
             tell(f"training {number} of {count}: {', '.join([*_assignments(settings), f'seed={seed}'])}")
-            run = folder / _folder_name(settings) / f"seed-{seed}"
+            name_of_run = ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
+            run = folder / name_of_run / f"seed-{seed}"
             try:
                 result = train(one, run, resume=True, observers=observers(), tell=tell, device=device)
             except FloatingPointError as error:
@@ -243,7 +244,3 @@ def split_values(text: str) -> list[str]:
 
 def _assignments(settings: Mapping[str, str]) -> Iterator[str]:
     return (f"{key}={value}" for key, value in settings.items())
-
-
-def _folder_name(settings: Mapping[str, str]) -> str:
-    return ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"

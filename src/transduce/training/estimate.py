@@ -1,9 +1,9 @@
 """Estimate of a run's duration before its first update."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from statistics import fmean, median
 
 import numpy as np
@@ -93,7 +93,8 @@ def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[
     device = next(working.masters.parameters()).device
     measured = []
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        for part in islice(_turn_by_turn(sample), MAX_PARTS):
+        batches = [*sample[:1], *sample[:0:-1]]  # the first, the last, and those between
+        for part in islice(chain.from_iterable(batches), MAX_PARTS):
             seconds = _time(working, objective, epoch.make(part).to(device))
             measured.append((seconds, epoch.tokens(part)))
             if sum(seconds for seconds, _ in measured[1:]) > ENOUGH:
@@ -102,12 +103,6 @@ def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[
     if not timed:  # batches smaller than the number of processes
         return 0.0
     return tokens_of_an_update * median(seconds / tokens for seconds, tokens in timed)  # one may be a bad moment
-
-
-def _turn_by_turn(sample: list[Plan]) -> Iterator[Rows]:
-    """Yields all parts of the first batch, of the last, and of those between."""
-    for own in [*sample[:1], *sample[:0:-1]]:
-        yield from own
 
 
 def _time(working: WorkingCopy, objective: Objective, batch: OnDevice) -> float:

@@ -50,16 +50,6 @@ class WatchedRun:
 ObserverFactory = Callable[[WatchedRun], Observer]
 
 
-def report_values(report: Report) -> dict[str, float]:
-    """Returns the values of a report's curves, by name."""
-    return {
-        "training/loss": report.loss,
-        "training/learning_rate": report.learning_rate,
-        "training/gradient_norm": report.gradient_norm,
-        "training/target_tokens_per_second": report.target_tokens_per_second,
-    }
-
-
 class Tracker:
     """Passes curves to a tracker's package, as the functions below set up."""
 
@@ -69,7 +59,8 @@ class Tracker:
 
     def report(self, report: Report) -> None:
         """Log a point of each training curve."""
-        self._log(report_values(report), report.update)
+        names = ("loss", "learning_rate", "gradient_norm", "target_tokens_per_second")
+        self._log({f"training/{name}": getattr(report, name) for name in names}, report.update)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """Log a point of each validation score's curve."""
