@@ -50,7 +50,7 @@ class Running:
 
     def wait_until_idle(self) -> None:
         """Wait until no request is in progress, which an answer may precede by a moment."""
-        wait_until(lambda: self.server.running == 0)
+        wait_until(lambda: self.server.admission.running == 0)
 
     def end(self) -> None:
         self._uvicorn.should_exit = True

@@ -18,7 +18,7 @@ from running_server import Running
 
 from transduce.errors import InputError
 from transduce.serving import key_lookup
-from transduce.serving.hosts import Hosts
+from transduce.serving.app import Hosts
 from transduce.serving.keys import Keys
 from transduce.serving.settings import ServerSettings
 

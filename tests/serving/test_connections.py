@@ -91,7 +91,7 @@ def test_a_body_that_comes_slowly_is_refused(hasty: Running) -> None:
         with hasty.connect() as connection:
             connection.sendall(HEAD + head)
             assert status_of(read_all(connection)) == 408
-    wait_until(lambda: hasty.server.running == 0)
+    wait_until(lambda: hasty.server.admission.running == 0)
 
 
 def test_a_body_at_a_fair_rate_may_take_longer(hasty: Running) -> None:

@@ -34,9 +34,8 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.documents import preloaded, worker
-from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.process import DocumentProcess, ProcessFailedError
-from transduce.serving.documents.worker import Limits
+from transduce.serving.documents.worker import Counted, File, Limits, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.workers import DocumentWorkers
 from transduce.serving.failures import RefusedError
 
@@ -165,7 +164,7 @@ def test_eight_that_loop_hold_up_nobody_and_end_when_their_clients_go(
             address = served.url.removeprefix("http://").split(":")
             client = clients.enter_context(socket.create_connection((address[0], int(address[1])), timeout=60))
             client.sendall(f"POST /translate_file HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode() + body.body)
-        wait_until(lambda: served.server.running == 8)
+        wait_until(lambda: served.server.admission.running == 8)
         wait_until(lambda: served.server.documents.busy == 4)  # half of the processes are one client's at most
         for _ in range(20):
             assert requests.get(f"{served.url}/health", timeout=5).ok

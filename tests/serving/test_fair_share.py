@@ -145,11 +145,11 @@ def test_one_client_has_half_the_places_and_gives_way_beyond(served: Running) ->
 
     with ThreadPoolExecutor(20) as pool, Gate(served):
         greedy = [pool.submit(ask, f"127.0.0.{2 + n % 2}") for n in range(8)]
-        wait_until(lambda: served.server.running == 8)
+        wait_until(lambda: served.server.admission.running == 8)
         assert ask("127.0.0.2") == 429  # more than half
         modest = [pool.submit(ask, "127.0.0.4") for _ in range(2)]
         wait_until(lambda: sum(one.done() for one in greedy) == 2)
-        assert served.server.running == 8 and not any(one.done() for one in modest)
+        assert served.server.admission.running == 8 and not any(one.done() for one in modest)
     assert sorted(one.result() for one in greedy) == [200] * 6 + [429] * 2
     assert [one.result() for one in modest] == [200] * 2
 
@@ -158,7 +158,7 @@ def test_who_gives_way_in_a_stream_gets_an_error_there(served: Running) -> None:
     body = {"text": "A dog.", "source": "en", "target": "de", "stream": True}
     with ThreadPoolExecutor(20) as pool, Gate(served):
         greedy = [pool.submit(served.post_from, f"127.0.0.{2 + n % 2}", "/v1/translate", body) for n in range(8)]
-        wait_until(lambda: served.server.running == 8)
+        wait_until(lambda: served.server.admission.running == 8)
         modest = pool.submit(served.post_from, "127.0.0.4", "/translate", BODY)
         wait_until(lambda: any(one.done() for one in greedy))
     assert modest.result()[0] == 200

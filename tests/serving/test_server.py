@@ -381,11 +381,11 @@ def test_keys_are_needed_hashed_and_revoked(tiny_run: Path, tmp_path: Path, sent
 
 
 def test_a_full_queue_is_refused_with_the_time_to_wait(served: Running, sentences: list[str]) -> None:
-    served.server.running += 256
+    served.server.admission.running += 256
     try:
         answer = served.post("/translate", {"q": sentences[0], "source": "en", "target": "de"})
     finally:
-        served.server.running -= 256
+        served.server.admission.running -= 256
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) >= 1
 

@@ -4,14 +4,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from starlette.requests import Request as HTTPRequest
 
 from transduce.serving.clients import CLIENT, Holdings, client_of
 from transduce.serving.failures import RefusedError
 from transduce.serving.key_lookup import KeyLookup
-from transduce.serving.keys import Key, Keys
+from transduce.serving.keys import Keys
 from transduce.serving.limits import RateLimit
 from transduce.serving.metrics import Metrics
 from transduce.serving.settings import ServerSettings
@@ -19,14 +18,6 @@ from transduce.serving.settings import ServerSettings
 MOST_WITHOUT_KEY = 262_144
 """The largest body in bytes that is read to find a key in it; a larger one needs its key in a header or the query."""
 _HALF = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(eq=False)
-class _Turn:
-    """A request in progress."""
-
-    task: "asyncio.Task[object]"
-    has_to_go: bool = False
 
 
 class Admission:
@@ -40,7 +31,7 @@ class Admission:
         self._metrics = metrics
         self._requests = RateLimit("requests")
         self._characters = RateLimit("characters")
-        self._turns: Holdings[_Turn] = Holdings(settings.max_waiting)
+        self._turns: Holdings[asyncio.Task[object]] = Holdings(settings.max_waiting)
 
     async def enter(self, http: HTTPRequest, takes_key_in_body: bool) -> None:
         """Finds out who makes a request before its body is read.
@@ -116,7 +107,7 @@ class Admission:
         own = None if http.state.key is None else http.state.key.characters_per_minute
         limit = self.settings.characters_per_minute if own is None else own
         self._characters.take(http.state.client, characters, limit)
-        self._metrics.characters(characters)
+        self._metrics.characters.inc(characters)
 
     def charge_more(self, http: HTTPRequest, characters: int) -> None:
         """Counts characters that go with a request that has been admitted; they are part of its texts' limit (413)."""
@@ -149,15 +140,13 @@ class Admission:
         if victims is None or (not victims and self.running >= self.settings.max_waiting):
             raise RefusedError(429 if own else 503, "The server is busy; try again soon", seconds)
         for victim in victims:
-            victim.thing.has_to_go = True
-            victim.thing.task.cancel()
-        turn = _Turn(task)
-        holding = self._turns.add(client, turn)
+            victim.thing.cancel()
+        holding = self._turns.add(client, task)
         self.running += 1
         try:
             yield
         except asyncio.CancelledError:
-            if not turn.has_to_go:
+            if holding in self._turns.of(client):  # it does not make room for another
                 raise
             task.uncancel()
             raise RefusedError(429, "Slow down: others need the server, too", seconds) from None
@@ -183,12 +172,8 @@ class Admission:
         self._requests.note(http.state.client, 1, self._requests_of(http))
 
     def _requests_of(self, http: HTTPRequest) -> int:
-        key: Key | None = http.state.key
-        return (
-            self.settings.requests_per_minute
-            if key is None or key.requests_per_minute is None
-            else (key.requests_per_minute)
-        )
+        own: int | None = None if http.state.key is None else http.state.key.requests_per_minute
+        return self.settings.requests_per_minute if own is None else own
 
 
 def _key_too_late() -> RefusedError:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -28,10 +28,10 @@ from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_b
 from transduce.serving.clients import is_loopback
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.hosts import Hosts
-from transduce.serving.libretranslate import describe, libretranslate
+from transduce.serving.libretranslate import libretranslate
 from transduce.serving.listening import SHORTAGE
 from transduce.serving.server import Server
+from transduce.serving.settings import LOOPBACK, ServerSettings
 from transduce.serving.v1 import v1
 
 POLICY = (
@@ -73,37 +73,11 @@ def build_app(server: Server) -> FastAPI:
             raise RefusedError(404, "There is no such page")
         return Response(texts[name], media_type=PAGES[name], headers={"Content-Security-Policy": POLICY})
 
-    @app.exception_handler(RefusedError)
-    async def refused(_: HTTPRequest, error: RefusedError) -> JSONResponse:
+    async def answer(_: HTTPRequest, error: Exception) -> JSONResponse:
         return _answer(error)
 
-    @app.exception_handler(OSError)
-    async def short_of_something(_: HTTPRequest, error: OSError) -> JSONResponse:
-        if error.errno not in SHORTAGE:
-            raise error
-        log.error("a request is refused: %s", str(error.strerror).lower())
-        return _answer(RefusedError(503, "The server is short of memory or file descriptors; try again soon", 10.0))
-
-    @app.exception_handler(TransduceError)
-    async def mistaken(_: HTTPRequest, error: TransduceError) -> JSONResponse:
-        return JSONResponse({"error": str(error)[:1000]}, 400)
-
-    @app.exception_handler(ValidationError)
-    async def invalid(_: HTTPRequest, error: ValidationError) -> JSONResponse:
-        return JSONResponse({"error": describe(error)}, 400)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid_body(_: HTTPRequest, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        return JSONResponse({"error": f"Invalid request: {first['loc'][-1]}: {first['msg']}"[:300]}, 400)
-
-    @app.exception_handler(ClientDisconnect)
-    async def gone(_: HTTPRequest, error: ClientDisconnect) -> JSONResponse:
-        return JSONResponse({"error": "The client has gone away"}, 400)
-
-    @app.exception_handler(HTTPException)
-    async def other(_: HTTPRequest, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+    for kind in (OSError, TransduceError, ValidationError, RequestValidationError, ClientDisconnect, HTTPException):
+        app.add_exception_handler(kind, answer)
 
     @app.exception_handler(Exception)
     async def failed(_: HTTPRequest, error: Exception) -> JSONResponse:
@@ -120,9 +94,30 @@ def build_app(server: Server) -> FastAPI:
     return app
 
 
-def _answer(error: RefusedError) -> JSONResponse:
-    headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after else None
-    return JSONResponse({"error": error.message}, error.status, headers)
+def _answer(error: Exception) -> JSONResponse:
+    """Returns the answer to a request that is refused or wrong; raises an error that is neither."""
+    match error:
+        case RefusedError():
+            headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after else None
+            return JSONResponse({"error": error.message}, error.status, headers)
+        case HTTPException():
+            return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+        case OSError() if error.errno in SHORTAGE:
+            log.error("a request is refused: %s", str(error.strerror).lower())
+            return _answer(RefusedError(503, "The server is short of memory or file descriptors; try again soon", 10.0))
+        case ClientDisconnect():
+            message = "The client has gone away"
+        case ValidationError():
+            first = error.errors()[0]
+            message = f"Invalid request: {'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"[:300]
+        case RequestValidationError():
+            first = error.errors()[0]
+            message = f"Invalid request: {first['loc'][-1]}: {first['msg']}"[:300]
+        case TransduceError():
+            message = str(error)[:1000]
+        case _:
+            raise error
+    return JSONResponse({"error": message}, 400)
 
 
 async def _check_may_read_metrics(server: Server, http: HTTPRequest) -> None:
@@ -248,6 +243,41 @@ POSTED = {
 def too_large(most: int) -> RefusedError:
     """Returns an error for a body of too many bytes."""
     return RefusedError(413, f"The request has more than {most:,} bytes")
+
+
+class Hosts:
+    """The names that a server takes in `Host`: a foreign page whose name leads here must not use it."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._names: Sequence[str] = [name.lower() for name in settings.allowed_hosts]
+        self._takes_all = "*" in self._names or (settings.is_public and not self._names)
+        if not settings.allowed_hosts:
+            self._names = [settings.host.lower(), *LOOPBACK]
+
+    def takes(self, header: str | None) -> bool:
+        """Returns True if a request may name this host; one of HTTP/1.0 names none, and no browser sends it."""
+        if self._takes_all or header is None:
+            return True
+        name = _without_port(header.strip().lower())
+        if name is None:
+            return False
+        return is_loopback(name) or name == "localhost" or any(_is_of(name, one) for one in self._names)
+
+
+def _without_port(header: str) -> str | None:
+    """Returns the name in `name:port` or `[address]:port`; None for other text."""
+    if header.startswith("["):
+        name, bracket, port = header[1:].partition("]")
+        port = port.removeprefix(":")
+        if not bracket:
+            return None
+    else:
+        name, _, port = header.partition(":")
+    return name.removesuffix(".") if name and (not port or port.isdecimal()) else None
+
+
+def _is_of(name: str, allowed: str) -> bool:
+    return name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:]))
 
 
 class JsonLines(logging.Formatter):

@@ -16,7 +16,7 @@ from transduce.serving.clients import CLIENT
 from transduce.serving.failures import RefusedError
 from transduce.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
 from transduce.serving.metrics import Metrics
-from transduce.serving.wanted import WantedTokens
+from transduce.serving.texts import WantedTokens
 
 WINDOW = 0.002
 """Seconds for which a batch waits for company, when nothing else is waiting."""
@@ -156,7 +156,7 @@ class Batcher:
         self.restarts += 1
         self._busy_since = None
         if self._metrics is not None:
-            self._metrics.restart()
+            self._metrics.restarts.inc()
         owed, self._at_work = self._at_work, []
         for future, _ in owed:
             _fail(future, RefusedError(503, "The translation failed; try again", 1.0))

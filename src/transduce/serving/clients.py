@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -45,11 +46,6 @@ class Holding(Generic[T]):
     size: int = 1
 
 
-def newest(held: list[Holding[T]]) -> Holding[T]:
-    """The holding that a client got last."""
-    return held[-1]
-
-
 @dataclass
 class Holdings(Generic[T]):
     """Clients' shares of a resource of the server, up to a total.
@@ -59,8 +55,8 @@ class Holdings(Generic[T]):
     """
 
     most: int
-    first_to_go: Callable[[list[Holding[T]]], Holding[T]] = newest
-    """Chooses which of its holdings, listed by age, a client gives up."""
+    first_to_go: Callable[[list[Holding[T]]], Holding[T]] = itemgetter(-1)
+    """Chooses which of its holdings, listed by age, a client gives up; by default the one that it got last."""
     total: int = 0
     _held: dict[str, list[Holding[T]]] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)

@@ -20,6 +20,7 @@ create table if not exists keys (
     requests_per_minute integer, characters_per_minute integer
 ) strict
 """
+SELECT = "select name, created, is_admin, requests_per_minute, characters_per_minute from keys"
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,7 @@ class Keys:
     def list(self) -> list[Key]:
         """All keys, by name."""
         with self._open() as database:
-            rows = database.execute(
-                "select name, created, is_admin, requests_per_minute, characters_per_minute from keys order by name"
-            )
-            return [_key(row) for row in rows]
+            return [_key(row) for row in database.execute(f"{SELECT} order by name")]
 
     def revoke(self, name: str) -> None:
         """Revokes a key, which a running server refuses from then on; InputError without one of the name."""
@@ -84,10 +82,7 @@ class Keys:
         InputError where the file cannot be read.
         """
         with self._open(patience=READ_SECONDS) as database:
-            row = database.execute(
-                "select name, created, is_admin, requests_per_minute, characters_per_minute from keys where hash = ?",
-                (_hash(key),),
-            ).fetchone()
+            row = database.execute(f"{SELECT} where hash = ?", (_hash(key),)).fetchone()
         return None if row is None else _key(row)
 
     @contextmanager

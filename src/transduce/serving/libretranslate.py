@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import AliasChoices, BaseModel, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import JSONResponse
@@ -18,6 +18,7 @@ from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.search.beam import Beam
 from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.detection import Detector, without_tags
+from transduce.serving.documents.worker import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import download
 from transduce.serving.server import Server
@@ -54,20 +55,11 @@ class DetectBody(BaseModel):
 class Upload:
     """A document that is to be translated."""
 
-    data: bytes
-    name: str
-    kind: str | None
-    """The document's format; None for one that its name tells."""
+    file: File
     source: str
     target: str
     retranslate: bool = False
     """True if translations that the document has are replaced."""
-
-    @property
-    def new_name(self) -> str:
-        """The file name of the translation."""
-        path = PurePath(self.name)
-        return f"{path.stem}.{self.target}{path.suffix}"
 
 
 async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
@@ -82,34 +74,30 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     upload = files.get("file")
     if upload is None:
         raise RefusedError(400, "Invalid request: missing file")
-    name, kind = safe_name(upload.name)
+    file = File(upload.data, *safe_name(upload.name))
     await server.admission.admit(http, _text(fields, "api_key"))
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     if source == "auto":
         sources = [one.source for one in server.models.all if one.target == target]
-        source = (
-            await _source_of(http, server, Upload(upload.data, name, kind, "", target), detector, sources)
-            if sources
-            else ""
-        )
+        source = ""
+        if sources:
+            sample = await server.finish(http, server.sample_document(http, file, target))
+            found = await run_in_threadpool(detector.detect, sample, sources)
+            source = found[0]["language"]
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
-    return Upload(upload.data, name, kind, source, target, retranslate)
+    return Upload(file, source, target, retranslate)
+
+
+def keep(http: HTTPRequest, server: Server, upload: Upload, translated: bytes) -> str:
+    """Keeps an upload's translation; returns the address where to fetch it."""
+    path = PurePath(upload.file.name)
+    key = server.files.keep(translated, f"{path.stem}.{upload.target}{path.suffix}", http.state.client)
+    return str(http.url_for("download_file", key=key))
 
 
 def _text(values: Values, name: str) -> str:
     value = values.get(name, "")
     return value if isinstance(value, str) else ""
-
-
-async def _source_of(
-    http: HTTPRequest, server: Server, upload: Upload, detector: Detector, sources: Sequence[str]
-) -> str:
-    """Returns the language of a document, as the beginning of its text tells."""
-    sample = server.sample_document(http, upload.data, upload.name, upload.kind, upload.target)
-    text = await server.finish(http, sample)
-    found = await run_in_threadpool(detector.detect, text, sources)
-    language: str = found[0]["language"]
-    return language
 
 
 def libretranslate(server: Server, detector: Detector) -> APIRouter:
@@ -119,21 +107,33 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
     @router.get("/languages")
     async def languages() -> list[dict[str, Any]]:
         """The languages that can be translated from, and into which."""
-        return languages_of(server)
+        targets: dict[str, list[str]] = {}
+        for model in server.models.all:
+            targets.setdefault(model.source, []).append(model.target)
+            targets.setdefault(model.target, [])
+        return [{"code": code, "name": name_of(code), "targets": into} for code, into in targets.items()]
 
     @router.get("/health")
     async def health() -> Response:
         """Reports whether the server works, and with which models; 503 if a model answers no more."""
-        facts, works = health_of(server)
-        return JSONResponse(facts, 200 if works else 503)
+        is_stuck = server.is_stuck
+        facts = {
+            "status": "stuck" if is_stuck else "ok",
+            "version": version("transduce"),
+            "models": [
+                {"name": one.name, "source": one.source, "target": one.target, "restarts": one.batcher.restarts}
+                for one in server.models.all
+            ],
+        }
+        return JSONResponse(facts, 503 if is_stuck else 200)
 
     @router.get("/frontend/settings")
     async def frontend_settings() -> dict[str, Any]:
         """Returns the settings that a page needs."""
         first = server.models.all[0]
         return {
-            "apiKeys": server.keys is not None,
-            "keyRequired": server.keys is not None,
+            "apiKeys": server.admission.keys is not None,
+            "keyRequired": server.admission.keys is not None,
             "charLimit": server.settings.max_characters,
             "frontendTimeout": 500,
             "suggestions": False,
@@ -207,12 +207,11 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         async with server.begin(upload.source, upload.target) as model:
 
             async def work() -> bytes:
-                async with server.open_document(http, model, upload.data, upload.name, upload.kind) as document:
+                async with server.open_document(http, model, upload.file) as document:
                     return (await document.translate(upload.retranslate))[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)
-        key = server.files.keep(translated, upload.new_name, http.state.client)
-        return {"translatedFileUrl": str(http.url_for("download_file", key=key))}
+        return {"translatedFileUrl": keep(http, server, upload, translated)}
 
     @router.head("/download_file/{key}", include_in_schema=False)
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)
@@ -221,15 +220,6 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         return download(http, server.files.find(key))
 
     return router
-
-
-def languages_of(server: Server) -> list[dict[str, Any]]:
-    """Returns the languages for `/languages`: every code that is served, and its targets."""
-    targets: dict[str, list[str]] = {}
-    for model in server.models.all:
-        targets.setdefault(model.source, []).append(model.target)
-        targets.setdefault(model.target, [])
-    return [{"code": code, "name": name_of(code), "targets": into} for code, into in targets.items()]
 
 
 def safe_name(name: str) -> tuple[str, str | None]:
@@ -241,25 +231,6 @@ def safe_name(name: str) -> tuple[str, str | None]:
             raise RefusedError(400, f"Invalid request: file format not supported ({refused.what}); {refused.advice}")
         raise RefusedError(400, "Invalid request: file format not supported; GET /frontend/settings tells which are")
     return name, kind
-
-
-def health_of(server: Server) -> tuple[dict[str, Any], bool]:
-    """Returns the facts of `/health`, and True if all is well."""
-    facts = {
-        "status": "stuck" if server.is_stuck else "ok",
-        "version": version("transduce"),
-        "models": [
-            {"name": one.name, "source": one.source, "target": one.target, "restarts": one.batcher.restarts}
-            for one in server.models.all
-        ],
-    }
-    return facts, not server.is_stuck
-
-
-def describe(error: ValidationError) -> str:
-    """Describes in one line what is wrong with a request."""
-    first = error.errors()[0]
-    return f"Invalid request: {'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"[:300]
 
 
 def _body(kind: type[BaseModel]) -> dict[str, Any]:

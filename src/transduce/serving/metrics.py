@@ -16,12 +16,12 @@ class Metrics:
         self._seconds = Histogram(
             "transduce_request_seconds", "Seconds until the answer was complete", ["path"], registry=self.registry
         )
-        self._characters = Counter("transduce_characters", "Characters to translate", registry=self.registry)
+        self.characters = Counter("transduce_characters", "Characters to translate", registry=self.registry)
         self._batches = Histogram(
             "transduce_batch_sentences", "Sentences searched together", buckets=SIZES, registry=self.registry
         )
         self._tokens = Counter("transduce_source_tokens", "Source tokens translated", registry=self.registry)
-        self._restarts = Counter("transduce_batcher_restarts", "Batchers started again", registry=self.registry)
+        self.restarts = Counter("transduce_batcher_restarts", "Batchers started again", registry=self.registry)
         self._search_seconds = Counter("transduce_search_seconds", "Seconds of searching", registry=self.registry)
 
     def watch(self, name: str, help: str, value: Callable[[], float]) -> None:
@@ -33,19 +33,11 @@ class Metrics:
         self._requests.labels(path, str(status)).inc()
         self._seconds.labels(path).observe(seconds)
 
-    def characters(self, number: int) -> None:
-        """Counts characters to translate."""
-        self._characters.inc(number)
-
     def batch(self, sentences: int, tokens: int, seconds: float) -> None:
         """Counts a batch that was searched."""
         self._batches.observe(sentences)
         self._tokens.inc(tokens)
         self._search_seconds.inc(seconds)
-
-    def restart(self) -> None:
-        """Counts a batcher that had to be restarted."""
-        self._restarts.inc()
 
     def text(self) -> bytes:
         """Returns all metrics in Prometheus's format."""

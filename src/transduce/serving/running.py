@@ -156,9 +156,7 @@ def most_connections(wanted: int) -> int:
 def check_free(host: str, port: int) -> None:
     """Raises InputError, with the reason, for an address at which no server can listen now."""
     try:
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tried.bind((host, port))
+        listening_socket(host, port).close()
     except OSError as error:
         raise InputError(f"cannot listen on {host}, port {port}: {str(error.strerror).lower()}") from None
 

@@ -18,8 +18,7 @@ from transduce.search.choices import Search
 from transduce.serving.admission import Admission
 from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
-from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
-from transduce.serving.documents.worker import Limits
+from transduce.serving.documents.worker import Counted, File, Limits, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import Files
@@ -50,7 +49,7 @@ class Server:
         self.files = Files(self.settings.max_kept_bytes)
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
-        self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.running)
+        self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.admission.running)
         self.metrics.watch(
             "transduce_waiting_sentences",
             "Sentences that wait for a batch",
@@ -61,23 +60,9 @@ class Server:
         self.metrics.watch("transduce_document_processes", "Processes of documents", lambda: self.documents.busy)
 
     @property
-    def running(self) -> int:
-        """The number of requests that are translated, or wait for it."""
-        return self.admission.running
-
-    @running.setter
-    def running(self, number: int) -> None:
-        self.admission.running = number
-
-    @property
     def batchers(self) -> set[Batcher]:
         """The batchers of all models."""
         return {model.batcher for model in self.models.all}
-
-    @property
-    def keys(self) -> object:
-        """The keys of clients; None if none are needed."""
-        return self.admission.keys
 
     @property
     def is_stuck(self) -> bool:
@@ -93,10 +78,6 @@ class Server:
         """Counts an answer that was given before there was a request."""
         self.metrics.request("none", status, 0.0)
         self.admission.count_refused(client)
-
-    def charge(self, http: HTTPRequest, characters: int) -> None:
-        """See Admission."""
-        self.admission.charge(http, characters)
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
@@ -203,16 +184,14 @@ class Server:
         return found
 
     @asynccontextmanager
-    async def open_document(
-        self, http: HTTPRequest, model: ServedModel, data: bytes, name: str, kind: str | None
-    ) -> AsyncIterator["OpenDocument"]:
+    async def open_document(self, http: HTTPRequest, model: ServedModel, file: File) -> AsyncIterator["OpenDocument"]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
         Raises InputError for one that cannot be read; RefusedError for too much text, or one that takes too much memory
         or processor time (413), for text that comes too soon (429), or where too many wait (503).
         """
         async with self._at_work(http, model, is_upload=True) as document:
-            counted = await document.read([File(data, name, kind)], self.settings.max_characters)
+            counted = await document.read([file], self.settings.max_characters)
             most = self.settings.max_document_characters
             if counted.characters > most:
                 raise RefusedError(
@@ -224,13 +203,13 @@ class Server:
                     f"The paragraph at {counted.too_large} has more than {self.settings.max_characters:,} characters; "
                     "divide it",
                 )
-            self.charge(http, counted.characters)
+            self.admission.charge(http, counted.characters)
             yield document
 
-    async def sample_document(self, http: HTTPRequest, data: bytes, name: str, kind: str | None, target: str) -> str:
+    async def sample_document(self, http: HTTPRequest, file: File, target: str) -> str:
         """Returns the beginning of a document's text; raises as `open_document` does."""
         async with self.documents.work(http.state.client, is_upload=True) as work:
-            return (await work.ask(Sample(File(data, name, kind), target), Sampled)).text
+            return (await work.ask(Sample(file, target), Sampled)).text
 
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translates pages in HTML, or parts of some."""

@@ -8,8 +8,11 @@ from transduce.inference.request import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.orthography.joining import gap_in_translation
 from transduce.serving.failures import RefusedError
-from transduce.serving.wanted import WantedTokens
 from transduce.text.glossary import Glossary
+
+MOST = 128
+"""The most tokens of a prefix, and twice those of required phrases, that a search places in good time; as many as the
+longest sentence has if the model knows longer ones."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,33 @@ def prepare(
         requests.append(Request(text, prefix if number != before else "", required, banned))
         characters += sum(map(len, required)) + sum(map(len, banned))
         before = number
-    _check_wanted(translator, requests)
+    wanted = WantedTokens(translator)
+    if long := next(filter(wanted.are_too_many, requests), None):
+        raise RefusedError(
+            413,
+            f"{long.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
+            "ask for less",
+        )
     return Prepared(places, requests, translator.encode([request.text for request in requests]), characters)
 
 
-def _check_wanted(translator: Translator, requests: Sequence[Request]) -> None:
-    wanted = WantedTokens(translator)
-    for request in requests:
-        if wanted.are_too_many(request):
-            raise RefusedError(
-                413,
-                f"{request.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
-                "ask for less",
-            )
+class WantedTokens:
+    """Counts the tokens that requests want in their translations, which take search time that others wait for."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.most = max(MOST, translator.longest_source)
+        self._tokenizer = translator.bundle.tokenizers.target
+        self._lengths = {"": 0}
+
+    def of(self, text: str) -> int:
+        """Returns the number of tokens of a text."""
+        if text not in self._lengths:
+            self._lengths[text] = len(self._tokenizer.encode(text))
+        return self._lengths[text]
+
+    def are_too_many(self, request: Request) -> bool:
+        """Returns True if a search for the request would take too long."""
+        return self.of(request.prefix) + 2 * sum(map(self.of, request.required)) > self.most
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """Our own API, which can do what LibreTranslate's cannot."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +21,7 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
-from transduce.serving.libretranslate import ERRORS, FILE_BODY, read_upload
+from transduce.serving.libretranslate import ERRORS, FILE_BODY, keep, read_upload
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
 from transduce.serving.texts import Sentence, gap_before
@@ -29,6 +30,8 @@ from transduce.text.glossary import Entry, Glossary
 MOST = 16
 PAUSE = 0.1
 """The least seconds between two lines of progress."""
+Put = Callable[[dict[str, Any]], None]
+"""Takes the next fact of an answer."""
 
 
 class Term(BaseModel):
@@ -83,7 +86,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         def charge(characters: int) -> None:
             server.admission.charge_more(http, characters)
 
-        async def facts() -> AsyncIterator[dict[str, Any]]:
+        async def work(put: Put) -> None:
             async with server.begin(asked.source, asked.target) as model:
                 details = asked.alignment and isinstance(model.batcher.translator.engine, PyTorchEngine)
                 before: dict[int, Sentence] = {}
@@ -91,12 +94,13 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                     previous = before.get(number)
                     both = previous.translation.text if previous else "", one.translation.text
                     gap = gap_before(texts[number], previous, one, both, asked.target)
-                    yield {"text": number, **_facts(model, texts[number], one), "gap": gap}
+                    put({"text": number, **_facts(model, texts[number], one), "gap": gap})
                     before[number] = one
 
         if asked.stream:
-            return await _stream(http, server, facts(), server.settings.timeout)
-        sentences = await server.finish(http, _all(facts()))
+            return await _stream(http, server, work, server.settings.timeout)
+        sentences: list[dict[str, Any]] = []
+        await server.finish(http, work(sentences.append))
         return Response(msgspec.json.encode({"sentences": sentences}), media_type="application/json")
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
@@ -104,27 +108,25 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         """Translate a document; each line tells the share that is done, the last one where to fetch it."""
         upload = await read_upload(http, server, detector)
 
-        async def facts() -> AsyncIterator[dict[str, Any]]:
-            async with server.begin(upload.source, upload.target) as model:
-                name, kind = upload.name, upload.kind
-                async with server.open_document(http, model, upload.data, name, kind) as document:
-                    yield {"done": 0.0}
-                    shares: asyncio.Queue[float] = asyncio.Queue()
-                    loop = asyncio.get_running_loop()
+        async def work(put: Put) -> None:
+            loop, told = asyncio.get_running_loop(), -PAUSE
 
-                    def tell(share: float) -> None:
-                        with suppress(RuntimeError):  # the loop has ended
-                            loop.call_soon_threadsafe(shares.put_nowait, share)
+            def tell(share: float) -> None:
+                nonlocal told
+                if time.monotonic() - told >= PAUSE:
+                    told = time.monotonic()
+                    with suppress(RuntimeError):  # the loop has ended
+                        loop.call_soon_threadsafe(put, {"done": share})
 
-                    task = asyncio.ensure_future(document.translate(upload.retranslate, tell))
-                    async for share in _while_at_work(shares, task):
-                        yield {"done": share}
-                    (translated,) = task.result()
-            key = server.files.keep(translated, upload.new_name, http.state.client)
-            address = http.url_for("download_file", key=key)
-            yield {"done": 1.0, "translatedFileUrl": str(address)}
+            async with (
+                server.begin(upload.source, upload.target) as model,
+                server.open_document(http, model, upload.file) as document,
+            ):
+                put({"done": 0.0})
+                (translated,) = await document.translate(upload.retranslate, tell)
+            put({"done": 1.0, "translatedFileUrl": keep(http, server, upload, translated)})
 
-        return await _stream(http, server, facts(), 10 * server.settings.timeout)
+        return await _stream(http, server, work, 10 * server.settings.timeout)
 
     @router.post("/admin/reload", responses=ERRORS)
     async def reload(http: HTTPRequest) -> dict[str, str]:
@@ -136,30 +138,12 @@ def v1(server: Server, detector: Detector) -> APIRouter:
     return router
 
 
-async def _while_at_work(shares: "asyncio.Queue[float]", task: "asyncio.Future[list[bytes]]") -> AsyncIterator[float]:
-    """Yields the newest share, at most ten times a second, until work has ended; drops it when nobody reads on."""
-    try:
-        while not task.done():
-            await asyncio.wait({task}, timeout=PAUSE)
-            share = None
-            while not shares.empty():
-                share = shares.get_nowait()
-            if share is not None:
-                yield share
-    finally:
-        task.cancel()
-
-
-async def _all(facts: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [one async for one in facts]
-
-
 async def _stream(
-    http: HTTPRequest, server: Server, facts: AsyncIterator[dict[str, Any]], timeout: float
+    http: HTTPRequest, server: Server, work: Callable[[Put], Awaitable[None]], timeout: float
 ) -> StreamingResponse:
     """Returns a response with a line for each fact, begun once the first is there: an earlier refusal has its own
     status."""
-    made = _at_own_pace(facts, timeout)
+    made = _at_own_pace(work, timeout)
     first = await server.finish(http, anext(made, None), timeout)
 
     async def lines() -> AsyncIterator[bytes]:
@@ -176,18 +160,13 @@ async def _stream(
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-async def _at_own_pace(facts: AsyncIterator[dict[str, Any]], timeout: float) -> AsyncIterator[dict[str, Any]]:
-    """Yields the same, made in a task of its own, so that a slow reader holds up no model and no other client.
+async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -> AsyncIterator[dict[str, Any]]:
+    """Yields what work puts, which is done in a task of its own: a slow reader holds up no model and no other client.
 
     The task is dropped when nobody reads on; RefusedError (503) where it takes too long.
     """
     made: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-
-    async def make() -> None:
-        async for one in facts:
-            made.put_nowait(one)
-
-    task = asyncio.ensure_future(asyncio.wait_for(make(), timeout))
+    task = asyncio.ensure_future(asyncio.wait_for(work(made.put_nowait), timeout))
     task.add_done_callback(lambda _: made.put_nowait(None))
     try:
         while (one := await made.get()) is not None:

@@ -14,7 +14,7 @@ import msgspec
 from transduce.errors import InputError
 from transduce.inference.documents.sentence_translator import Progress, SentenceTranslator, Tell
 from transduce.serving.documents import worker
-from transduce.serving.documents.messages import (
+from transduce.serving.documents.worker import (
     Examine,
     Failed,
     Order,

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
-from transduce.serving.documents.messages import Order, Result
 from transduce.serving.documents.process import DocumentProcess
-from transduce.serving.documents.worker import Limits
+from transduce.serving.documents.worker import Limits, Order, Result
 from transduce.serving.failures import RefusedError
 
 T = TypeVar("T")
