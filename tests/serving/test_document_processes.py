@@ -22,7 +22,6 @@ import requests
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
-pytest.importorskip("justhtml")
 
 import hostile_documents
 from running_server import Running, wait_until
@@ -369,7 +368,7 @@ def test_short_texts_of_one_client_have_one_process_and_uploads_their_own(obedie
         async with workers.work(client, is_upload) as work:
             with suppress(RefusedError):
                 await work.ask(Sample(File(text.encode(), "a.txt", "text"), "de"), Sampled)
-            process = work._process
+            process = work.process
         while workers.busy:
             await asyncio.sleep(0.01)
         return process

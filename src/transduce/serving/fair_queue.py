@@ -91,15 +91,6 @@ class Job:
 
 
 @dataclass
-class _Line:
-    """The jobs of one client that wait."""
-
-    jobs: list[Job] = field(default_factory=list)
-    sentences: int = 0
-    """The number of pieces that wait."""
-
-
-@dataclass
 class FairQueue:
     """Jobs by client; not for several threads at once.
 
@@ -110,7 +101,8 @@ class FairQueue:
     """
 
     seconds_per_token: float = 0.001  # a guess until the first batch
-    _lines: dict[str, _Line] = field(default_factory=dict)
+    _jobs: dict[str, list[Job]] = field(default_factory=dict)
+    """The jobs of each client that wait."""
     _had: dict[str, float] = field(default_factory=dict)
     """Seconds of the model that clients have had, from a common beginning."""
     _level: float = 0.0
@@ -119,31 +111,27 @@ class FairQueue:
     @property
     def sentences(self) -> int:
         """The number of sentences, and pieces of divided ones, that wait."""
-        return sum(line.sentences for line in self._lines.values())
+        return sum(map(self.sentences_of, self._jobs))
 
     @property
     def tokens(self) -> int:
         """The number of tokens that wait."""
-        return sum(job.tokens for line in self._lines.values() for job in line.jobs)
+        return sum(job.tokens for jobs in self._jobs.values() for job in jobs)
 
     @property
     def is_empty(self) -> bool:
         """True if nothing waits."""
-        return not self._lines
+        return not self._jobs
 
     def sentences_of(self, client: str) -> int:
         """Returns the number of sentences of a client that wait."""
-        line = self._lines.get(client)
-        return 0 if line is None else line.sentences
+        return sum(len(job.waiting) for job in self._jobs.get(client, ()))
 
     def add(self, job: Job) -> None:
         """Adds a job."""
-        line = self._lines.get(job.client)
-        if line is None:
-            line = self._lines[job.client] = _Line()
+        if job.client not in self._jobs:
             self._had[job.client] = max(self._level, self._had.get(job.client, 0.0))
-        line.jobs.append(job)
-        line.sentences += len(job.waiting)
+        self._jobs.setdefault(job.client, []).append(job)
         job.tokens = sum(piece.tokens for piece in job.waiting)
 
     def drop(self, job: Job) -> None:
@@ -155,19 +143,19 @@ class FairQueue:
         """Counts time that the model has worked for a client."""
         self._had[client] = self._had.get(client, self._level) + seconds
         if len(self._had) > 1000:
-            self._had = {name: had for name, had in self._had.items() if name in self._lines or had > self._level}
+            self._had = {name: had for name, had in self._had.items() if name in self._jobs or had > self._level}
 
     def next(self, now: float, rows: int) -> tuple[Job | None, list[QueuedPiece]]:
         """Takes the next work out of the queue, or sentences that are searched together.
 
         These have at most `rows` rows, padded tokens times hypotheses, or are one alone.
         """
-        while self._lines:
-            clients = sorted(self._lines, key=self._had.__getitem__)
+        while self._jobs:
+            clients = sorted(self._jobs, key=self._had.__getitem__)
             self._level = max(self._level, self._had[clients[0]])
-            first = max(self._lines[clients[0]].jobs, key=partial(self._ratio, now))
+            first = max(self._jobs[clients[0]], key=partial(self._ratio, now))
             if first.work is not None:
-                self._lines[first.client].jobs.remove(first)
+                self._jobs[first.client].remove(first)
                 self._tidy(first.client)
                 return first, []
             batch = self._batch(now, first, clients, rows)
@@ -182,7 +170,7 @@ class FairQueue:
         latest = self._had[clients[0]] + SLACK
         for client in [one for one in clients if self._had[one] <= latest]:
             begun = len(batch.pieces)
-            ranked = sorted(self._lines[client].jobs, key=partial(self._ratio, now), reverse=True)
+            ranked = sorted(self._jobs[client], key=partial(self._ratio, now), reverse=True)
             for job in [one for one in ranked if one.goes_with(first)]:
                 left = []
                 looked_at, others = job.waiting[:LOOKED_AT], job.waiting[LOOKED_AT:]
@@ -200,19 +188,14 @@ class FairQueue:
         return batch.pieces
 
     def _keep(self, job: Job, pieces: list[QueuedPiece]) -> None:
-        line = self._lines.get(job.client)
-        if line is None or job not in line.jobs:
-            return
-        line.sentences -= len(job.waiting) - len(pieces)
         job.waiting = pieces
         job.tokens = sum(piece.tokens for piece in pieces)
 
     def _tidy(self, client: str) -> None:
         """Removes jobs of which nothing waits."""
-        if (line := self._lines.get(client)) is not None:
-            line.jobs = [job for job in line.jobs if not job.is_over]
-            if not line.jobs:
-                del self._lines[client]
+        left = [job for job in self._jobs.pop(client, ()) if not job.is_over]
+        if left:
+            self._jobs[client] = left
 
     def _ratio(self, now: float, job: Job) -> float:
         service = max(self.seconds_per_token * max(job.tokens, 1), 1e-6)

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from transduce.corpora.language_names import name_of
 from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.search.beam import Beam
-from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
+from transduce.serving.bodies import FORM, JSON, URLENCODED, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.detection import Detector, without_tags
 from transduce.serving.documents.worker import File
 from transduce.serving.failures import RefusedError
@@ -49,6 +49,16 @@ class DetectBody(BaseModel):
 
     q: str
     api_key: str | None = Field(None, validation_alias=AliasChoices("api_key", "apiKey"))
+
+
+class FileBody(BaseModel):
+    """The form of a request to `/translate_file`, as it is described; the server reads it piece by piece."""
+
+    file: bytes
+    source: str = "auto"
+    target: str
+    retranslate: bool = False
+    api_key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +155,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             },
         }
 
-    @router.post("/detect", openapi_extra=_body(DetectBody), responses=ERRORS)
+    @router.post("/detect", openapi_extra=_body(DetectBody, JSON, URLENCODED, FORM), responses=ERRORS)
     async def detect(http: HTTPRequest) -> list[dict[str, Any]]:
         """The languages that a text may be in, the surest first; confidences are percentages."""
         asked = DetectBody.model_validate(await read_values(http, 1))
@@ -153,7 +163,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         served = [code for one in server.models.all for code in (one.source, one.target)]
         return await run_in_threadpool(detector.detect_any, asked.q, served)
 
-    @router.post("/translate", openapi_extra=_body(TranslateBody), responses=ERRORS)
+    @router.post("/translate", openapi_extra=_body(TranslateBody, JSON, URLENCODED, FORM), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
         """Translate one text, or a list."""
         asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
@@ -233,10 +243,9 @@ def safe_name(name: str) -> tuple[str, str | None]:
     return name, kind
 
 
-def _body(kind: type[BaseModel]) -> dict[str, Any]:
-    schema = kind.model_json_schema()
-    kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-    return {"requestBody": {"required": True, "content": {one: {"schema": schema} for one in kinds}}}
+def _body(body: type[BaseModel], *kinds: str) -> dict[str, Any]:
+    schema = {"schema": body.model_json_schema()}
+    return {"requestBody": {"required": True, "content": dict.fromkeys(kinds, schema)}}
 
 
 _ERROR = {"content": {"application/json": {"schema": {"type": "object", "properties": {"error": {"type": "string"}}}}}}
@@ -249,23 +258,4 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     429: {"description": "Slow down", **_ERROR},
     503: {"description": "Busy; Retry-After says when to try again", **_ERROR},
 }
-FILE_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file", "target"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "source": {"type": "string"},
-                        "target": {"type": "string"},
-                        "retranslate": {"type": "boolean"},
-                        "api_key": {"type": "string"},
-                    },
-                }
-            }
-        },
-    }
-}
+FILE_BODY = _body(FileBody, FORM)

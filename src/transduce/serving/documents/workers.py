@@ -23,12 +23,18 @@ AHEAD = 2
 """The number of processes started ahead for the next documents."""
 
 
+@dataclass(eq=False)
 class Work:
-    """A process at work for one client, from a coroutine's side; it exists from the first order on."""
+    """A document that has a process, from a coroutine's side, or waits for one; it exists from the first order on."""
 
-    def __init__(self, take: Callable[[], DocumentProcess]) -> None:
-        self._take = take
-        self._process: DocumentProcess | None = None
+    client: str
+    is_upload: bool
+    take: "Callable[[Work], DocumentProcess]"
+    """Returns a process for the work."""
+    has_begun: "asyncio.Future[None]"
+    process: DocumentProcess | None = None
+    is_over: bool = False
+    """True if its process is not wanted any more, even one that is being started."""
 
     async def ask(
         self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
@@ -36,23 +42,9 @@ class Work:
         """See DocumentProcess."""
 
         def ask() -> R:
-            if self._process is None:
-                self._process = self._take()
-            return self._process.ask(order, kind, sentences, tell)
+            return (self.process or self.take(self)).ask(order, kind, sentences, tell)
 
         return await in_thread(ask)
-
-
-@dataclass(eq=False)
-class _Turn:
-    """A document that has a process, or waits for one."""
-
-    client: str
-    is_upload: bool
-    has_begun: "asyncio.Future[None]"
-    process: DocumentProcess | None = None
-    is_over: bool = False
-    """True if its process is not wanted any more, even one that is being started."""
 
 
 class DocumentWorkers:
@@ -66,8 +58,8 @@ class DocumentWorkers:
         self._count = count
         self._limits = limits
         self._most_waiting = most_waiting
-        self._running: list[_Turn] = []
-        self._waiting: list[_Turn] = []
+        self._running: list[Work] = []
+        self._waiting: list[Work] = []
         self._ahead: deque[DocumentProcess] = deque()
         self._kept: deque[tuple[str, DocumentProcess]] = deque()
         self._changing = threading.Lock()
@@ -93,7 +85,7 @@ class DocumentWorkers:
         """Ends all processes, at work or not."""
         with self._changing:
             self._is_open = False
-            at_work = [turn.process for turn in self._running if turn.process is not None]
+            at_work = [work.process for work in self._running if work.process is not None]
             kept = [process for _, process in self._kept]
             self._kept.clear()
         for process in at_work:
@@ -108,79 +100,79 @@ class DocumentWorkers:
 
         Raises RefusedError where a quarter of the places to wait are the client's (429), or none is free (503).
         """
-        turn, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
+        work, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
 
         def end() -> None:
-            unwanted = self._keep(turn)
+            unwanted = self._keep(work)
             if unwanted is not None:
                 unwanted.release()
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._end, turn)
+                loop.call_soon_threadsafe(self._end, work)
             self._fill()  # now, not when the process was taken: it would take time from its work
 
         try:
-            yield Work(lambda: self._take(turn))
+            yield work
         finally:
             _in_background(end)
 
-    async def _begin(self, client: str, is_upload: bool) -> _Turn:
-        own = sum(turn.client == client for turn in self._waiting)
+    async def _begin(self, client: str, is_upload: bool) -> Work:
+        own = sum(work.client == client for work in self._waiting)
         if own >= max(1, self._most_waiting // 4):
             raise RefusedError(429, f"{own:,} of your documents wait already; send the next one later", 10.0)
         if len(self._waiting) >= self._most_waiting:
             raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
-        turn = _Turn(client, is_upload, asyncio.get_running_loop().create_future())
-        self._waiting.append(turn)
+        work = Work(client, is_upload, self._take, asyncio.get_running_loop().create_future())
+        self._waiting.append(work)
         self._go_on()
         try:
-            await turn.has_begun
+            await work.has_begun
         except asyncio.CancelledError:
-            self._end(turn)
+            self._end(work)
             raise
-        return turn
+        return work
 
-    def _end(self, turn: _Turn) -> None:
-        for turns in (self._waiting, self._running):
-            if turn in turns:
-                turns.remove(turn)
+    def _end(self, work: Work) -> None:
+        for works in (self._waiting, self._running):
+            if work in works:
+                works.remove(work)
         self._go_on()
 
     def _go_on(self) -> None:
         """Starts the documents whose turn it is."""
         while True:
-            of_clients = Counter(turn.client for turn in self._running)
-            able = [turn for turn in self._waiting if self._may_begin(turn)]
+            of_clients = Counter(work.client for work in self._running)
+            able = [work for work in self._waiting if self._may_begin(work)]
             if not able:
                 return
-            turn = min(able, key=lambda one: of_clients[one.client])
-            self._waiting.remove(turn)
-            self._running.append(turn)
-            if not turn.has_begun.done():  # else it is given up just now
-                turn.has_begun.set_result(None)
+            work = min(able, key=lambda one: of_clients[one.client])
+            self._waiting.remove(work)
+            self._running.append(work)
+            if not work.has_begun.done():  # else it is given up just now
+                work.has_begun.set_result(None)
 
-    def _may_begin(self, turn: _Turn) -> bool:
+    def _may_begin(self, work: Work) -> bool:
         if len(self._running) >= self._count:
             return False
         most, half = -(-3 * self._count // 4), -(-self._count // 2)
-        if sum(one.client == turn.client for one in self._running) >= most:
+        if sum(one.client == work.client for one in self._running) >= most:
             return False
         uploads = [one.client for one in self._running if one.is_upload]
-        return not turn.is_upload or (len(uploads) < most and uploads.count(turn.client) < half)
+        return not work.is_upload or (len(uploads) < most and uploads.count(work.client) < half)
 
-    def _take(self, turn: _Turn) -> DocumentProcess:
+    def _take(self, work: Work) -> DocumentProcess:
         """Returns a process that has read short texts of the same client, or one that waits, or a new one."""
         process = None
         while process is None:
             with self._changing:
-                waiting = None if turn.is_upload else self._take_kept(turn.client)
+                waiting = None if work.is_upload else self._take_kept(work.client)
                 waiting = waiting or (self._ahead.popleft() if self._ahead else None)
             process = waiting or DocumentProcess(self._limits)
             if waiting is not None and not waiting.is_alive:
                 waiting.release()
                 process = None
         with self._changing:
-            turn.process, process.is_usable = process, False
-        if turn.is_over:
+            work.process, process.is_usable = process, False
+        if work.is_over:
             process.release()
         return process
 
@@ -191,14 +183,14 @@ class DocumentWorkers:
                 return kept[1]
         return None
 
-    def _keep(self, turn: _Turn) -> DocumentProcess | None:
-        """Keeps the process of a turn for its client's next short text, if allowed; returns one to end instead."""
+    def _keep(self, work: Work) -> DocumentProcess | None:
+        """Keeps a process for its client's next short text, if allowed; returns one to end instead."""
         with self._changing:
-            turn.is_over = True
-            process = turn.process
-            if process is None or turn.is_upload or not process.is_usable or not self._is_open:
+            work.is_over = True
+            process = work.process
+            if process is None or work.is_upload or not process.is_usable or not self._is_open:
                 return process
-            self._kept.append((turn.client, process))
+            self._kept.append((work.client, process))
             return self._kept.popleft()[1] if len(self._kept) > self._count else None
 
     def _fill(self) -> None:
