@@ -89,7 +89,11 @@ class ModelBundle:
     @property
     def special(self) -> SpecialIds:
         """The ids that batches need, in the chosen direction."""
-        return special_ids(self.tokenizers, self.config)
+        source, target, config = self.tokenizers.source, self.tokenizers.target, self.config
+        begin: int = getattr(target, config.begin)
+        if config.languages is not None and config.languages.place == "decoder" and config.target != MANY:
+            begin = target.languages[config.target]
+        return SpecialIds(source.pad, source.eos, target.pad, begin, target.eos)
 
     @property
     def marks(self) -> Marks:
@@ -133,8 +137,8 @@ class ModelBundle:
             self.describe(new)
             save_tensors(weights, new / "weights.safetensors")
             kind, probed = TASKS[self.config.task].probe, self.for_probe
-            marks = marks_of(self.tokenizers, probed.config).source
-            probe = make_probe(kind, self.model, self.tokenizers, probed.special, probe_texts, checksums(new), marks)
+            before = probed.marks.source
+            probe = make_probe(kind, self.model, self.tokenizers, probed.special, probe_texts, checksums(new), before)
             (new / "probe.json").write_bytes(msgspec.json.encode(probe))
 
     @property
@@ -184,8 +188,8 @@ class ModelBundle:
         if isinstance(model, EncoderModel) and isinstance(model.head, WordHead) and _is_old_import(history):
             model.head.swap_follows()
         bundle = ModelBundle(config, model.eval(), tokenizers, history, folder)
-        special, marks = bundle.for_probe.special, marks_of(tokenizers, bundle.for_probe.config).source
-        check_probe(TASKS[config.task].probe, probe, model, tokenizers, special, folder, marks)
+        probed = bundle.for_probe
+        check_probe(TASKS[config.task].probe, probe, model, tokenizers, probed.special, folder, probed.marks.source)
         config = msgspec.structs.replace(config, adapters=None, base=None)
         return replace(bundle, config=config, model=model.to(device))
 
@@ -229,15 +233,6 @@ def best_bundle(run: Path) -> Path:
     if not isinstance(name, str) or not name.isdigit():
         raise CheckpointError(f"{path} is damaged (it names no checkpoint); {advice}")
     return run / "checkpoints" / name / "bundle"
-
-
-def special_ids(tokenizers: Tokenizers, config: BundleConfig) -> SpecialIds:
-    """Returns the ids that batches need, in the chosen direction."""
-    source, target = tokenizers.source, tokenizers.target
-    begin: int = getattr(target, config.begin)
-    if config.languages is not None and config.languages.place == "decoder" and config.target != MANY:
-        begin = target.languages[config.target]
-    return SpecialIds(source.pad, source.eos, target.pad, begin, target.eos)
 
 
 def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:

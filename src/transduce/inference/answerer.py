@@ -16,10 +16,9 @@ from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.data.text_batch import row_length
-from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.classifier import is_pair
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import SpanHeadConfig
@@ -81,8 +80,7 @@ class Answerer:
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Answerer":
         """An answerer from the folder of a model or a run: see `transduce.load`."""
-        place = find_device(device_for(precision, device))
-        return Answerer(at_precision(ModelBundle.load(Path(path), place), precision))
+        return Answerer(load_bundle(path, device, precision))
 
     @overload
     def answer(self, question: str, passage: str, n_best: int = N_BEST) -> Answered: ...

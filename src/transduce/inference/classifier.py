@@ -15,9 +15,8 @@ from transduce.analysis.look_at_reading import Told
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
-from transduce.devices import find_device
 from transduce.errors import InputError
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
@@ -73,8 +72,7 @@ class Classifier:
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Classifier":
         """A classifier from the folder of a model or a run: see `transduce.load`."""
-        place = find_device(device_for(precision, device))
-        return Classifier(at_precision(ModelBundle.load(Path(path), place), precision))
+        return Classifier(load_bundle(path, device, precision))
 
     @property
     def labels(self) -> tuple[str, ...]:

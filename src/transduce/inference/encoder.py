@@ -16,9 +16,8 @@ from transduce.analysis.look_at_reading import NOTHING, Told
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds, pad
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length, shorten
-from transduce.devices import find_device
 from transduce.errors import InputError
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import Row, read_texts, softmax
 from transduce.models.heads import WordHead
@@ -91,8 +90,7 @@ class Encoder:
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Encoder":
         """An encoder from the folder of a model or a run: see `transduce.load`."""
-        place = find_device(device_for(precision, device))
-        return Encoder(at_precision(ModelBundle.load(Path(path), place), precision))
+        return Encoder(load_bundle(path, device, precision))
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Encoder":
         """The same encoder of a translation model of several directions, for one of them: see `Translator.directed`."""
@@ -214,7 +212,8 @@ class Encoder:
         """Returns the ids of texts, cut to what the model reads."""
         if not self._reads_sources:
             return [shorten(ids, None, self._limit) for ids in self.bundle.tokenizers.target.encode_batch(texts)]
-        most = min(self.bundle.config.longest_source + len(self.bundle.marks.source) + 1, self._source_limit or 2**62)
+        most = self.bundle.config.longest_source + len(self.bundle.marks.source) + 1
+        most = min(most, self.bundle.writer.source_limit or most)
         return [(ids[: most - 1], None) for ids in self.bundle.read(texts)]
 
     def _read(self, rows: Sequence[Row], made_of: Callable[[TextBatch], torch.Tensor]) -> list[NDArray[np.float32]]:
@@ -241,10 +240,6 @@ class Encoder:
         if self._reads_sources:
             return self.bundle.tokenizers.source.pieces([*ids, special.source_eos])
         return self.bundle.tokenizers.target.pieces([special.target_bos, *ids, special.target_eos])
-
-    @property
-    def _source_limit(self) -> int | None:
-        return self.bundle.writer.source_limit
 
     def _guessed(self, row: Row) -> Told:
         tokenizer = self.bundle.tokenizers.target

@@ -10,10 +10,9 @@ import torch
 
 from transduce.analysis.look import Look
 from transduce.bundle import ModelBundle, bundle_facts
-from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.engines.pytorch import problem_of, rules_for
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import size_of, threads_for
@@ -107,8 +106,7 @@ class Generator:
     ) -> "Generator":
         """A generator from the folder of a model or a run, or an ensemble from several: see `transduce.load`."""
         keep_free_memory()
-        place = find_device(device_for(precision, device))
-        return Generator(*(at_precision(ModelBundle.load(Path(one), place), precision) for one in (path, *others)))
+        return Generator(*(load_bundle(one, device, precision) for one in (path, *others)))
 
     @overload
     def generate(  # type: ignore[overload-overlap]

@@ -7,12 +7,10 @@ from itertools import islice
 from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, as_pair
-from transduce.data.batch import Batch, make_batch
+from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
@@ -78,26 +76,19 @@ class Scorer:
 
     @torch.inference_mode()
     def _score(self, sources: list[list[int]], targets: list[list[int]]) -> list[PairScore]:
+        models: Sequence[Writer[Any]] = self.model.models if isinstance(self.model, Ensemble) else [self.model]
         results: dict[int, PairScore] = {}
         lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
         for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
             batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
             batch = batch.to(self.bundle.device)
-            scores = torch.stack([self._log_probabilities(model, batch) for model in self._models])
+            target = batch.target_in, batch.target_out, batch.target_is_real
+            each = [score_tokens(model, batch.source, batch.source_is_real, *target) for model in models]
+            scores = torch.stack(each)  # [models, rows, time]
             scores = scores.logsumexp(0) - math.log(len(scores))  # of the mean of the models' probabilities
             for i, row in zip(chosen, scores.tolist(), strict=True):
                 results[i] = self._pair_score(targets[i], row[: len(targets[i]) + 1])
         return [results[i] for i in range(len(sources))]
-
-    @property
-    def _models(self) -> Sequence[Writer[Any]]:
-        return self.model.models if isinstance(self.model, Ensemble) else [self.model]
-
-    @staticmethod
-    def _log_probabilities(model: Writer[Any], batch: Batch) -> Float[Tensor, "rows time"]:
-        return score_tokens(
-            model, batch.source, batch.source_is_real, batch.target_in, batch.target_out, batch.target_is_real
-        )
 
     def _pair_score(self, target: list[int], scores: list[float]) -> PairScore:
         pieces = self.bundle.tokenizers.target.pieces([*target, self.bundle.special.target_eos])

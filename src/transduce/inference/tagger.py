@@ -18,8 +18,7 @@ from transduce.bundle import ModelBundle, bundle_facts
 from transduce.corpora.tagged import entities_of
 from transduce.data.batch import SpecialIds
 from transduce.data.tagged import WordRows, encode_words
-from transduce.devices import find_device
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import TagHeadConfig
@@ -91,8 +90,7 @@ class Tagger:
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Tagger":
         """A tagger from the folder of a model or a run: see `transduce.load`."""
-        place = find_device(device_for(precision, device))
-        return Tagger(at_precision(ModelBundle.load(Path(path), place), precision))
+        return Tagger(load_bundle(path, device, precision))
 
     @overload
     def tag(  # type: ignore[overload-overlap] # a text is an iterable of texts, too

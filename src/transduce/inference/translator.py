@@ -326,9 +326,10 @@ class Translator:
     def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
         """Returns token ids of each line: of the whole, of its pieces if it is too long, of nothing without words."""
         tokenizer = self.bundle.tokenizers.source
+        longest = self.longest_source
         lines = [text.strip() if self._is_translated(text) else "" for text in texts]
         return [
-            [ids] if 0 < len(ids) <= self.longest_source else tokenizer.encode_batch(self._split(line))
+            [ids] if 0 < len(ids) <= longest else tokenizer.encode_batch(split_text(line, tokenizer, longest))
             for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
         ]
 
@@ -342,21 +343,19 @@ class Translator:
 
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """The translation of a line from those of its pieces, which were translated one by one."""
-        best = [piece.n_best[0] for piece in pieces]
-        text = join_sentences([candidate.text for candidate in best], self.bundle.config.target)
-        score = score_of_pieces(rule, [candidate.score for candidate in best])
-        candidates = [Candidate(text, score, sum(candidate.log_probability for candidate in best))]
         details = [piece.details for piece in pieces if piece.details is not None]
         return self._report(
             request,
-            candidates,
+            [self._joined([piece.n_best[0] for piece in pieces], rule)],
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
         )
 
-    def _split(self, line: str) -> list[str]:
-        return split_text(line, self.bundle.tokenizers.source, self.longest_source)
+    def _joined(self, pieces: Sequence[Candidate], rule: DecisionRule) -> Candidate:
+        text = join_sentences([piece.text for piece in pieces], self.bundle.config.target)
+        score = score_of_pieces(rule, [piece.score for piece in pieces])
+        return Candidate(text, score, sum(piece.log_probability for piece in pieces))
 
     def _with_details(
         self,
@@ -425,20 +424,15 @@ class Translator:
                 f"drop no_repeat_ngram, "
                 "or ban fewer phrases"
             )
-        best = [hypotheses[0] for hypotheses in pieces]
-        if len(pieces) == 1:
-            candidates = [Candidate(decode(h.tokens), h.score, h.log_probability) for h in pieces[0]]
-        else:
-            text = join_sentences([decode(hypothesis.tokens) for hypothesis in best], self.bundle.config.target)
-            score = score_of_pieces(rule, [h.score for h in best])
-            candidates = [Candidate(text, score, sum(h.log_probability for h in best))]
-        truncated = any(hypothesis.truncated for hypothesis in best)
-        return self._report(request, candidates, was_split=len(pieces) > 1, truncated=truncated)
+        best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in some] for some in pieces]
+        candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
+        truncated = any(hypotheses[0].truncated for hypotheses in pieces)
+        return self._report(request, candidates, was_split=bool(others), truncated=truncated)
 
     def _report(
         self,
         request: Request,
-        candidates: list["Candidate"],
+        candidates: list[Candidate],
         was_split: bool,
         truncated: bool,
         details: Details | None = None,

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transduce.models.interface import Decoder, Memory, State, Writer
 from transduce.nn.linear import outputs_of
-from transduce.shapes import Logits, Mask, Tokens
+from transduce.shapes import Logits, Tokens
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,11 @@ class ReducedVocabularyModel(Generic[State]):
         self.model = model
         self.kept = kept
         self.penalty = torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed, -torch.inf)
+        self.source_limit = model.source_limit
+        self.target_limit = model.target_limit
+        self.encode = model.encode
         self.read = model.decoder.read
         self.project = outputs_of(model.decoder.output, kept)
-
-    @property
-    def source_limit(self) -> int | None:
-        """The limit of the model."""
-        return self.model.source_limit
-
-    @property
-    def target_limit(self) -> int | None:
-        """The limit of the model."""
-        return self.model.target_limit
-
-    def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """The model's memory of source sentences."""
-        return self.model.encode(source, is_real)
 
     def start(self, memory: Memory) -> NarrowState[State]:
         """The model's state before the first target token."""

@@ -133,11 +133,6 @@ class HeldText:
         self.output, self.spans = restored.text, restored.spans
         return restored.notes
 
-    @property
-    def _replaced(self) -> set[int]:
-        """The starts in the text of what the model reads stand-ins for."""
-        return {place for *_, place in self.stand_ins}
-
     def _leave(self) -> None:
         self.output, self.links = self.text, None
         self.spans = [(place, place + len(mark.shown)) for mark, place in zip(self.held, self.places, strict=True)]
@@ -156,7 +151,7 @@ class HeldText:
             if j < len(words):
                 targets[i].append(j)
         linked = sorted(targets)
-        unknown = self._replaced
+        unknown = {place for *_, place in self.stand_ins}
         expected: list[Span | None] = []
         for place in self.places:
             number = bisect_right(starts, place) - 1

@@ -168,11 +168,12 @@ class DocumentTranslator:
                 origin, translated = "source", TranslatedSegment(core, None, (f"not translated: {'; '.join(wrong)}",))
             for number in numbers:
                 work.put(number, origin, translated, matches.get(core))
+        reports = [work.reports[number] for number in range(len(document.units))]
         left = [
             SegmentReport(one.where, one.text, one.text, "untranslated", review=(one.reason,))
             for one in document.untranslated
         ]
-        return TranslatedDocument(document.translated(work.targets), [*work.all_reports(), *left])
+        return TranslatedDocument(document.translated(work.targets), [*reports, *left])
 
     def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
         """Returns the memory's match; one that does not fit as it is counts as less than the same."""
@@ -204,12 +205,13 @@ class _Work:
         self.cores = [core for _, core, _ in self._edges]
         """Segments to translate."""
         self.targets: list[Segment | None] = [None] * len(document.units)
-        self._reports: list[SegmentReport | None] = [None] * len(document.units)
+        self.reports: dict[int, SegmentReport] = {}
+        """Reports of units, by their numbers."""
 
     def leave(self, number: int, target: Segment) -> None:
         """Keeps a translation as it is."""
         unit = self._units[number]
-        self._reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
+        self.reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
 
     def put(
         self, number: int, origin: Origin, translated: TranslatedSegment | None = None, match: Match | None = None
@@ -219,7 +221,7 @@ class _Work:
         confidence, notes = (translated.confidence, translated.notes) if translated else (None, ())
         core = translated.segment if translated else core
         target = self.targets[number] = Segment(tuple(joined([*before, *core.parts, *after])))
-        self._reports[number] = SegmentReport(
+        self.reports[number] = SegmentReport(
             unit.where,
             unit.source.text,
             target.text,
@@ -229,10 +231,6 @@ class _Work:
             None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
             (*notes, *unit.notes),
         )
-
-    def all_reports(self) -> list[SegmentReport]:
-        """Reports of all units."""
-        return [report for report in self._reports if report is not None]
 
 
 def html_data(text: str) -> bytes:

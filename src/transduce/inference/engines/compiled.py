@@ -8,9 +8,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import torch
 
 from transduce.errors import ConfigError
-from transduce.models.interface import Decoder, EncoderDecoder, Memory, Predictor, State
+from transduce.models.interface import Decoder, EncoderDecoder, Predictor, State
 from transduce.search.loop import Step, take_step
-from transduce.shapes import Hidden, Logits, Mask, Tokens
+from transduce.shapes import Hidden, Logits, Tokens
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,27 +28,11 @@ class CompiledModel(Generic[State]):
     def __init__(self, model: EncoderDecoder[State]) -> None:
         self.model = model
         self.decoder = CompiledDecoder(model.decoder)
-        self._encode = partial(_compiled(type(model).encode), model)
-        self._start = partial(_compiled(type(model).start), model)
+        self.source_limit = model.source_limit
+        self.target_limit = model.target_limit
+        self.encode = partial(_compiled(type(model).encode), model)
+        self.start = partial(_compiled(type(model).start), model)
         self._take_step = _compiled(take_step)
-
-    @property
-    def source_limit(self) -> int | None:
-        """The most tokens of a source that the model reads."""
-        return self.model.source_limit
-
-    @property
-    def target_limit(self) -> int | None:
-        """The most tokens of a target that the model writes."""
-        return self.model.target_limit
-
-    def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """The model's memory of source sentences."""
-        return self._encode(source, is_real)
-
-    def start(self, memory: Memory) -> State:
-        """The model's state before the first target token."""
-        return self._start(memory)
 
     def take_step(self, decoder: Predictor[State], *others: Any) -> Step[State]:
         """Takes the beam search's step, for rules that forbid tokens alone; the decoder is this model's."""

@@ -94,7 +94,7 @@ class CTranslate2Engine:
 
     def __init__(self, folder: Path, tokenizers: Tokenizers, longest: int | None, device: torch.device) -> None:
         library = require_ctranslate2()
-        self.longest = longest
+        self.source_limit = longest
         target = tokenizers.target
         self.never = {target.pad, target.bos, *target.languages.values()} - {target.eos}
         self.bos = target.bos
@@ -114,11 +114,6 @@ class CTranslate2Engine:
         self.reads_first = start != self.target_pieces[target.bos]
         self.prefixed = 1 if self.reads_first and start is not None else 0
 
-    @property
-    def source_limit(self) -> int | None:
-        """See Engine."""
-        return self.longest
-
     def workers(self, search: Search) -> int:
         """See Engine; one batch, which uses all threads."""
         return 1
@@ -128,7 +123,7 @@ class CTranslate2Engine:
         beam = _plain_beam(pieces, search)
         sources = [self._sentence(piece) for piece in pieces]
         lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
-        limits = limits_for(beam, lengths, self.longest)
+        limits = limits_for(beam, lengths, self.source_limit)
         longest = limits.longest.tolist()
         found = self._search(sources, beam, limits.shortest.tolist(), longest)
         scored = self._score(sources, found)

@@ -44,16 +44,10 @@ class Ensemble:
 
     def __init__(self, models: Sequence[Writer[Any]]) -> None:
         self.models = tuple(models)
-
-    @property
-    def source_limit(self) -> int | None:
+        self.source_limit = min((m.source_limit for m in models if m.source_limit is not None), default=None)
         """The smallest limit of the models."""
-        return min((m.source_limit for m in self.models if m.source_limit is not None), default=None)
-
-    @property
-    def target_limit(self) -> int | None:
+        self.target_limit = min((m.target_limit for m in models if m.target_limit is not None), default=None)
         """The smallest limit of the models."""
-        return min((m.target_limit for m in self.models if m.target_limit is not None), default=None)
 
     def encode(self, source: Tokens, is_real: Mask) -> EnsembleMemory:
         """Reads the source sentences with each model."""

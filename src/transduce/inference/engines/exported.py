@@ -15,12 +15,10 @@ from transduce.bundle import (
     marks_of,
     read_history,
     read_tokenizers,
-    special_ids,
 )
 from transduce.bundle_config import BundleConfig, read_config
 from transduce.config import Settings
 from transduce.corpora.directions import Direction
-from transduce.data.batch import SpecialIds
 from transduce.devices import find_device
 from transduce.errors import CheckpointError
 from transduce.ranges import PositiveInt
@@ -72,11 +70,6 @@ class ExportedModel:
     config: BundleConfig
     tokenizers: Tokenizers
     history: dict[str, Any]
-
-    @property
-    def special(self) -> SpecialIds:
-        """The ids that a search needs."""
-        return special_ids(self.tokenizers, self.config)
 
     @property
     def marks(self) -> Marks:

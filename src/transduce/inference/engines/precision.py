@@ -1,11 +1,13 @@
 """The precision at which a trained model computes."""
 
+from pathlib import Path
 from typing import Literal, TypeVar
 
 import torch
 from torch import nn
 
 from transduce.bundle import ModelBundle
+from transduce.devices import find_device
 from transduce.errors import ConfigError, InputError
 from transduce.inference.engines.exported import ExportedModel
 from transduce.nn.cpu import SmallBatchLinear
@@ -30,6 +32,11 @@ def at_precision(model: AnyModel, precision: InferencePrecision) -> AnyModel:
     elif precision != "float32":
         raise InputError(f"an exported model's precision is fixed at export; leave out precision {precision}")
     return model
+
+
+def load_bundle(path: str | Path, device: str, precision: InferencePrecision) -> ModelBundle:
+    """Returns the bundle in the folder of a model or a run, on a device, to compute at a precision."""
+    return at_precision(ModelBundle.load(Path(path), find_device(device_for(precision, device))), precision)
 
 
 def device_for(precision: InferencePrecision, device: str) -> str:

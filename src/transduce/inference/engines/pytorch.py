@@ -48,15 +48,11 @@ class PyTorchEngine:
         self.bundle = bundle
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: Writer[Any] = Ensemble(models) if others else models[0]
+        self.source_limit = self.model.source_limit
         self.compiled = CompiledModel(models[0]) if compile else None
         """The compiled model, which searches when there is one piece and nothing to record."""
         self._threads = torch.get_num_threads()
         self._size = sum(size_of(one.model) for one in (bundle, *others))
-
-    @property
-    def source_limit(self) -> int | None:
-        """See Engine."""
-        return self.model.source_limit
 
     def workers(self, search: Search) -> int:
         """See Engine; 1 with a coverage penalty, for which attention is recorded."""
