@@ -26,7 +26,7 @@ from transduce.reprs import shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
-from transduce.search.loop import SearchProblem
+from transduce.search.loop import SearchProblem, TakeStep, take_step
 from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling, tokens_one_by_one
 from transduce.search.settings import Limits
@@ -191,8 +191,14 @@ class Generator:
                 "shorten the text, or ask for fewer tokens"
             )
         (piece,) = self._constraints.pieces(Request(prompt), [ids])
-        vocabulary = self._vocabulary(ends_with_line=False)
-        return look_at_generation(self.bundle, vocabulary, piece, length, search or Beam(), given, self.text_of)
+        ends = Ends(length, ())
+
+        @torch.inference_mode()
+        def find(beam: Beam, step: TakeStep) -> list[int]:
+            return beam.find(self._problem([piece], [], beam, length, ends, step))[0][0].tokens
+
+        vocabulary = self._vocabulary(ends.with_line)
+        return look_at_generation(self.bundle, vocabulary, ids, find, search or Beam(), given, self.text_of)
 
     def _stream(self, request: Request, search: Search, ends: Ends) -> Iterator[str]:
         ids = self.encode(request.text)
@@ -307,7 +313,13 @@ class Generator:
         return self._constraints.pieces(request, [context])[0], min(room - len(context), left)
 
     def _problem(
-        self, pieces: Sequence[Piece], writings: Sequence[Writing], search: Search, length: int, ends: Ends
+        self,
+        pieces: Sequence[Piece],
+        writings: Sequence[Writing],
+        search: Search,
+        length: int,
+        ends: Ends,
+        step: TakeStep = take_step,
     ) -> SearchProblem[DecoderState]:
         """Returns the problem of a search after contexts of one length; all their tokens but the last are read here."""
         context = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
@@ -318,7 +330,7 @@ class Generator:
         longest = context.new_full((len(pieces),), length + 1)
         limits = Limits(torch.ones_like(longest), longest, end_is_free=True)
         rules = self._rules(pieces, writings, search, vocabulary, ends)
-        return problem_of(self.model, state, limits, context[:, -1], pieces, vocabulary, search, rules=rules)
+        return problem_of(self.model, state, limits, context[:, -1], pieces, vocabulary, search, step, rules)
 
     def _vocabulary(self, ends_with_line: bool) -> Vocabulary:
         """Returns all tokens; an end token that only ends a line is text like any other, unless writing ends there."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
-import torch
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.findings import SearchTree
@@ -16,12 +15,11 @@ from transduce.data.batch import make_batch
 from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
 from transduce.errors import InputError
-from transduce.inference.engines.pytorch import PyTorchEngine, problem_of
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.search.beam import Beam
 from transduce.search.loop import TakeStep
-from transduce.search.settings import Limits
 from transduce.text.tokenizer import Tokenizer
 
 
@@ -59,36 +57,22 @@ def look_at_translation(
 def look_at_generation(
     bundle: ModelBundle,
     vocabulary: Vocabulary,
-    piece: Piece,
-    length: int,
+    context: Sequence[int],
+    find: Callable[[Beam, TakeStep], list[int]],
     search: Beam,
     given: Sequence[int] | None,
     spell: Callable[[Sequence[int]], str],
 ) -> Look:
-    """Continues a context by this many tokens, unless the next ones are given, and looks at what happened.
+    """Continues a context by what `find` gives, unless the next tokens are given, and looks at what happened.
 
     `spell` gives the text of tokens.
     """
-    model = bundle.writer
-    context = torch.tensor([piece.source], device=bundle.device)
     tree = None
     if given is None:
-
-        @torch.inference_mode()
-        def find(beam: Beam, step: TakeStep) -> list[int]:
-            state = model.start(model.encode(context[:, :0], context[:, :0].bool()))
-            if context.shape[1] > 1:
-                _, state = model.decoder(context[:, :-1], state)
-            longest = context.new_full((1,), length + 1)
-            limits = Limits(torch.ones_like(longest), longest, end_is_free=True)
-            begin = context[:, -1]
-            problem = problem_of(model, state, limits, begin, [piece], vocabulary, beam, step)
-            return beam.find(problem)[0][0].tokens
-
         tokens, tree = _searched(find, search, vocabulary, bundle.tokenizers.target)
     else:
         tokens = list(given)
-    ids = [*piece.source, *tokens]
+    ids = [*context, *tokens]
     batch = batch_of([np.array(ids)]).to(bundle.device)
     return look_at_text(bundle, _name(bundle), spell(ids), tree, batch)
 

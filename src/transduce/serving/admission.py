@@ -43,12 +43,11 @@ class Admission:
         http.state.address, http.state.key, http.state.is_counted = address, None, False
         self._set_client(http, address)
         token = _token(http)
-        if self.keys is None:
-            self._requests.check(address, 1, self.settings.requests_per_minute)
-        elif token:
+        if self.keys is not None and token:
             await self._find(http, token)
-        else:
-            self._requests.check(address, 1, self.settings.requests_per_minute)
+            return
+        self._requests.check(address, 1, self.settings.requests_per_minute)
+        if self.keys is not None:
             if not takes_key_in_body:
                 raise RefusedError(403, "Please give an API key")
             if size_of(http) > MOST_WITHOUT_KEY:

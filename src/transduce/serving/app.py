@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
 from typing import Any
@@ -202,42 +201,36 @@ class Watch:
     def _most(self, path: str) -> int:
         """Returns the most bytes that a request may have."""
         settings = self._server.settings
-        is_upload = path in POSTED and POSTED[path].kinds == (FORM,)
-        return settings.max_upload_bytes if is_upload else min(settings.max_upload_bytes, settings.max_body_bytes)
+        return (
+            settings.max_upload_bytes
+            if POSTED.get(path) == (FORM,)
+            else min(settings.max_upload_bytes, settings.max_body_bytes)
+        )
 
     async def _enter(self, http: HTTPRequest, most: int) -> None:
         """Raises RefusedError for a request that is refused whatever its body says."""
         host = http.headers.get("host")
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
             raise RefusedError(421, "The server does not go by this name")
-        posted = POSTED.get(http.scope["path"])
-        if posted is None or http.method != "POST":
+        kinds = POSTED.get(http.scope["path"])
+        if kinds is None or http.method != "POST":
             return
-        await self._server.admission.enter(http, posted.takes_key)
+        await self._server.admission.enter(http, FORM in kinds)  # the JSON of our own API holds no key
         if size_of(http) > most:
             raise too_large(most)
         kind = content_type(http)
-        if has_body(http) and not (kind in posted.kinds or (JSON in posted.kinds and is_json(kind))):
+        if has_body(http) and not (kind in kinds or (JSON in kinds and is_json(kind))):
             raise unsupported()
 
 
-@dataclass(frozen=True)
-class Posted:
-    """The kinds of bodies that a path accepts."""
-
-    kinds: tuple[str, ...]
-    """Kinds of bodies; an upload's is a form."""
-    takes_key: bool = True
-    """True if a key may be in the body."""
-
-
 POSTED = {
-    "/translate": Posted((JSON, FORM, URLENCODED)),
-    "/detect": Posted((JSON, FORM, URLENCODED)),
-    "/translate_file": Posted((FORM,)),
-    "/v1/translate": Posted((JSON,), takes_key=False),
-    "/v1/translate_file": Posted((FORM,)),
+    "/translate": (JSON, FORM, URLENCODED),
+    "/detect": (JSON, FORM, URLENCODED),
+    "/translate_file": (FORM,),
+    "/v1/translate": (JSON,),
+    "/v1/translate_file": (FORM,),
 }
+"""The kinds of bodies that a path accepts; an upload's is a form."""
 
 
 def too_large(most: int) -> RefusedError:

@@ -157,6 +157,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.is_of_proxy = False
         self._settings = self.shared.settings
+        self._most_head = self._settings.max_url_bytes + self._settings.max_header_bytes
         self._name = ""
         self._holding: Holding[LimitedProtocol] | None = None
         self._message: _Message | None = None
@@ -211,9 +212,10 @@ class LimitedProtocol(HttpToolsProtocol):
             self._limit_receiving(self._settings.header_timeout, self._head_is_late)
         view = memoryview(data)
         while view and not (self.transport.is_closing() or self._is_refused):
-            size = PIECE if self._has_head else max(1, self._most_head - self._raw)
-            piece, view = view[:size], view[size:]
             before = self._message
+            is_body = before is not None and before.has_head
+            size = PIECE if is_body else max(1, self._most_head - (0 if before is None else before.raw))
+            piece, view = view[:size], view[size:]
             super().data_received(bytes(piece))
             self._check(before, len(piece))
 
@@ -311,18 +313,6 @@ class LimitedProtocol(HttpToolsProtocol):
                 start(cycle, app)
 
         self.shared.starts.add(self.loop, self._name, begin)
-
-    @property
-    def _has_head(self) -> bool:
-        return self._message is not None and self._message.has_head
-
-    @property
-    def _raw(self) -> int:
-        return 0 if self._message is None else self._message.raw
-
-    @property
-    def _most_head(self) -> int:
-        return self._settings.max_url_bytes + self._settings.max_header_bytes
 
     def _check(self, before: _Message | None, size: int) -> None:
         """Counts what was just read, and refuses too much."""

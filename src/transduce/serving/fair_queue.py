@@ -1,5 +1,6 @@
 """The queue for a model: each client gets its share of the model's time, however much it asks for."""
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -209,7 +210,7 @@ class _Batch:
         self.room = room
         self.pieces: list[QueuedPiece] = []
         self.is_constrained = False
-        self._shortest = self._longest = 0
+        self._shortest, self._longest = sys.maxsize, 0
 
     def fits(self, piece: QueuedPiece) -> bool:
         """Returns True if the piece is like the others in length, and there is room for it."""
@@ -220,8 +221,6 @@ class _Batch:
 
     def add(self, piece: QueuedPiece) -> None:
         """Adds a piece."""
-        if not self.pieces:
-            self._shortest = self._longest = piece.tokens
         self.pieces.append(piece)
         self.is_constrained |= piece.is_constrained
         self._shortest, self._longest = min(self._shortest, piece.tokens), max(self._longest, piece.tokens)

@@ -23,16 +23,6 @@ class ListeningSocket(socket.socket):
     refused = 0
     """The number of connections that were refused."""
 
-    def listen_on(self, host: str, port: int) -> None:
-        """Takes an address; OSError if that is impossible."""
-        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if self.family == socket.AF_INET6:
-            self.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if host == "::" else 1)
-        self.bind((host, port))
-        self.listen(BACKLOG)
-        self.setblocking(False)
-        self._hold_reserve()
-
     def accept(self) -> tuple[socket.socket, object]:
         """See socket; BlockingIOError, as if nobody came, if a client was refused."""
         try:
@@ -62,12 +52,13 @@ class ListeningSocket(socket.socket):
         except OSError:
             time.sleep(0.01)  # another thread was faster; nothing can be done but to wait a little
         finally:
-            self._hold_reserve()
+            self.hold_reserve()
         if time.monotonic() - self._logged_at >= QUIET_SECONDS:
             self._logged_at = time.monotonic()
             log.error("connections are refused: %s; see `ulimit -n`", str(error.strerror).lower())
 
-    def _hold_reserve(self) -> None:
+    def hold_reserve(self) -> None:
+        """Opens a file descriptor in reserve."""
         with suppress(OSError):
             self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
@@ -86,7 +77,13 @@ def listening_socket(host: str, port: int) -> ListeningSocket:
     kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     made = ListeningSocket(kind, socket.SOCK_STREAM)
     try:
-        made.listen_on(str(address[0]), port)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if kind == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if address[0] == "::" else 1)
+        made.bind((address[0], port))
+        made.listen(BACKLOG)
+        made.setblocking(False)
+        made.hold_reserve()
     except OSError:
         made.close()
         raise

@@ -190,18 +190,13 @@ def _search(asked: Asked, beam_size: int) -> Search:
 
 
 def _facts(model: ServedModel, text: str, one: Sentence) -> dict[str, Any]:
-    translation = one.translation
-    confidence = confidence_of([translation], model.batcher.translator.bundle.tokenizers.target)
+    told = msgspec.to_builtins(one.translation)
+    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "details")
     return {
         "start": one.start,
         "end": one.end,
         "source": text[one.start : one.end],
-        "target": translation.text,
-        "confidence": confidence,
-        "n_best": msgspec.to_builtins(translation.n_best),
-        "truncated": translation.truncated,
-        "satisfied": translation.satisfied,
-        "unsatisfied": translation.unsatisfied,
-        "violated": translation.violated,
-        "details": msgspec.to_builtins(translation.details),
+        "target": one.translation.text,
+        "confidence": confidence_of([one.translation], model.batcher.translator.bundle.tokenizers.target),
+        **{name: told[name] for name in names},
     }

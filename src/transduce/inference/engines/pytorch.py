@@ -56,7 +56,7 @@ class PyTorchEngine:
 
     def workers(self, search: Search) -> int:
         """See Engine; 1 with a coverage penalty, for which attention is recorded."""
-        return 1 if self.bundle.device.type != "cpu" or _is_recorded(search) else torch.get_num_threads()
+        return 1 if self.bundle.device.type != "cpu" or _coverage_penalty(search) else torch.get_num_threads()
 
     @torch.inference_mode()
     def search(
@@ -66,13 +66,15 @@ class PyTorchEngine:
 
         With a shortlist, outputs have each source's own tokens and those that its piece asks for.
         """
-        if _is_recorded(search) and isinstance(self.model, Ensemble):
+        penalty = _coverage_penalty(search)
+        if penalty and isinstance(self.model, Ensemble):
             raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
         special, device = self.bundle.special, self.bundle.device
         ids, is_real = pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         ids, is_real = ids.to(device), is_real.to(device)
         narrow = None if self.shortlist is None else VocabularyReduction(self.shortlist, ids, is_real, pieces)
-        compiled = self._compiled_for(pieces, search)
+        is_alone = len(pieces) == 1 and not penalty
+        compiled = self.compiled if is_alone and torch.get_num_threads() == self._threads else None  # as at compiling
         with threads_for(len(pieces) * search.rows, self._size, device) if compiled is None else nullcontext():
             model, asked = self.model if compiled is None else compiled, pieces
             vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
@@ -81,19 +83,15 @@ class PyTorchEngine:
             limits = _limits(model, is_real, asked, search)
             state = model.start(model.encode(ids, is_real))
             problem = problem_of(model, state, limits, _begin(asked, vocabulary, ids), asked, vocabulary, search, step)
-            found = _with_all(search).find(problem)
+            whole = msgspec.structs.replace(search, n_best=search.rows) if penalty else search
+            found = whole.find(problem)
             if narrow is not None:
                 found = narrow.widen(found)
-            if isinstance(search, Beam) and search.coverage_penalty:
+            if penalty:
                 begins = [special.target_bos if piece.begin is None else piece.begin for piece in pieces]
                 sources = [piece.source for piece in pieces]
-                found = rerank(self.bundle, self.model, sources, found, search.coverage_penalty, begins)
+                found = rerank(self.bundle, self.model, sources, found, penalty, begins)
         return [hypotheses[: search.n_best] for hypotheses in found]
-
-    def _compiled_for(self, pieces: Sequence[Piece], search: Search) -> CompiledModel[DecoderState] | None:
-        """Returns the compiled model if it is faster: for one piece, with as many threads as it was compiled for."""
-        is_plain = len(pieces) > 1 or _is_recorded(search)
-        return None if is_plain or torch.get_num_threads() != self._threads else self.compiled
 
 
 def problem_of(
@@ -170,13 +168,6 @@ def _begin(pieces: Sequence[Piece], vocabulary: Vocabulary, source: Tokens) -> B
     return torch.tensor(begins, device=source.device)
 
 
-def _is_recorded(search: Search) -> bool:
-    """Returns True if attention is recorded after the search."""
-    return isinstance(search, Beam) and search.coverage_penalty > 0
-
-
-def _with_all(search: Search) -> Search:
-    """Returns the search, for all outputs that it finds if they will be ranked anew."""
-    if isinstance(search, Beam) and search.coverage_penalty:
-        return msgspec.structs.replace(search, n_best=search.size)
-    return search
+def _coverage_penalty(search: Search) -> float:
+    """Returns the weight of coverage, for which attention is recorded and outputs are ranked anew after the search."""
+    return search.coverage_penalty if isinstance(search, Beam) else 0.0
