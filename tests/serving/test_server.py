@@ -26,10 +26,10 @@ from transduce.inference.requests import Request
 from transduce.inference.translator import Translation, Translator
 from transduce.search.beam import Beam
 from transduce.serving import batching
+from transduce.serving.admission import RateLimit
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
-from transduce.serving.limits import RateLimit
 
 
 @pytest.fixture(autouse=True)

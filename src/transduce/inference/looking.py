@@ -16,8 +16,7 @@ from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
 from transduce.errors import InputError
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
-from transduce.inference.shortlist.vocabulary import Vocabulary
+from transduce.inference.requests import Constraints, Piece, Vocabulary
 from transduce.search.beam import Beam
 from transduce.search.loop import TakeStep
 from transduce.text.tokenizer import Tokenizer

@@ -15,9 +15,8 @@ from transduce.inference.engines.compiled import CompiledModel
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.vocabulary_reduction import VocabularyReduction
 from transduce.inference.execution.workers import size_of, threads_for
-from transduce.inference.requests import Constraints, Piece
+from transduce.inference.requests import Constraints, Piece, Vocabulary
 from transduce.inference.shortlist.shortlist import Shortlist
-from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import Writer
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam

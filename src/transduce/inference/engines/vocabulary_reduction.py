@@ -7,9 +7,8 @@ from typing import Any
 import torch
 
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.requests import Piece
+from transduce.inference.requests import Piece, Vocabulary
 from transduce.inference.shortlist.shortlist import Shortlist
-from transduce.inference.shortlist.vocabulary import Vocabulary
 from transduce.models.interface import Writer
 from transduce.models.reduced_vocabulary import ReducedVocabularyModel
 from transduce.search.loop import Hypothesis

@@ -281,7 +281,8 @@ def _done(line: _Line, limits: Limits) -> Sampled | Written:
         line.send(encode(_counted(order.longest, documents)))
         go_on = line.receive(Translate)
     together = _Together(documents)
-    translator.translate_document(together.document, go_on.retranslate, _ignore if go_on.with_progress else None)
+    tell = (lambda share: None) if go_on.with_progress else None  # the other end reports, as it hears each sentence
+    translator.translate_document(together.document, go_on.retranslate, tell)
     return Written(together.written)
 
 
@@ -326,10 +327,6 @@ def _is_memory(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _ignore(share: float) -> None:
-    """Ignores progress, which the other end reports, as it hears each sentence."""
 
 
 def _limit_time(limits: Limits) -> None:
