@@ -38,7 +38,7 @@ class Batcher:
         self.translator = translator
         self.restarts = 0
         """The number of times its thread had to be restarted."""
-        self._metrics = metrics
+        self._metrics = metrics or Metrics()
         self._queue = FairQueue()
         self._dropped: set[Job] = set()
         """Jobs of which a sentence was given up."""
@@ -155,8 +155,7 @@ class Batcher:
     def _count_restart(self) -> None:
         self.restarts += 1
         self._busy_since = None
-        if self._metrics is not None:
-            self._metrics.restarts.inc()
+        self._metrics.restarts.inc()
         owed, self._at_work = self._at_work, []
         for future, _ in owed:
             _fail(future, RefusedError(503, "The translation failed; try again", 1.0))
@@ -205,8 +204,7 @@ class Batcher:
             for piece in batch:
                 self._queue.charge(piece.client, seconds * piece.tokens / tokens)
             self._queue.seconds_per_token += 0.1 * (seconds / tokens - self._queue.seconds_per_token)
-        if self._metrics is not None:
-            self._metrics.batch(len(batch), sum(piece.source_tokens for piece in batch), seconds)
+        self._metrics.batch(len(batch), sum(piece.source_tokens for piece in batch), seconds)
 
     def _settle_batch(self, job: Job, batch: list[QueuedPiece]) -> None:
         assert job.rule is not None and job.translator is not None

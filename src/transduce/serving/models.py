@@ -95,7 +95,9 @@ class Models:
         translators: dict[Direction, tuple[str, Translator]] = {}
         for folder in self._folders:
             translator = self._load(folder)
-            for direction in _directions_of(translator):
+            config = translator.bundle.config
+            single = Direction(config.source, config.target)
+            for direction in [single] if config.languages is None else config.languages.trained:
                 if direction in translators:
                     raise InputError(f"{translators[direction][0]} and {folder} both translate {direction}; serve one")
                 translators[direction] = (folder, translator)
@@ -110,12 +112,6 @@ class Models:
             )
             for direction, (folder, translator) in translators.items()
         ]
-
-
-def _directions_of(translator: Translator) -> list[Direction]:
-    """The directions that a model was trained in."""
-    config = translator.bundle.config
-    return [Direction(config.source, config.target)] if config.languages is None else config.languages.trained
 
 
 def _close_unused(models: Sequence[ServedModel]) -> None:

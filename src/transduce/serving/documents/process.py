@@ -96,7 +96,6 @@ class DocumentProcess:
                     if isinstance(report, kind):
                         self.is_usable = self._orders < MOST_ORDERS and not self._is_polite
                         return report
-                    self._check(report)
                     if sentences is None or not isinstance(report, Question):
                         raise msgspec.ValidationError(f"{type(report).__name__} in place of {kind.__name__}")
                     self._connection.send_bytes(encode(_answer(report, sentences, tell)))
@@ -129,15 +128,12 @@ class DocumentProcess:
         return None
 
     def _receive(self) -> Report:
+        """Waits for a report; raises the error that one names."""
         while not self._connection.poll(None if self._is_polite else PATIENCE):
             self._is_polite = True
             with suppress(OSError, AttributeError):
                 os.setpriority(os.PRIO_PROCESS, self._process.pid or 0, NICE)
         report: Report = decode(self._connection.recv_bytes(LARGEST_MESSAGE), Report)  # type: ignore[arg-type]
-        return report
-
-    def _check(self, report: Report) -> None:
-        """Raises the error of a report."""
         match report:
             case Refused(reason):
                 raise InputError(reason)
@@ -146,6 +142,7 @@ class DocumentProcess:
                 raise RefusedError(413, f"This document needs more than the {most:,} MiB of memory allowed; divide it")
             case Failed(error, lines):
                 raise ProcessFailedError("".join([f"{error} in the process of a document\n", *lines]))
+        return report
 
     def _ended(self) -> RefusedError:
         """Returns an error for a process that ended without a report and was not killed."""

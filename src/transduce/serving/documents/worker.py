@@ -296,26 +296,23 @@ class _Together:
     """Several documents as one, so that sentences of all are translated at the same time."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._documents = documents
+        self._documents: list[tuple[Document, list[Edit]]] = [(document, []) for document in documents]
         self.written: list[bytes] = []
         """The documents as bytes, once the joint one has been saved."""
-        units = [_numbered(unit, number) for number, one in enumerate(documents) for unit in one.units]
+        units = [_collecting(unit, edits) for document, edits in self._documents for unit in document.units]
         self.document = Document(units, self._save)
 
     def _save(self, edits: Sequence[Edit]) -> bytes:
-        of_each: list[list[Edit]] = [[] for _ in self._documents]
-        for edit in edits:
-            number, _, part = edit.part.partition(" ")
-            of_each[int(number)].append(replace(edit, part=part))
-        self.written = [document.save(own) for document, own in zip(self._documents, of_each, strict=True)]
+        self.written = [document.save(own) for document, own in self._documents]
         return b""
 
 
-def _numbered(unit: Unit, number: int) -> Unit:
-    """Returns a unit whose edits name their document."""
+def _collecting(unit: Unit, edits: list[Edit]) -> Unit:
+    """Returns a unit whose edits go to those of its document, and to no joint one."""
 
     def write(segment: Segment) -> list[Edit]:
-        return [replace(edit, part=f"{number} {edit.part}") for edit in unit.write(segment)]
+        edits.extend(unit.write(segment))
+        return []
 
     return replace(unit, write=write)
 
