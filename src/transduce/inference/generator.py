@@ -226,6 +226,10 @@ class Generator:
         tokenizer = self.bundle.tokenizers.target
         return encode_running(tokenizer, prompt) or [tokenizer.eos]
 
+    def prompt_text(self, prompt: str) -> str:
+        """Returns a prompt as the model reads it; nothing for an empty one, for which it reads the end token."""
+        return self.text_of(self.encode(prompt)) if prompt else ""
+
     def text_of(self, ids: Iterable[int]) -> str:
         """The text of tokens; see inference/writing.py."""
         return text_of(self.bundle.tokenizers.target, ids)
@@ -239,13 +243,12 @@ class Generator:
             writings = self._go_on(requests, writings, search, ends)
             search = _alone(search)
         return [
-            self._generation(request.text, of_prompt, ends, are_draws)
+            self._generation(self.prompt_text(request.text), of_prompt, ends, are_draws)
             for request, of_prompt in zip(requests, writings, strict=True)
         ]
 
     def _generation(self, prompt: str, writings: Sequence[Writing], ends: Ends, are_draws: bool) -> Generation:
         """Returns all draws, of which some may be alike; of a beam's outputs, those that spell one text count once."""
-        prompt = self.text_of(self.encode(prompt)) if prompt else ""  # as the model reads it, but for the end token
         drafts = []
         for one in writings:
             written = self._written(one)

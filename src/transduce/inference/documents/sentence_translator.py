@@ -9,7 +9,6 @@ from transduce.documents.document import Languages
 from transduce.inference.request import Request
 
 if TYPE_CHECKING:
-    from transduce.bundle import ModelBundle
     from transduce.inference.engines.engine import Engine
     from transduce.inference.engines.exported import Model
     from transduce.inference.translator import Translation
@@ -57,20 +56,12 @@ class TranslatedSentence:
 class SentenceTranslator(Protocol):
     """Questions of `SegmentTranslator` to a model. Arguments and answers are plain data, so they fit through a pipe."""
 
-    @property
-    def languages(self) -> Languages:
-        """The model's languages; "" where one is not known."""
-        ...
-
-    @property
-    def can_require(self) -> bool:
-        """True if the search can keep required phrases."""
-        ...
-
-    @property
-    def can_align(self) -> bool:
-        """True if `align` may know which words go together."""
-        ...
+    languages: Languages
+    """The model's languages; "" where one is not known."""
+    can_require: bool
+    """True if the search can keep required phrases."""
+    can_align: bool
+    """True if `align` may know which words go together."""
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         """Returns, for each sentence, the parts that the model can read at once, nearly always the sentence itself; and
@@ -89,20 +80,12 @@ class SentenceTranslator(Protocol):
 class LineTranslator(Protocol):
     """The part of `Translator` that a `SentenceTranslator` can be made of."""
 
-    @property
-    def bundle(self) -> "Model | ModelBundle":
-        """See Translator."""
-        ...
-
-    @property
-    def engine(self) -> "Engine":
-        """See Translator."""
-        ...
-
-    @property
-    def longest_source(self) -> int:
-        """See Translator."""
-        ...
+    bundle: "Model"
+    """See Translator."""
+    engine: "Engine"
+    """See Translator."""
+    longest_source: int
+    """See Translator."""
 
     def translate_chunk(
         self, texts: Sequence[Request], search: "DecisionRule", tell: Tell | None = None

@@ -17,10 +17,8 @@ from transduce.search.loop import Hypothesis
 class Engine(Protocol):
     """Turns token ids into hypotheses."""
 
-    @property
-    def source_limit(self) -> int | None:
-        """The most tokens of a source, its end token included; None for no limit."""
-        ...
+    source_limit: int | None
+    """The most tokens of a source, its end token included; None for no limit."""
 
     def workers(self, search: Search) -> int:
         """Returns the number of batches that may be searched at the same time."""
