@@ -1,31 +1,18 @@
 """`transduce compare`: two or more models or outputs on one test set, with significance."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transduce.cli.machine import Machine
 from transduce.cli.messages import print_json
-from transduce.cli.options import (
-    DatasetName,
-    Device,
-    Direction,
-    InferencePrecision,
-    Json,
-    Lowercase,
-    MetricNames,
-    Quiet,
-    Reference,
-    Source,
-    Split,
-    TableFormat,
-    Threads,
-    Tokenize,
-    UseShortlist,
-)
+from transduce.cli.options import Json, Quiet, TableFormat, UseShortlist
 from transduce.cli.search_options import BeamOptions
+from transduce.cli.test_options import OfData, OfScoring
+from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from transduce.inference.translator import Translator
@@ -43,11 +30,9 @@ def compare(
             show_default=False,
         ),
     ],
-    source: Source = None,
-    reference: Reference = None,
-    dataset: DatasetName = None,
-    split: Split = None,
-    direction: Direction = None,
+    data: OfData,
+    scoring: OfScoring,
+    machine: Machine,
     train: Annotated[
         str | None,
         typer.Option(
@@ -55,12 +40,6 @@ def compare(
             "built-in data set."
         ),
     ] = None,
-    lowercase: Lowercase = False,
-    tokenize: Tokenize = "auto",
-    metric: MetricNames = None,
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: InferencePrecision = "float32",
     shortlist: UseShortlist = False,
     format: TableFormat = "text",
     json: Json = False,
@@ -74,74 +53,51 @@ def compare(
 
     Example: `transduce compare runs/small runs/large --dataset multi30k`
     """
-
-    from transduce.cli.comparison import print_comparison, print_model_comparison, print_tables
-    from transduce.cli.model import set_threads
-    from transduce.cli.scored import DataOptions, compare_models, task_of
-    from transduce.cli.test_set import TestSetOptions, open_system, warn_of_case
+    from transduce.cli import test_set
+    from transduce.cli.comparison import print_comparison
+    from transduce.cli.scored import compare_models, task_of
     from transduce.corpora.formats import read_lines
-    from transduce.errors import InputError
+    from transduce.evaluation.compare import Comparison
     from transduce.evaluation.compare import compare as run_comparison
     from transduce.evaluation.metric import check_aligned
-    from transduce.evaluation.metrics import find_metric
+    from transduce.evaluation.scores import ModelComparison
     from transduce.inference.translator import Translator
 
-    def show(found: Any, in_text: Callable[[Any], None]) -> None:
-        if json:
-            print_json(found.to_dict())
-        elif format == "text":
-            in_text(found)
-        else:
-            print_tables(found, format)
+    def tell(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr)
 
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")
-    set_threads(threads)
     _check_names(systems)
+    found: Comparison | ModelComparison
     if task_of(systems, context) is not None:
-        data = DataOptions(reference, dataset, split)
-        told = compare_models(systems, data, metric or [], device, precision, _tell if not quiet else _say_nothing)
-        show(told, print_model_comparison)
-        return
-    metrics = metric or []
-    for name in metrics:
-        find_metric(name)  # before anything is waited for
-    if train is not None and not Path(train).is_file():
-        raise InputError(f"--train {train}: no such file")
-    options = TestSetOptions(source, reference, dataset, split, direction)
-    opened = {name: open_system(name, device, precision, shortlist) for name in systems}
-    opened = options.directed(opened)
-    test = options.open(opened)
-    sources = test.to_translate()
-    for name, system in opened.items():  # all of them, before the first is waited for
-        warn_of_case(name, system, lowercase)
-        if isinstance(system, list):
-            check_aligned(name, system, test.references)
-    translators = [system for system in opened.values() if isinstance(system, Translator)]
-    training = _training_text(translators) if train is None else read_lines(train)
-    outputs = {}
-    for name, system in opened.items():
-        if isinstance(system, Translator):
-            if not quiet:
-                _tell(f"{name}: translating {len(sources):,} sentences ...")
-            outputs[name] = [translation.text for translation in system.translate(sources, search)]
-        else:
+        found = compare_models(systems, data, scoring.metrics, machine.device, machine.precision, tell)
+    else:
+        test_set.check_options(data, scoring)
+        if train is not None and not Path(train).is_file():
+            raise InputError(f"--train {train}: no such file")
+        opened = test_set.directed(data, {name: test_set.open_system(name, machine, shortlist) for name in systems})
+        test = test_set.open_test_set(data, opened)
+        sources = test.to_translate()
+        for name, system in opened.items():  # all of them, before the first is waited for
+            test_set.warn_of_case(name, system, scoring)
+            if isinstance(system, list):
+                check_aligned(name, system, test.references)
+        translators = [system for system in opened.values() if isinstance(system, Translator)]
+        training = _training_text(translators) if train is None else read_lines(train)
+        outputs = {}
+        for name, system in opened.items():
+            if isinstance(system, Translator):
+                tell(f"{name}: translating {len(sources):,} sentences ...")
+                system = [translation.text for translation in system.translate(sources, search)]
             outputs[name] = system
-    result = run_comparison(outputs, sources, test.references, lowercase, tokenize, training, metrics)
-    show(result, print_comparison)
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
-def _say_nothing(line: str) -> None:
-    pass
+        how = (scoring.lowercase, scoring.tokenize)
+        found = run_comparison(outputs, sources, test.references, *how, training, scoring.metrics)
+    print_json(found.to_dict()) if json else print_comparison(found, format)
 
 
 def _check_names(systems: list[str]) -> None:
-    from transduce.errors import InputError
-
     if len(systems) < 2:
         raise InputError(f"there is nothing to compare {systems[0]} with; name two systems or more")
     if len(systems) > MAX_SYSTEMS:

@@ -1,15 +1,14 @@
 """Prints a comparison of systems for people, in tables that fit a terminal."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
-from transduce.evaluation.compare import Comparison, DifferingSentence, System
-from transduce.evaluation.metric import Score
+from transduce.evaluation.compare import Comparison, DifferingSentence
 from transduce.evaluation.paper_table import TableFormat, figures_of, render
-from transduce.evaluation.scores import ModelComparison, ScoredModel
+from transduce.evaluation.scores import ModelComparison
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 SHOWN_CHARACTERS = 48  # of a line
@@ -22,83 +21,55 @@ INTERVALS = (
     f"Intervals (95 %) and p by bootstrap: {RESAMPLES:,} resamples (Koehn 2004); p by randomisation: {TRIALS:,} trials "
     f"(Riezler and Maxwell 2005); both two-sided, seed {SEED}, not corrected for the number of pairs."
 )
-
-ScoreRow = tuple[str, Score, Difference | None]
-"""A system's letter, its score, and its difference to the baseline."""
+OF_A_DIFFERENCE = ("95 % interval", "p by\nbootstrap", "p by\nrandomis.")
 
 
-def print_tables(comparison: Comparison | ModelComparison, format: TableFormat) -> None:
-    """Prints a comparison's scores, and the differences of every two systems, as tables for a paper."""
-    figures = figures_of(comparison.systems, comparison.pairs, comparison.metrics)
-    signatures = [one.signature for one in comparison.systems[0].scores.values() if one.signature]
-    print(render(figures, format, [INTERVALS, *signatures]))
-
-
-def print_comparison(comparison: Comparison) -> None:
-    """Prints all facts about the systems."""
+def print_comparison(comparison: Comparison | ModelComparison, format: TableFormat) -> None:
+    """Prints scores and the differences of every two systems: for a terminal with all details, or as tables for a
+    paper."""
+    systems = comparison.systems
+    if format != "text":
+        figures = figures_of(systems, comparison.pairs, comparison.metrics)
+        signatures = [one.signature for one in systems[0].scores.values() if one.signature]
+        print(render(figures, format, [INTERVALS, *signatures]))
+        return
     console = Console(markup=False, highlight=False, emoji=False)
-    console.print(f"{comparison.sentences:,} sentences")
-    letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison, letters, "sentences")
-    for title, part in _parts(comparison, letters):
-        console.print(f"\n{title}")
-        console.print(part)
-    if comparison.most_different:
-        console.print("\nSentences that differ most, with sentence-level chrF")
-        for sentence in comparison.most_different:
-            console.print(_sentence(sentence, letters))
-
-
-def print_model_comparison(comparison: ModelComparison) -> None:
-    """Prints the scores of models that are no translators, and of language models the lines that they differ in."""
-    console = Console(markup=False, highlight=False, emoji=False)
-    console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
-    letters = _print_names(console, comparison.systems)
-    _print_scores(console, comparison, letters, comparison.unit)
-    if comparison.most_different:
-        console.print("\nLines that differ most, with the bits that each model spends on them")
-        rows = [
-            (
-                f"{line.line:,}",
-                *(f"{nats / math.log(2):.1f}" for nats in line.nats.values()),
-                line.text[:SHOWN_CHARACTERS],
-            )
-            for line in comparison.most_different
-        ]
-        table = _table(("line", *letters.values(), "text"), rows)
-        table.columns[-1].justify = "left"
-        console.print(table)
-
-
-def _print_names(console: Console, systems: Sequence[System | ScoredModel]) -> Letters:
     letters = {system.name: chr(ord("A") + number) for number, system in enumerate(systems)}
+    if isinstance(comparison, Comparison):
+        resampled, parts = "sentences", _parts_of_translations(comparison, letters)
+        console.print(f"{comparison.sentences:,} sentences")
+    else:
+        resampled, parts = comparison.unit, _parts_of_lines(comparison, letters)
+        console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
     for name, letter in letters.items():
         console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
-    return letters
+    _print_scores(console, comparison, letters, resampled)
+    for title, part in parts:
+        console.print(f"\n{title}")
+        console.print(part)
 
 
-def _print_scores(
-    console: Console,
-    comparison: Comparison | ModelComparison,
-    letters: Letters,
-    resampled: str,
-) -> None:
+def _print_scores(console: Console, comparison: Comparison | ModelComparison, letters: Letters, resampled: str) -> None:
     """Prints a table for each metric, another of the pairs without the baseline, and how their figures were made."""
     systems = comparison.systems
     for name, first in systems[0].scores.items():
         metric = comparison.metrics[name]
         console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")
-        rows = [
-            (letters[system.name], system.scores[name], (system.against_baseline or {}).get(name)) for system in systems
-        ]
-        console.print(_scores(rows, metric.digits))
+        rows = []
+        for system in systems:
+            score = system.scores[name]
+            rows.append(
+                [letters[system.name], _number(score.score, metric.digits), _interval(score.interval, metric.digits)]
+            )
+            if system.against_baseline:
+                rows[-1] += _cells(system.against_baseline[name], metric.digits)
+        console.print(_table(("", "score", "95 % interval", "minus A", *OF_A_DIFFERENCE), rows))
         if others := [pair for pair in comparison.pairs if pair.first != systems[0].name]:
-            headings = ("", "difference", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
-            cells = [
+            rows = [
                 [f"{letters[pair.second]} minus {letters[pair.first]}", *_cells(pair.differences[name], metric.digits)]
                 for pair in others
             ]
-            console.print(_table(headings, cells))
+            console.print(_table(("", "difference", *OF_A_DIFFERENCE), rows))
         if first.signature:
             console.print(first.signature, soft_wrap=True)
     console.print(
@@ -113,16 +84,6 @@ def _print_scores(
         )
 
 
-def _scores(rows: Iterable[ScoreRow], digits: int) -> Table:
-    cells = []
-    for letter, score, difference in rows:
-        cells.append([letter, _number(score.score, digits), _interval(score.interval, digits)])
-        if difference is not None:
-            cells[-1] += _cells(difference, digits)
-    headings = ("", "score", "95 % interval", "minus A", "95 % interval", "p by\nbootstrap", "p by\nrandomis.")
-    return _table(headings, cells)
-
-
 def _cells(difference: Difference, digits: int) -> list[str]:
     return [
         _number(difference.difference, digits, "+"),
@@ -132,8 +93,24 @@ def _cells(difference: Difference, digits: int) -> list[str]:
     ]
 
 
-def _parts(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | str]]:
-    """Yields the tables that compare parts of the test set: titles, each with a table or why there is none."""
+def _parts_of_lines(comparison: ModelComparison, letters: Letters) -> Iterator[tuple[str, Table | Group | str]]:
+    """Yields, of language models, the lines that they differ in, under their title."""
+    if comparison.most_different:
+        rows = [
+            (
+                f"{line.line:,}",
+                *(f"{nats / math.log(2):.1f}" for nats in line.nats.values()),
+                line.text[:SHOWN_CHARACTERS],
+            )
+            for line in comparison.most_different
+        ]
+        table = _table(("line", *letters.values(), "text"), rows)
+        table.columns[-1].justify = "left"
+        yield "Lines that differ most, with the bits that each model spends on them", table
+
+
+def _parts_of_translations(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | Group | str]]:
+    """Yields what compares parts of the test set: titles, each with a table or why there is none."""
     lengths = [((_range(part.at_least, part.at_most), f"{part.sentences:,}"), part) for part in comparison.by_length]
     headings = ("words", "sentences", *letters.values())
     yield (
@@ -167,6 +144,9 @@ def _parts(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Tabl
         if shares
         else "the source has no numbers in digits",
     )
+    if comparison.most_different:
+        sentences = [_sentence(sentence, letters) for sentence in comparison.most_different]
+        yield "Sentences that differ most, with sentence-level chrF", Group(*sentences)
 
 
 def _sentence(sentence: DifferingSentence, letters: Letters) -> Table:

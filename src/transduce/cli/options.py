@@ -74,11 +74,6 @@ System = Annotated[
         help="A model's or a run's folder, or a text file of finished outputs; - is standard input.", show_default=False
     ),
 ]
-Source = Annotated[str | None, typer.Option(help="Text to translate, one sentence a line.")]
-Reference = Annotated[str | None, typer.Option(help="Reference translation, line by line.")]
-DatasetName = Annotated[str | None, typer.Option("--dataset", help="A built-in data set instead of files.")]
-Split = Annotated[str | None, typer.Option(help="Split of the data set; default: its test set.")]
-Direction = Annotated[str | None, typer.Option(help="Translation direction, such as de-en; default: the model's.")]
 To = Annotated[
     str | None,
     typer.Option("--to", help="With a model of several directions: the language to translate to.", show_default=False),
@@ -87,18 +82,9 @@ From = Annotated[
     str | None,
     typer.Option("--from", help="With a model of several directions: the language of the text.", show_default=False),
 ]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Score case-insensitively.")]
-Tokenize = Annotated[
-    Literal["auto", "13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char", "flores200"],
-    typer.Option(help="BLEU's tokenizer; auto: by the script of the references."),
-]
 TableFormat = Annotated[
     Literal["text", "markdown", "latex", "csv"],
     typer.Option(
         "--format", help="text for a terminal, or tables for a paper: scores, and every two systems compared."
     ),
-]
-MetricNames = Annotated[
-    list[str] | None,
-    typer.Option(help="An additional metric, such as comet or one from an installed package; repeatable."),
 ]

@@ -24,7 +24,6 @@ def quickstart(
     """
     from transduce import experiment
     from transduce.bundle import ModelBundle
-    from transduce.cli.evaluate import describe
     from transduce.cli.model import set_threads
     from transduce.cli.program import as_typed
     from transduce.corpora.splits import open_split
@@ -51,7 +50,7 @@ def quickstart(
     for pair, translation in list(zip(test, result.translations, strict=True))[:SHOWN]:
         mark = "" if translation.text == pair.target else f"   (expected: {pair.target})"
         print(f"  {pair.source}\n    -> {translation.text}{mark}")
-    print(f"\n{describe(result)}\n")
+    print(f"\n{result.describe()}\n")
     print(f"The model is in {run.model}. Try next:")
     for command, about in (
         (f"echo '{test[-1].source}' | transduce translate {out}", ""),

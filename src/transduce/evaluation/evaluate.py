@@ -10,7 +10,8 @@ import msgspec
 from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metric import Score, Scoring, Texts, check_aligned
-from transduce.evaluation.metrics import STANDARD, MetricName, count_all, metrics_by_key
+from transduce.evaluation.metrics import STANDARD, MetricName, count_all, find_metric, metrics_by_key
+from transduce.evaluation.significance import RESAMPLES, SEED
 from transduce.evaluation.translations import BleuVariant, exact_match, length_ratio, score_bleu_variants
 from transduce.inference.translator import Translation, Translator
 from transduce.search.choices import DecisionRule
@@ -44,6 +45,29 @@ class Evaluation:
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, translations=[]))
         unasked = {"translations"} | ({"all_bleu"} if self.all_bleu is None else set())
         return facts.pop("scores") | {name: fact for name, fact in facts.items() if name not in unasked}
+
+    def describe(self) -> str:
+        """Returns a line for each metric, for people."""
+        metrics = {name: find_metric(name) for name in self.scores}
+        width = max(len(metric.title) for metric in metrics.values()) + 1
+        lines = [_line(f"{metrics[n].title:<{width}}", score, metrics[n].digits) for n, score in self.scores.items()]
+        for variant in self.all_bleu or []:
+            lines.append(
+                _line(f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant, 2)
+            )
+        lines.append(f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the sentences, seed {SEED}")
+        lines.append(f"length {self.length_ratio:.3f} of the reference's; exact match {100 * self.exact_match:.1f} %")
+        if self.seconds is None:
+            lines.append(f"{self.sentences:,} sentences")
+        else:
+            rate = self.sentences / max(self.seconds, 1e-9)
+            lines.append(f"{self.sentences:,} sentences in {self.seconds:.1f} s, {rate:,.1f} a second")
+        return "\n".join(lines)
+
+
+def _line(name: str, score: Score, digits: int) -> str:
+    low, high = score.interval
+    return f"{name}{score.score:{digits + 4}.{digits}f}  [{low:.{digits}f}, {high:.{digits}f}]  {score.signature}"
 
 
 def evaluate(

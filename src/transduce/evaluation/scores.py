@@ -12,7 +12,7 @@ from transduce.evaluation.labels import ToldClasses
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, metrics_by_key
 from transduce.evaluation.running_text import LineCounts
-from transduce.evaluation.significance import Difference, compare_counts
+from transduce.evaluation.significance import RESAMPLES, SEED, Difference, compare_counts
 
 SHOWN = 10
 
@@ -52,6 +52,25 @@ class Scores:
         first = next(iter(summaries.values()))
         scores = {name: summary.score for name, summary in summaries.items()}
         return scores | {"interval": list(first.interval), self.unit: self.size}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the scores as `transduce evaluate --json` has them; of classes, also how each was told for each."""
+        facts: dict[str, Any] = {self.unit: self.size, "scores": msgspec.to_builtins(self.summary())}
+        if isinstance(self.outcome, ToldClasses):
+            labels, counts = list(self.outcome.labels), self.outcome.confusion.tolist()
+            facts["confusion"] = {"labels": labels, "counts": counts}
+        return facts
+
+    def describe(self) -> str:
+        """Returns a line for each metric, for people."""
+        width = max(len(metric.title) for metric in self.metrics.values()) + 2
+        lines = []
+        for name, score in self.summary().items():
+            metric = self.metrics[name]
+            low, high = (f"{end:.{metric.digits}f}" for end in score.interval)
+            lines.append(f"{metric.title:<{width}}{score.score:.{metric.digits}f}  [{low}, {high}]")
+        lines.append(f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the {self.unit}, seed {SEED}")
+        return "\n".join([*lines, f"{self.size:,} {self.unit}"])
 
 
 @dataclass(frozen=True)

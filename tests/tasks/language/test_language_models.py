@@ -15,7 +15,8 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.cli.main import app
 from transduce.cli.main import run as command
-from transduce.cli.scored import DataOptions, compare_models, evaluate_text
+from transduce.cli.scored import compare_models, evaluate_text
+from transduce.cli.test_options import DataOptions
 from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
@@ -296,7 +297,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
     transduce.train(folder / "tiny.toml", tmp_path / "words", overrides=words)
     found = compare_models(
         [str(run), str(tmp_path / "words")],
-        DataOptions(str(folder / "text"), None, None),
+        DataOptions(reference=str(folder / "text")),
         (),
         "cpu",
         "float32",
@@ -315,7 +316,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         (tmp_path / "other").write_text(TEXT[: len(TEXT) // 2], encoding="utf-8")
         other = [f"data.train='{tmp_path / 'other'}'", "training.updates=2"]
         transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other)
-        compare_models([str(run), str(tmp_path / "run")], DataOptions(None, None, None), (), "cpu", "float32", print)
+        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), "cpu", "float32", print)
 
 
 def test_settings_are_swept_by_bits_per_character(folder: Path, tmp_path: Path) -> None:
@@ -403,7 +404,7 @@ def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_t
     (tmp_path / "tiny.toml").write_text(tomli_w.dumps(SETTINGS), encoding="utf-8")
     overrides = {"batching.window": 500, "data.test": "test", "training.updates": 2}
     result = transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides=overrides)
-    options = DataOptions(None, None, None)
+    options = DataOptions()
     _, scores = evaluate_text(str(tmp_path / "run"), options, "cpu", "float32")
     assert scores == pytest.approx(result.test, rel=1e-6)
 
